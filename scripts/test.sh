@@ -69,5 +69,6 @@ step cargo xtask tidy
 step cargo deny check bans licenses sources
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 step cargo test --workspace --locked --no-fail-fast
+step cargo test -p cycod --no-default-features --test smoke --locked
 step sh scripts/outside.sh
 step cargo xtask fuzz 20

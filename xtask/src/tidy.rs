@@ -209,6 +209,7 @@ pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(purity(root, &sources));
     problems.extend(codes(root, &sources));
     problems.extend(typed_errors(root, &sources));
+    problems.extend(readable(root, &sources));
     problems.extend(unsafe_homes(root, &sources));
     problems.extend(homes(root, &sources));
     problems.extend(plain_words(root));
@@ -447,6 +448,67 @@ fn is_test(path: &Path) -> bool {
     parents.iter().any(|parent| fs::read_to_string(parent).is_ok_and(|text| text.contains(&declared)))
 }
 
+/// A file with more lines than this says first what it is about.
+const LONG_FILE: usize = 150;
+
+/// No function has more lines of code than this.
+const LONG_FUNCTION: usize = 100;
+
+/// Long files begin with what they are about, and functions fit a screen or two.
+fn readable(root: &Path, sources: &[PathBuf]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for path in sources.iter().filter(|path| path.strip_prefix(root).is_ok_and(is_source)) {
+        let relative = path.strip_prefix(root).unwrap_or(path);
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let count = text.lines().count();
+        // Lints of the whole file may come before it.
+        if count > LONG_FILE && !text.lines().take_while(|line| !line.starts_with("use ")).any(is_module_comment) {
+            problems.push(format!("{}: {count} lines without a comment on what they are for", relative.display()));
+        }
+        problems.extend(long_functions(&text).into_iter().map(|(line, name, count)| {
+            format!("{}:{line}: `{name}` has {count} lines of code: split it", relative.display())
+        }));
+    }
+    problems
+}
+
+/// Whether a path within the repository is code of the program, not the text of a template.
+fn is_source(path: &Path) -> bool {
+    let parts: Vec<_> = path.components().map(|part| part.as_os_str()).collect();
+    parts.get(2).is_some_and(|part| *part == "src") && parts.iter().all(|part| *part != "templates")
+}
+
+fn is_module_comment(line: &str) -> bool {
+    line.starts_with("//!")
+}
+
+/// The functions of a formatted file that are too long: the line, the name, and the lines of code between their braces.
+fn long_functions(text: &str) -> Vec<(usize, String, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let indent = line.len() - code.len();
+        let Some((before, rest)) = code.split_once("fn ") else { continue };
+        let is_head = before.split_whitespace().all(|word| {
+            matches!(word, "pub" | "const" | "async" | "unsafe" | "extern" | "\"C\"") || word.starts_with("pub(")
+        });
+        if !is_head {
+            continue;
+        }
+        let is_end = |line: &&&str| line.len() == indent + 1 && line.ends_with('}') && line.trim_start() == "}";
+        let body = lines[at + 1..].iter().take_while(|line| !is_end(line));
+        let count = body.filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with("//")).count();
+        // A declaration without a body ends before its first brace.
+        let head = lines[at..].iter().find(|line| line.ends_with('{') || line.ends_with(';') || line.ends_with('}'));
+        if count > LONG_FUNCTION && head.is_some_and(|line| line.ends_with('{')) {
+            let name = rest.split(|next: char| !next.is_alphanumeric() && next != '_').next().unwrap_or_default();
+            found.push((at + 1, name.to_owned(), count));
+        }
+    }
+    found
+}
+
 fn unsafe_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
     let outside = |path: &&PathBuf| !path.starts_with(root.join("crates/cycod-process"));
     let holds = |path: &&PathBuf| {
@@ -636,7 +698,22 @@ fn rust_files(directory: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{avoided, texts_as_errors, uses};
+    use super::{avoided, long_functions, texts_as_errors, uses};
+
+    #[test]
+    fn a_function_is_long_by_its_code() {
+        let of = |count: usize, line: &str| {
+            format!(
+                "impl A {{\n    fn a();\n    pub(crate) const fn b(\n        c: u8,\n    ) {{\n{}    }}\n}}\n",
+                line.repeat(count)
+            )
+        };
+        assert!(long_functions(&of(98, "        c();\n")).is_empty());
+        assert_eq!(long_functions(&of(99, "        c();\n")), [(3, "b".to_owned(), 101)]);
+        assert!(long_functions(&of(200, "        // c\n\n")).is_empty());
+        let closure = "fn a() {\n    let f = |b| {\n        b\n    };\n}\n";
+        assert!(long_functions(&closure.repeat(40)).is_empty());
+    }
 
     #[test]
     fn words_to_avoid_are_found_outside_of_code() {

@@ -98,9 +98,9 @@ fn engine(root: &std::path::Path) -> Engine {
     here.environment.insert("CYCOD_GLOBAL_DIR".into(), root.join("global").into());
     here.environment.insert(cycod_engine::trust::TRUSTED_DIRECTORIES.into(), root.join("project").into());
     here.working_directory = root.join("project");
-    let mut engine = Engine::open(here);
-    engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));
-    engine
+    let engine = Engine::builder(here);
+    let history = History::at(engine.place().catalog().scopes().user_directory());
+    engine.history(Arc::new(history)).build()
 }
 
 /// The most memory that this process held, in MiB; nothing where the system does not say.

@@ -8,7 +8,7 @@ use std::{
 
 use cycod_builtin::Toolbox;
 use cycod_cli_tools::CliTools;
-use cycod_engine::{BuiltIns, Engine, Together, Workers, definition::Host};
+use cycod_engine::{BuiltIns, Engine, EngineBuilder, Together, Workers, definition::Host};
 use cycod_mcp_client::{NoPerson, Person, Servers};
 use cycod_model::Models;
 use cycod_secret::{Ask, Store};
@@ -83,11 +83,10 @@ impl App {
     /// As [`App::open`], for somebody who typed `words`. A server whose tools are not known yet is contacted at once when one of
     /// the words can only be the name of one of them.
     pub fn open_for(&self, host: Host, words: &[String]) -> Engine {
-        let mut engine = Engine::open(host);
-        let history = Arc::new(History::at(engine.catalog().scopes().user_directory()));
-        self.equip(&mut engine, &worker::script_workers(), &history);
-        adopt(&mut engine, words, Arc::clone(&self.person));
-        engine
+        let engine = Engine::builder(host);
+        let history = Arc::new(History::at(engine.place().catalog().scopes().user_directory()));
+        let engine = self.equip(engine, &worker::script_workers(), &history);
+        adopt(engine, words, Arc::clone(&self.person)).build()
     }
 
     /// What outlasts an engine, for a program that makes the engine of a place again whenever its files change. `home` is the
@@ -112,18 +111,22 @@ impl App {
     }
 
     /// Gives an engine what every engine of this program has, but for the tools of servers.
-    fn equip(&self, engine: &mut Engine, workers: &Arc<Workers>, history: &Arc<History>) {
-        engine.use_workers(Arc::clone(workers));
-        engine.build_in(self.built_ins());
-        // Without it nothing goes on by itself, which is said when somebody wants it.
-        if let Some((program, arguments)) = worker::background_run() {
-            engine.go_on_by(program, arguments);
+    fn equip(&self, engine: EngineBuilder, workers: &Arc<Workers>, history: &Arc<History>) -> EngineBuilder {
+        let place = engine.place();
+        let settings = place.settings_now();
+        let models = ModelsHere::of(place, &settings, self.secrets(place));
+        let secrets = Arc::new(self.secrets(place));
+        let engine = engine
+            .workers(Arc::clone(workers))
+            .built_ins(self.built_ins())
+            .models(Arc::new(ModelsForTools::of(models, &settings)))
+            .secrets(secrets)
+            .history(Arc::clone(history));
+        // Without it, a call that wants to run in the background is refused with the reason.
+        match worker::background_run() {
+            Some((program, arguments)) => engine.background(program, arguments),
+            None => engine,
         }
-        let settings = engine.settings_now();
-        let models = ModelsHere::of(engine, &settings, self.secrets(engine));
-        engine.use_models(Arc::new(ModelsForTools::of(models, &settings)));
-        engine.keep_secrets(Arc::new(self.secrets(engine)));
-        engine.keep_history(Arc::clone(history));
     }
 
     /// The tools that this program carries out itself.
@@ -148,11 +151,13 @@ pub struct Lasting {
 }
 
 impl Lasting {
-    /// Gives an engine that was just opened everything that a tool there may need.
-    pub fn equip(&self, engine: &mut Engine) {
-        self.app.equip(engine, &self.workers, &self.history);
-        if let Some(servers) = self.servers.get_or_init(|| Servers::of(engine, Arc::clone(&self.app.person))) {
-            servers.adopt_into(engine);
+    /// Gives an engine everything that a tool in its place may need.
+    pub fn equip(&self, engine: EngineBuilder) -> EngineBuilder {
+        let servers = self.servers.get_or_init(|| Servers::of(engine.place(), Arc::clone(&self.app.person)));
+        let engine = self.app.equip(engine, &self.workers, &self.history);
+        match servers {
+            Some(servers) => servers.adopt_into(engine),
+            None => engine,
         }
     }
 }

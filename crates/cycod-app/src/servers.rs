@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cycod_engine::{
-    Engine,
+    EngineBuilder,
     catalog::ScopeFilter,
     definition::Host,
     diagnostic::{Code, Refusal, closest},
@@ -17,33 +17,35 @@ use crate::shown_path;
 ///
 /// Nothing is started, but for a server whose tools are not known: when one of `words`, which were typed, can only be one
 /// of them, it is met now.
-pub(crate) fn adopt(engine: &mut Engine, words: &[String], person: Arc<dyn Person>) {
-    let configured = Configured::load_in(engine.catalog().scopes(), &engine.look());
+pub(crate) fn adopt(mut engine: EngineBuilder, words: &[String], person: Arc<dyn Person>) -> EngineBuilder {
+    let host = Arc::clone(engine.place().host());
+    let configured = Configured::load_in(engine.place().catalog().scopes(), &engine.place().look());
     let is_typed = |prefix: &str| words.iter().any(|word| word.to_ascii_lowercase().starts_with(prefix));
     let active: Vec<_> = configured.active().cloned().collect();
     if !active.is_empty() {
-        let home = engine.catalog().scopes().user_directory();
-        let servers = Arc::new(Servers::new(active, Arc::clone(engine.host()), home, person));
+        let home = engine.place().catalog().scopes().user_directory();
+        let servers = Arc::new(Servers::new(active, Arc::clone(&host), home, person));
         for server in servers.iter().filter(|server| !servers.is_known(&server.name)) {
             let prefix = prefix(&server.name);
             if is_typed(&prefix)
                 && let Err(refusal) = servers.visit(&server.name)
             {
-                engine.absent(prefix, refusal);
+                engine = engine.absent(prefix, refusal);
             }
         }
-        servers.adopt_into(engine);
+        engine = servers.adopt_into(engine);
     }
     let off = configured.servers.iter().filter(|server| !server.entry.enabled).map(|server| &server.name);
     for name in off.chain(configured.problems.iter().filter_map(|problem| problem.server.as_ref())) {
         if configured.active().all(|server| !server.name.eq_ignore_ascii_case(name)) {
-            engine.absent(prefix(name), unusable(&configured, name, engine.host()));
+            engine = engine.absent(prefix(name), unusable(&configured, name, &host));
         }
     }
     if let Some(problem) = file_problem(&configured) {
-        let why = format!("no server is known that has this tool; {}", told(problem, engine.host()));
-        engine.absent("mcp_".to_owned(), Refusal::new(Code::UnknownServer, why).attempt("fix the file"));
+        let why = format!("no server is known that has this tool; {}", told(problem, &host));
+        engine = engine.absent("mcp_".to_owned(), Refusal::new(Code::UnknownServer, why).attempt("fix the file"));
     }
+    engine
 }
 
 /// How the names of a server's tools begin.

@@ -85,9 +85,7 @@ fn engine(root: &Path) -> Engine {
     here.environment.retain(|name, _| name == "PATH");
     here.home = root.join(".home");
     here.working_directory = root.to_owned();
-    let mut engine = Engine::open(here);
-    engine.build_in(Arc::new(Toolbox));
-    engine
+    Engine::builder(here).built_ins(Arc::new(Toolbox)).build()
 }
 
 fn call(engine: &Engine, arguments: &Json) {

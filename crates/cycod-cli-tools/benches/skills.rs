@@ -81,9 +81,7 @@ impl Home {
 }
 
 fn open(host: Host) -> Engine {
-    let mut engine = Engine::open(host);
-    engine.build_in(Arc::new(CliTools::new(Arc::new(open))));
-    engine
+    Engine::builder(host).built_ins(Arc::new(CliTools::new(Arc::new(open)))).build()
 }
 
 fn search(engine: &Engine, tool: &Arc<Tool>, control: &Control, query: &str) -> usize {

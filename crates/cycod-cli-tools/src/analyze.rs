@@ -59,7 +59,8 @@ const LEFT_OUT: [&str; 9] = [
 ];
 
 /// The level of a call: it only looks, unless it writes a report or uses an analyser that runs code of the project.
-pub(crate) fn level<'a>(argument: &dyn Fn(&str) -> Option<&'a Value>) -> Option<Level> {
+pub(crate) fn level(arguments: &[(String, Value)]) -> Option<Level> {
+    let argument = |name: &str| arguments.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     let analyzers = match argument("analyzers") {
         None => Vec::new(),
         Some(Value::List(names)) => names.iter().map(Value::to_string).collect(),

@@ -11,6 +11,7 @@
 //! Invariant: as in `cycod-builtin`, nothing here starts a program by itself or opens a path of the caller's that the
 //! platform did not allow.
 
+#[cfg(feature = "analysis")]
 mod analyze;
 mod answer;
 mod arguments;

@@ -1,18 +1,18 @@
 //! Instructions for models, which people keep in files called `SKILL.md`: found where hosts look for them, and ranked.
 //!
 //! ```text
-//!  directories ──► shelf (one per directory: its skills, and an index of their words, kept while nothing changes)
+//!  directories ──► SkillDirectory (the skills of one, and an index of their words, kept while nothing changes)
 //!                    │
-//!  query ──► words ──┴──► ranking over all shelves ──► results
+//!  query ──► words ──┴──► ranking over all of them ──► results
 //! ```
 
+mod directory;
 mod image;
 #[cfg(unix)]
 mod kept;
 mod places;
 mod ranking;
 mod reading;
-mod shelf;
 mod words;
 
 use std::path::PathBuf;
@@ -27,8 +27,8 @@ use crate::{
     place::shown,
 };
 
+use directory::SkillDirectory;
 use ranking::{Wanted, rank};
-use shelf::Shelf;
 
 /// How many results there are when nobody says how many.
 const USUAL: u64 = 20;
@@ -42,50 +42,52 @@ const CATEGORIES: usize = 30;
 /// `cli_skills_search`.
 pub(crate) fn skills_search(call: &Call<'_>, _: &mut dyn FnMut(&str)) -> Result<Answer, Failure> {
     let engine = call.engine();
-    let shelves = shelves(&engine);
+    let searched = searched(&engine);
     let category = match call.text("category") {
-        Some(wanted) if !wanted.trim().is_empty() => Some(known_category(&shelves, wanted.trim())?),
+        Some(wanted) if !wanted.trim().is_empty() => Some(known_category(&searched, wanted.trim())?),
         _ => None,
     };
     let limit = usize::try_from(call.number("limit").unwrap_or(USUAL)).unwrap_or(usize::MAX);
     let query = call.text("query").unwrap_or_default();
-    let found = rank(&shelves, &Wanted { query, category: category.as_deref(), limit });
+    let found = rank(&searched, &Wanted { query, category: category.as_deref(), limit });
     let host = engine.host();
     let results = found.best.iter().map(|hit| {
-        let shelf = &shelves[hit.shelf];
-        let skill = shelf.image.skill(hit.skill);
+        let directory = &searched[hit.directory];
+        let skill = directory.image.skill(hit.skill);
         json!({
             "name": skill.name,
             "category": skill.category,
             "description": skill.description,
             "match_score": hit.score,
-            "path": shown(&shelf.root.join(skill.path), host),
+            "path": shown(&directory.root.join(skill.path), host),
         })
     });
     let results: Vec<_> = results.collect();
-    let broken: Vec<(PathBuf, &str)> =
-        shelves.iter().flat_map(|shelf| shelf.broken().map(|(path, reason)| (shelf.root.join(path), reason))).collect();
+    let broken: Vec<(PathBuf, &str)> = searched
+        .iter()
+        .flat_map(|directory| directory.broken().map(|(path, reason)| (directory.root.join(path), reason)))
+        .collect();
     let named = broken.iter().take(NAMED).map(|(path, reason)| json!({ "path": shown(path, host), "reason": reason }));
-    let directories: Vec<String> = shelves.iter().map(|shelf| shown(&shelf.root, host)).collect();
+    let directories: Vec<String> = searched.iter().map(|directory| shown(&directory.root, host)).collect();
     Ok(json!({
         "success": true,
         "results": results,
         "total_results": found.total,
-        "searched": { "skills": shelves.iter().map(Shelf::count).sum::<usize>(), "directories": directories },
+        "searched": { "skills": searched.iter().map(SkillDirectory::count).sum::<usize>(), "directories": directories },
         "broken": { "count": broken.len(), "first": named.collect::<Vec<_>>() },
     })
     .into())
 }
 
 /// The skills of every directory that is there.
-fn shelves(engine: &Engine) -> Vec<Shelf> {
+fn searched(engine: &Engine) -> Vec<SkillDirectory> {
     let cache = engine.catalog().scopes().user_directory().join("cache").join("skills");
-    places::directories(engine).into_iter().map(|place| Shelf::open(place, &cache)).collect()
+    places::directories(engine).into_iter().map(|place| SkillDirectory::open(place, &cache)).collect()
 }
 
 /// The category that is meant, as it is written in the skills.
-fn known_category(shelves: &[Shelf], wanted: &str) -> Result<String, Failure> {
-    let mut known: Vec<&str> = shelves.iter().flat_map(Shelf::categories).collect();
+fn known_category(searched: &[SkillDirectory], wanted: &str) -> Result<String, Failure> {
+    let mut known: Vec<&str> = searched.iter().flat_map(SkillDirectory::categories).collect();
     known.sort_unstable();
     known.dedup();
     let lower = wanted.to_lowercase();

@@ -8,7 +8,7 @@ use cycod_run::{BuiltInCall, BuiltIns, How, Outcome, Ran, Touch, WorkflowCall};
 use serde_json::json;
 
 use crate::{
-    CliTools, analyze,
+    CliTools,
     answer::{Answer, Failure},
     arguments::Call,
     environment, generate, modules, project, quick, skills, status, workflow_run,
@@ -17,22 +17,53 @@ use crate::{
 /// Carries out a tool; what is worth knowing meanwhile is told a line at a time.
 type Operation = fn(&Call<'_>, &mut dyn FnMut(&str)) -> Result<Answer, Failure>;
 
-/// The tools, each with its name, its definition and what carries it out.
-const TOOLS: &[(&str, &str, Operation)] = &[
-    ("cli_analyze_code", include_str!("definitions/cli_analyze_code.yaml"), analyze::analyze_code),
-    ("cli_check_environment", include_str!("definitions/cli_check_environment.yaml"), environment::check_environment),
-    ("cli_ai_generate", include_str!("definitions/cli_ai_generate.yaml"), generate::generate),
-    ("cli_project_create", include_str!("definitions/cli_project_create.yaml"), project::create_project),
-    ("cli_show_modules", include_str!("definitions/cli_show_modules.yaml"), modules::show_modules),
-    ("cli_show_system_status", include_str!("definitions/cli_show_system_status.yaml"), status::show_system_status),
-    ("cli_skills_search", include_str!("definitions/cli_skills_search.yaml"), skills::skills_search),
-    ("cli_run_quick", include_str!("definitions/cli_run_quick.yaml"), quick::run_quick),
-    (workflow_run::NAME, include_str!("definitions/cli_workflow_run.yaml"), workflow_run::run),
+/// The level of a call by its arguments; nothing where the definition has it.
+type LevelOf = fn(&[(String, Value)]) -> Option<Level>;
+
+/// A tool: its name, its definition and what carries it out.
+struct Entry {
+    name: &'static str,
+    definition: &'static str,
+    operation: Operation,
+    level: LevelOf,
+}
+
+impl Entry {
+    const fn new(name: &'static str, definition: &'static str, operation: Operation) -> Self {
+        Self { name, definition, operation, level: |_| None }
+    }
+
+    const fn with_level(self, level: LevelOf) -> Self {
+        Self { level, ..self }
+    }
+}
+
+macro_rules! definition {
+    ($name:literal) => {
+        include_str!(concat!("definitions/", $name, ".yaml"))
+    };
+}
+
+/// The tools.
+const TOOLS: &[Entry] = &[
+    #[cfg(feature = "analysis")]
+    Entry::new("cli_analyze_code", definition!("cli_analyze_code"), crate::analyze::analyze_code)
+        .with_level(crate::analyze::level),
+    Entry::new("cli_check_environment", definition!("cli_check_environment"), environment::check_environment),
+    Entry::new("cli_ai_generate", definition!("cli_ai_generate"), generate::generate),
+    Entry::new("cli_project_create", definition!("cli_project_create"), project::create_project),
+    Entry::new("cli_show_modules", definition!("cli_show_modules"), modules::show_modules),
+    Entry::new("cli_show_system_status", definition!("cli_show_system_status"), status::show_system_status),
+    Entry::new("cli_skills_search", definition!("cli_skills_search"), skills::skills_search),
+    Entry::new("cli_run_quick", definition!("cli_run_quick"), quick::run_quick),
+    // What runs in its place has its own level; by itself it only says why nothing does.
+    Entry::new(workflow_run::NAME, definition!("cli_workflow_run"), workflow_run::run)
+        .with_level(|_| Some(Level::Read)),
 ];
 
 impl BuiltIns for CliTools {
     fn names(&self) -> Vec<ToolName> {
-        TOOLS.iter().filter_map(|(name, ..)| ToolName::new(name)).collect()
+        TOOLS.iter().filter_map(|entry| ToolName::new(entry.name)).collect()
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -41,16 +72,12 @@ impl BuiltIns for CliTools {
             debug_assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
             loaded.tool
         };
-        TOOLS.iter().filter_map(|(_, text, _)| read(text)).collect()
+        TOOLS.iter().filter_map(|entry| read(entry.definition)).collect()
     }
 
     fn level(&self, tool: &Tool, arguments: &[(String, Value)]) -> Option<Level> {
-        let argument = |name: &str| arguments.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-        match tool.built_in()?.key().as_str() {
-            "cli_analyze_code" => analyze::level(&argument),
-            // What runs in its place has its own level; by itself it only says why nothing does.
-            _ => is_workflow_run(tool).then_some(Level::Read),
-        }
+        let entry = TOOLS.iter().find(|entry| tool.is_built_in(entry.name))?;
+        (entry.level)(arguments)
     }
 
     fn touches(&self, tool: &Tool, arguments: &[(String, Value)]) -> Vec<Touch> {
@@ -86,11 +113,10 @@ impl BuiltIns for CliTools {
     }
 
     fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
-        let is_meant = |(name, ..): &&(&str, &str, Operation)| call.tool.is_built_in(name);
-        let Some((.., operation)) = TOOLS.iter().find(is_meant) else {
+        let Some(entry) = TOOLS.iter().find(|entry| call.tool.is_built_in(entry.name)) else {
             return Err(Refusal::new(Code::NotStarted, format!("`{}` is no tool of this program", call.tool.name)));
         };
-        let (answer, is_error) = match operation(&Call { tools: self, call }, follow) {
+        let (answer, is_error) = match (entry.operation)(&Call { tools: self, call }, follow) {
             Ok(answer) => (answer, false),
             Err(Failure::Failed { kind, error, more }) => {
                 let mut value = json!({ "success": false, "error": error, "error_type": kind });

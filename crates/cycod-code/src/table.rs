@@ -1,3 +1,6 @@
+//! The table of codes: each with its name, and what it means on every surface. A new code is a line here and a page in
+//! `docs/errors/`.
+
 use crate::surface::{Exit, Kind, OverHttp, OverMcp, Row};
 
 macro_rules! row {

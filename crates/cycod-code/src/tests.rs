@@ -1,3 +1,5 @@
+//! What the table of codes promises for every surface.
+
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
 use expect_test::{Expect, expect};

@@ -1,3 +1,5 @@
+//! How diagnostics look: whole reports, as a terminal and a model get them.
+
 use expect_test::{Expect, expect};
 
 use crate::{

@@ -1,3 +1,5 @@
+//! What hides in a text is written as an escape: control characters, and everything that changes how the rest reads.
+
 use std::borrow::Cow;
 
 /// Returns `text` with control and invisible characters written as escapes such as `\u{202e}`.

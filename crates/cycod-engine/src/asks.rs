@@ -7,9 +7,10 @@ use cycod_definition::{Ask, Body, Tool, Value, Whom, form_schema};
 use cycod_diagnostic::{Code, Refusal, visible};
 use cycod_mask::Masks;
 use cycod_plan::{Plan, PlanError};
+use cycod_run::WorkflowCall;
 use serde_json::Value as Json;
 
-use crate::{Beginning, Engine, workflow::given};
+use crate::{Beginning, Engine};
 
 /// Something to ask before a tool can run.
 #[derive(Clone, Debug, PartialEq)]
@@ -270,4 +271,9 @@ fn for_person(words: &[OwnedPiece], masks: &Masks) -> String {
         }
     }
     masks.apply(&text).into_owned()
+}
+
+/// What a workflow gets that runs in the place of a tool.
+pub(crate) fn given(workflow: &WorkflowCall) -> Vec<(String, Given)> {
+    workflow.arguments.iter().map(|(name, value)| (name.clone(), Given::Value(value.clone()))).collect()
 }

@@ -30,7 +30,9 @@ use cycod_thread::Thread;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Asker, Beginning, Caller, Control, Engine, EngineError, Resumption, durable::not_kept, history::told, host,
+    Asker, Beginning, Caller, Control, Engine, EngineError, Resumption,
+    history::{not_kept, told},
+    host,
 };
 
 /// How long it may take until a workflow has begun.
@@ -48,17 +50,11 @@ const SURFACES: [&str; 4] = ["person", "mcp", "agent", "test"];
 /// How this program is started to carry a workflow on.
 #[derive(Clone, Debug)]
 pub(crate) struct Ourselves {
-    program: PathBuf,
-    arguments: Vec<OsString>,
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
 }
 
 impl Engine {
-    /// Says how this program is started again to carry a workflow on: it must then call [`carry_on`]. Without it, none goes on
-    /// by itself.
-    pub fn go_on_by(&mut self, program: PathBuf, arguments: Vec<OsString>) {
-        self.ourselves = Some(Ourselves { program, arguments });
-    }
-
     /// Starts a workflow that goes on by itself, and returns when it has begun.
     pub(crate) fn detach(&self, approved: &Approved<Plan>, control: &Control) -> RunReport {
         let plan = approved.subject();

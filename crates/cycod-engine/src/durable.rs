@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::{
     Control, Engine,
     background::{Order, OrderRow, asker},
-    history::told,
+    history::{not_kept, told},
     journal::{Reached, reached},
 };
 
@@ -183,11 +183,6 @@ fn not_written(error: &StoreError) -> Refusal {
 pub(crate) fn stays_interrupted(report: &RunReport) -> bool {
     let code = report.refusal.as_ref().map(|refusal| refusal.code);
     report.steps.is_empty() && matches!(code, Some(Code::NotResumable | Code::StepLost))
-}
-
-/// A durable run whose beginning is not in the history.
-pub(crate) fn not_kept(run: &str) -> Refusal {
-    Refusal::new(Code::HistoryUnwritable, "a durable run must be in the history, and there is none").place(run)
 }
 
 impl Engine {

@@ -24,7 +24,9 @@ use cycod_store::{Digest, History, RunId};
 use crate::{
     AnswerTo, Asker, Control, EngineError, Recording,
     background::Ourselves,
-    durable::{Resumed, not_kept, stays_interrupted},
+    builder::EngineBuilder,
+    durable::{Resumed, stays_interrupted},
+    history::not_kept,
     journal::Journaled,
     moment::{Moments, Once},
     policy::RulesHere,
@@ -46,11 +48,11 @@ pub struct Engine {
     pub(crate) trusted: Once<Trusted>,
     pub(crate) fingerprints: Mutex<Option<Known>>,
     remotes: AllRemotes,
-    models: Option<Arc<dyn Models>>,
+    pub(crate) models: Option<Arc<dyn Models>>,
     pub(crate) built_ins: Option<Arc<dyn BuiltIns>>,
-    workers: Arc<Workers>,
-    absent: Vec<(String, Refusal)>,
-    pool: Option<Arc<Pool>>,
+    pub(crate) workers: Arc<Workers>,
+    pub(crate) absent: Vec<(String, Refusal)>,
+    pub(crate) pool: Option<Arc<Pool>>,
     pub(crate) ourselves: Option<Ourselves>,
     pub(crate) secrets: Arc<dyn Secrets + Send + Sync>,
     pub(crate) history: Option<Arc<History>>,
@@ -67,8 +69,19 @@ impl Scripts for JavaScript {
 }
 
 impl Engine {
-    /// Opens the place where `host` stands: finds its scopes and looks what is in them.
-    pub fn open(mut host: Host) -> Self {
+    /// Opens the place where `host` stands: finds its scopes and looks what is in them. What more there is comes from
+    /// [`Engine::builder`].
+    pub fn open(host: Host) -> Self {
+        Self::builder(host).build()
+    }
+
+    /// Opens the place where `host` stands, for a host that adds to what an engine has by itself.
+    pub fn builder(host: Host) -> EngineBuilder {
+        EngineBuilder::new(host)
+    }
+
+    /// An engine with nothing but the files and settings of its place.
+    pub(crate) fn bare(mut host: Host) -> Self {
         let overrides = Overrides::from_environment(&host.environment);
         let look = Arc::new(Look::default());
         let scopes = Scopes::discover_in(&host, &overrides, &look);
@@ -116,9 +129,8 @@ impl Engine {
         look
     }
 
-    /// Adds the tools that other programs offer, and the way to call them. A server that was added before under the same name
-    /// keeps it, with all of its tools.
-    pub fn adopt(&mut self, remotes: Arc<dyn Remotes>, tools: impl IntoIterator<Item = Adopted>) {
+    /// Adds the tools that other programs offer, and the way to call them.
+    pub(crate) fn adopt(&mut self, remotes: Arc<dyn Remotes>, tools: impl IntoIterator<Item = Adopted>) {
         let is_new = |adopted: &Adopted| match &adopted.tool.body {
             Body::Remote(remote) => !self.remotes.serves(&remote.server),
             _ => true,
@@ -127,42 +139,16 @@ impl Engine {
         self.remotes.add(remotes);
     }
 
-    /// Says who asks language models for scripts that may. Without it, none is connected.
-    pub fn use_models(&mut self, models: Arc<dyn Models>) {
-        self.models = Some(models);
-    }
-
-    /// Adds tools that this program carries out itself. Files cannot take their names.
-    pub fn build_in(&mut self, built_ins: Arc<dyn BuiltIns>) {
+    /// Adds tools that this program carries out itself.
+    pub(crate) fn build_in(&mut self, built_ins: Arc<dyn BuiltIns>) {
         let tools = Arc::clone(&built_ins);
         self.catalog.build_in(built_ins.names(), move || tools.tools());
         self.built_ins = Some(built_ins);
     }
 
-    /// Says where functions in a language run. Without it they have processes of this engine's own, and there is no engine
-    /// for scripts.
-    pub fn use_workers(&mut self, workers: Arc<Workers>) {
-        self.workers = workers;
-    }
-
     /// The processes in which functions run.
     pub fn workers(&self) -> &Workers {
         &self.workers
-    }
-
-    /// Says why no tool whose name begins with `prefix` is here; what is said first counts.
-    pub fn absent(&mut self, prefix: String, why: Refusal) {
-        self.absent.push((prefix, why));
-    }
-
-    /// Starts shells ahead, for a program that runs many tools.
-    pub fn prepare_shells(&mut self, pool: Arc<Pool>) {
-        self.pool = Some(pool);
-    }
-
-    /// Says where the values of secrets come from. Without it they come from the caller's environment alone.
-    pub fn keep_secrets(&mut self, secrets: Arc<dyn Secrets + Send + Sync>) {
-        self.secrets = secrets;
     }
 
     /// The values of the environment that are never shown, by the names of their variables.

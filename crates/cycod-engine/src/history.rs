@@ -28,6 +28,11 @@ const MOST: usize = 256;
 /// The largest output that is kept in the history itself.
 const LARGEST_INLINE: usize = 8 * 1024;
 
+/// A durable run whose beginning is not in the history.
+pub(crate) fn not_kept(run: &str) -> Refusal {
+    Refusal::new(Code::HistoryUnwritable, "a durable run must be in the history, and there is none").place(run)
+}
+
 /// Who asks for a call, as far as the history is to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
@@ -83,13 +88,6 @@ pub enum Wrote<'a> {
 }
 
 impl Engine {
-    /// Keeps a history of every run and every refusal from now on.
-    ///
-    /// What models ask for, and what runs with elevated rights, then runs only when the history can be written.
-    pub fn keep_history(&mut self, history: Arc<History>) {
-        self.history = Some(history);
-    }
-
     /// The history, if one is kept.
     pub fn history(&self) -> Option<&Arc<History>> {
         self.history.as_ref()

@@ -12,7 +12,10 @@ use cycod_diagnostic::{Code, Refusal, closest};
 use cycod_plan::{Plan, PlanError, Through};
 use cycod_run::{Ran, RanEnd, RunReport, WorkflowCall};
 
-use crate::{AnswerTo, Beginning, Engine, EngineError, asks::with_answers};
+use crate::{
+    AnswerTo, Beginning, Engine, EngineError,
+    asks::{given, with_answers},
+};
 
 impl Engine {
     /// The workflow that runs in the place of a planned tool.
@@ -139,8 +142,4 @@ impl Engine {
         report.answer = Some(Box::new(answer));
         report.refusal.take()
     }
-}
-
-pub(crate) fn given(workflow: &WorkflowCall) -> Vec<(String, Given)> {
-    workflow.arguments.iter().map(|(name, value)| (name.clone(), Given::Value(value.clone()))).collect()
 }

@@ -56,12 +56,11 @@ fn a_run_takes_the_time_that_its_output_allows() {
         "description: d\nsteps: [{name: a, run: cat input}, {name: b, run: cat input, parallel: true}]\n",
     ] {
         let place = Place::new(tool).variable("PASSWORD", "swordfish");
-        let mut engine = place.engine();
+        let home = place.project().join("../home/.cycod");
+        let engine = place.builder().history(Arc::new(History::at(&home))).build();
         if engine.tool("t").is_err() {
             continue;
         }
-        let home = place.project().join("../home/.cycod");
-        engine.keep_history(Arc::new(History::at(&home)));
         growth::check_up_to(1 << 20, OUTPUTS, |text| {
             fs::write(place.project().join("input"), text).unwrap();
             let plan = place.plan(&engine, &[]);

@@ -1,3 +1,5 @@
+//! Secrets of digits, as programs print numbers: with separators, in groups, over several lines.
+
 use crate::words::{Tracker, Unit, Words};
 
 /// No line of digits needs to be longer than this to be one of several of the same number, broken by the program that wrote it.

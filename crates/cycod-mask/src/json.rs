@@ -1,3 +1,5 @@
+//! Secrets in JSON: in texts, in names of members and in numbers. What comes out is still JSON.
+
 use std::{borrow::Cow, collections::HashMap, ops::Range};
 
 use serde::de::IgnoredAny;

@@ -1,3 +1,9 @@
+//! The one masker: made of the secrets of a run, shared, and applied to texts, streams and JSON.
+//!
+//! ```text
+//!  text ──► windows (could anything begin here?) ──► scan (every way of reading) ──► words (which secret is it?) ──► `****`
+//! ```
+
 use std::{borrow::Cow, collections::BTreeSet, fmt, sync::Arc};
 
 use crate::{scan::Scan, secret::looked_for, windows::Windows, words::Words};

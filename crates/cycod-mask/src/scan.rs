@@ -1,3 +1,6 @@
+//! Reads a text in several ways at once, as it is and as each kind of program would have written it, and says which bytes of it
+//! hold a secret in any of them.
+
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::{

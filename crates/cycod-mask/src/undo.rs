@@ -1,3 +1,6 @@
+//! Undoes the spellings of one kind each: of addresses, of JSON and of HTML. What a spelling means is decided a character at a
+//! time, so that a stream can be read as it comes.
+
 use std::{collections::HashMap, sync::LazyLock};
 
 use crate::words::Unit;

@@ -1,3 +1,5 @@
+//! Says quickly where no secret can begin: most of a text is only looked at here.
+
 use std::ops::Range;
 
 use crate::{digits::Base, words::SHORTEST};

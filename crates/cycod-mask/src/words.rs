@@ -1,3 +1,5 @@
+//! The automaton that finds many texts at once, in time that depends on neither their number nor what they look like.
+
 use std::collections::VecDeque;
 
 /// No text that is looked for has fewer bytes.

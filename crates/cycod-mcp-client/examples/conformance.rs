@@ -44,11 +44,11 @@ fn main() -> Result<(), Failure> {
     let context = here.environment.get(std::ffi::OsStr::new("MCP_CONFORMANCE_CONTEXT")).and_then(|text| text.to_str());
     let context: Json = context.map_or(Ok(Json::Null), serde_json::from_str)?;
     here.environment.insert("CYCOD_HOME".into(), home.path().into());
-    let mut engine = Engine::open(here);
-    let servers = Servers::of(&engine, Arc::new(Agreeable)).ok_or("no server is configured")?;
+    let engine = Engine::builder(here);
+    let servers = Servers::of(engine.place(), Arc::new(Agreeable)).ok_or("no server is configured")?;
 
     with_logins(&servers, &context, || servers.visit("it"))?;
-    servers.adopt_into(&mut engine);
+    let engine = servers.adopt_into(engine).build();
     let entries = engine.catalog().entries().into_iter().filter(|entry| entry.scope == Scope::Mcp);
     let tools: Vec<Tool> = entries.map(|entry| entry.load().map(|opened| opened.tool)).collect::<Result<_, _>>()?;
     let wanted = context["toolCalls"].as_array().or(context["tool_calls"].as_array());

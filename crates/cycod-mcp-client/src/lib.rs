@@ -1,7 +1,7 @@
 //! Brings the tools of other programs in over the Model Context Protocol.
 //!
 //! ```text
-//!  configuration ──► Servers ──► Engine::adopt        the tools, from what was seen when a server was last met
+//!  configuration ──► Servers ──► EngineBuilder        the tools, from what was seen when a server was last met
 //!                      │
 //!                      └ call ──► Slot ──► Connection ──► stdio · HTTP
 //!                                  │ accepted? still the same? healthy?

@@ -11,7 +11,7 @@ use std::{
 use cycod_catalog::{Adopted, Origin, Source};
 use cycod_definition::Host;
 use cycod_diagnostic::{Code, Refusal};
-use cycod_engine::Engine;
+use cycod_engine::{Engine, EngineBuilder};
 use cycod_run::{Outcome, RemoteCall, Remotes};
 use cycod_settings::{Server, Transport};
 use rmcp::model::JsonObject;
@@ -83,8 +83,8 @@ impl Servers {
     }
 
     /// Gives the tools of all servers to an engine, as they were when each server was last met, and the way to call them.
-    pub fn adopt_into(self: &Arc<Self>, engine: &mut Engine) {
-        engine.adopt(Arc::clone(self) as Arc<dyn Remotes>, self.adopted());
+    pub fn adopt_into(self: &Arc<Self>, engine: EngineBuilder) -> EngineBuilder {
+        engine.remotes(Arc::clone(self) as Arc<dyn Remotes>, self.adopted())
     }
 
     /// The tools of all servers, as they were when each server was last met.

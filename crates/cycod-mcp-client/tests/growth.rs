@@ -288,8 +288,7 @@ fn tools_are_listed_in_the_time_that_their_definitions_allow() {
         let place = server.place();
         let servers = place.servers();
         drop(servers.visit("test"));
-        let mut engine = place.engine();
-        servers.adopt_into(&mut engine);
+        _ = servers.adopt_into(place.builder()).build();
     });
 }
 

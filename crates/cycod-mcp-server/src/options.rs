@@ -1,6 +1,6 @@
 use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use cycod_engine::{Engine, NotOffered, Selection, definition::Host};
+use cycod_engine::{EngineBuilder, NotOffered, Selection, definition::Host};
 use cycod_store::Retention;
 
 /// How a server is set up.
@@ -33,7 +33,7 @@ pub struct Options {
 
 /// What is done with an engine before it is used, such as bringing in the tools of other programs.
 #[derive(Clone)]
-pub struct Equip(pub Arc<dyn Fn(&mut Engine) + Send + Sync>);
+pub struct Equip(pub Arc<dyn Fn(EngineBuilder) -> EngineBuilder + Send + Sync>);
 
 /// What gets the tools that are not offered.
 #[derive(Clone)]

@@ -201,14 +201,14 @@ impl Lists {
 
 impl Stock {
     fn open(options: Arc<Options>, pool: Option<&Arc<Pool>>) -> Self {
-        let mut engine = Engine::open(options.host.clone());
-        engine.add_rules(options.rules.clone());
+        let mut engine = Engine::builder(options.host.clone()).rules(options.rules.clone());
         if let Some(pool) = pool {
-            engine.prepare_shells(Arc::clone(pool));
+            engine = engine.shells(Arc::clone(pool));
         }
         if let Some(Equip(equip)) = &options.equip {
-            equip(&mut engine);
+            engine = equip(engine);
         }
+        let engine = engine.build();
         Self { engine, lists: Mutex::default(), loaded: Mutex::default(), options }
     }
 

@@ -20,7 +20,8 @@ use std::{
 };
 
 use cycod_call::speaks_of_secret;
-use cycod_definition::{Host, Platform};
+use cycod_definition::{Host, Level, Platform};
+use cycod_diagnostic::{Code, Refusal};
 
 /// How many entries of a directory are looked at before it counts as one that decides something.
 const MOST_ENTRIES: usize = 100_000;
@@ -546,6 +547,14 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// The refusal of a change that needs a higher level than was allowed.
+pub(crate) fn beyond(why: String, path: &Path, tool: &str, needed: Level) -> Refusal {
+    Refusal::new(Code::LevelExceeded, why)
+        .rule("a tool does nothing beyond the level at which it was allowed".to_owned())
+        .place(path.display().to_string())
+        .attempt(format!("add `{needed}` to the `tags` of `{tool}`, so that it needs approval"))
 }
 
 #[cfg(test)]

@@ -5,19 +5,19 @@ use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use cycod_definition::Privilege;
 use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{Argument, Prepared, PreparedCall, ScriptFile};
-use cycod_process::{Limits, Program, SCRIPT_PATH, Session, Spec, Stop, Terminal, find_program};
+use cycod_process::{Limits, Program, SCRIPT_PATH, Spec, Terminal, find_program};
 use cycod_script::Prelude;
 
 use crate::{
     confine::{Around, Held, mounted},
     container::{self, Inside, container_engine},
     failure::{Failure, not_found},
+    launched::Launch,
     own_files::{private_directory, write_files},
     worker::Worker,
 };
@@ -28,37 +28,8 @@ const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The programs that give a program the rights of the administrator, in the order in which they are looked for.
 const ELEVATORS: [&str; 3] = ["sudo", "doas", "pkexec"];
 
-/// How long ending a container may take.
-const REMOVAL: Duration = Duration::from_secs(10);
-
 /// Variables with their values.
 type Variables = Vec<(OsString, OsString)>;
-
-/// A program ready to start.
-pub(crate) struct Launch {
-    pub(crate) spec: Spec,
-    /// What it is held to, if it is.
-    pub(crate) held: Option<Held>,
-    /// Ends its container, if it has one and leaves it behind.
-    removal: Option<Program>,
-}
-
-impl Launch {
-    /// Whether it runs in a container of an image.
-    pub(crate) fn is_contained(&self) -> bool {
-        self.removal.is_some()
-    }
-
-    /// Ends what the end of the program may have left.
-    pub(crate) fn clear(&self, session: &Session) {
-        let Some(removal) = &self.removal else { return };
-        let spec = Spec { deadline: Some(std::time::Instant::now() + REMOVAL), ..Spec::new(removal.clone()) };
-        // One that is gone already is what we want.
-        if let Ok(stop) = Stop::new() {
-            drop(session.run(&spec, &stop, &mut |_, _| {}));
-        }
-    }
-}
 
 impl Worker<'_> {
     /// Makes everything ready that a prepared command needs, its files too.

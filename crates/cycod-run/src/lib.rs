@@ -32,6 +32,7 @@ mod guarded;
 mod handler;
 mod keep;
 mod launch;
+mod launched;
 mod lines;
 mod mask;
 mod models;

@@ -17,13 +17,13 @@ use cycod_plan::{Argument, Prepared, PreparedCall};
 use cycod_process::{Ending, Input, Stop, Stream};
 
 use crate::{
-    Models,
+    BuiltInCall, Event, Models, StepReport,
     confine::{Around, Held},
-    guarded::{Decides, Guarded, resolved},
+    guarded::{Decides, Guarded, beyond, resolved},
     keep::Keep,
     own_files::private_directory,
     reach::Rights,
-    worker::Worker,
+    worker::{Attempt, Worker},
 };
 
 /// The machine as one call of a tool may use it.
@@ -469,10 +469,28 @@ impl<'a> Platform<'a> {
     }
 }
 
-/// The refusal of a change that needs a higher level than was allowed.
-pub(crate) fn beyond(why: String, path: &Path, tool: &str, needed: Level) -> Refusal {
-    Refusal::new(Code::LevelExceeded, why)
-        .rule("a tool does nothing beyond the level at which it was allowed".to_owned())
-        .place(path.display().to_string())
-        .attempt(format!("add `{needed}` to the `tags` of `{tool}`, so that it needs approval"))
+impl Worker<'_> {
+    /// Carries out a tool of our own.
+    pub(crate) fn call_built_in(&self, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
+        let shown = self.plan.shown_call("built in");
+        report.commands.push(shown.clone());
+        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
+        let Some(built_ins) = self.driver.built_ins else {
+            let why = format!("nothing here carries out the built-in tool `{}`", self.plan.tool().name);
+            return Attempt::refused(Refusal::new(Code::NotStarted, why).place(self.path.as_str()));
+        };
+        let prepared = match self.plan.prepare_call(self.step, &self.results) {
+            Ok(prepared) => prepared,
+            Err(refusal) => return Attempt::refused(refusal),
+        };
+        let platform = Platform::new(self, &prepared, Starts::Any);
+        let call = BuiltInCall {
+            tool: self.plan.tool(),
+            arguments: &prepared.arguments,
+            platform: &platform,
+            unplanned: self.plan.unplanned.as_ref(),
+        };
+        report.keep_secret(&prepared.secrets);
+        self.answered(&prepared.masks, |follow| built_ins.call(&call, &mut |line| follow("info", line)), report, emit)
+    }
 }

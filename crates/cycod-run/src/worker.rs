@@ -21,17 +21,16 @@ use cycod_process::{Ended, Ending, Input, Limits, Session, Stop, Stream, Termina
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 
 use crate::{
-    BuiltInCall, Driver, Event, Outcome, Platform, QUIET, RemoteCall, RunReport, Status, StepPath, StepReport,
+    Driver, Event, Outcome, QUIET, RemoteCall, RunReport, Status, StepPath, StepReport,
     answering::{Activity, Answering, Patience},
     confine::Held,
     container,
     failure::{Failure, exit_code, not_started},
-    guarded::{Guarded, resolved},
+    guarded::{Guarded, beyond, resolved},
     keep::Keep,
-    launch::Launch,
+    launched::Launch,
     mask::masked,
     own_files::private_directory,
-    platform::{Starts, beyond},
     promise::{self, shown, without_secrets},
     report::last_run,
     reports::{Report, Reports, VARIABLE},
@@ -487,30 +486,6 @@ impl Worker<'_> {
             RemoteCall { tool, arguments: &arguments, stop: self.driver.stop, deadline: self.attempt_deadline() };
         let masks = self.plan.masks();
         self.answered(&masks, |follow| remotes.call(&call, &mut |line| follow("info", line)), report, emit)
-    }
-
-    /// Carries out a tool of our own.
-    fn call_built_in(&self, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
-        let shown = self.plan.shown_call("built in");
-        report.commands.push(shown.clone());
-        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
-        let Some(built_ins) = self.driver.built_ins else {
-            let why = format!("nothing here carries out the built-in tool `{}`", self.plan.tool().name);
-            return Attempt::refused(Refusal::new(Code::NotStarted, why).place(self.path.as_str()));
-        };
-        let prepared = match self.plan.prepare_call(self.step, &self.results) {
-            Ok(prepared) => prepared,
-            Err(refusal) => return Attempt::refused(refusal),
-        };
-        let platform = Platform::new(self, &prepared, Starts::Any);
-        let call = BuiltInCall {
-            tool: self.plan.tool(),
-            arguments: &prepared.arguments,
-            platform: &platform,
-            unplanned: self.plan.unplanned.as_ref(),
-        };
-        report.keep_secret(&prepared.secrets);
-        self.answered(&prepared.masks, |follow| built_ins.call(&call, &mut |line| follow("info", line)), report, emit)
     }
 
     /// Waits for what is no process, and takes its answer as if it were one.

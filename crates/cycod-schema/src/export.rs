@@ -1,3 +1,5 @@
+//! A tool's function in the words of a provider: its name, its description and its schema, with what the provider can't express.
+
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value as Json, json};

@@ -1,3 +1,5 @@
+//! The messages in which a model of each provider calls tools, and the messages that answer it.
+
 use serde_json::{Map, Value as Json, json};
 
 use crate::pointer::join;

@@ -432,14 +432,7 @@ fn judge_shell(
             Some((tree, findings))
         }
         Err(why) => {
-            let mut verdict = unclear(
-                &format!("the command is not understood: {why}"),
-                "write the command so that the shell can read it",
-            );
-            if matches!(question.reader, Reader::Words) {
-                verdict.code = Some(Code::MalformedWords);
-                "close the quote, or write a backslash before it".clone_into(&mut verdict.help);
-            }
+            let verdict = not_understood(why, question.reader);
             for hole in 0..told_of {
                 add(hole, verdict.clone());
             }
@@ -456,26 +449,8 @@ fn judge_shell(
             }
             Ok(findings) => {
                 let rewriter = Rewriter { source: &variant.source, tree: &tree, holes: &holes, order: &order };
-                let (mut rewrites, mut hints) = (0, 0);
-                for finding in &findings {
-                    let Some(hole) = holes.get(finding.hole).filter(|_| finding.hole < told_of) else { continue };
-                    let mut verdict = with_manifest(told(finding, hole), finding, statements);
-                    if verdict.proof == Proof::Code
-                        && verdict.code != Some(Code::BrokenProgramsFile)
-                        && rewrites < MOST_REWRITES
-                    {
-                        rewrites += 1;
-                        let (help, rewrite) = rewriter.rewrite(finding);
-                        verdict.rewrite = rewrite;
-                        if let Some(help) = help {
-                            verdict.help = help;
-                        }
-                    }
-                    if finding.guard.is_some() && hints < MOST_HINTS {
-                        hints += 1;
-                        verdict.hint = crate::hints::of(finding, &rewriter);
-                    }
-                    add(finding.hole, verdict);
+                for (hole, verdict) in verdicts_of(&findings, &rewriter, told_of, statements) {
+                    add(hole, verdict);
                 }
             }
         }
@@ -499,6 +474,46 @@ fn judge_shell(
         .enumerate()
         .map(|(number, (verdict, hole))| is_here.get(number).unwrap_or(&true).then(|| settle(verdict, hole)))
         .collect()
+}
+
+/// What is said of every place in a command that has no tree.
+fn not_understood(why: &str, reader: Reader<'_>) -> Verdict {
+    let help = "write the command so that the shell can read it";
+    let mut verdict = unclear(&format!("the command is not understood: {why}"), help);
+    if matches!(reader, Reader::Words) {
+        verdict.code = Some(Code::MalformedWords);
+        "close the quote, or write a backslash before it".clone_into(&mut verdict.help);
+    }
+    verdict
+}
+
+/// The verdict of each finding about the first `told_of` holes, with a way to write the command so that the value is data.
+fn verdicts_of(
+    findings: &[Finding],
+    rewriter: &Rewriter<'_>,
+    told_of: usize,
+    statements: &Statements<'_>,
+) -> Vec<(usize, Verdict)> {
+    let (mut rewrites, mut hints) = (0, 0);
+    let mut verdicts = Vec::new();
+    for finding in findings {
+        let Some(hole) = rewriter.holes.get(finding.hole).filter(|_| finding.hole < told_of) else { continue };
+        let mut verdict = with_manifest(told(finding, hole), finding, statements);
+        if verdict.proof == Proof::Code && verdict.code != Some(Code::BrokenProgramsFile) && rewrites < MOST_REWRITES {
+            rewrites += 1;
+            let (help, rewrite) = rewriter.rewrite(finding);
+            verdict.rewrite = rewrite;
+            if let Some(help) = help {
+                verdict.help = help;
+            }
+        }
+        if finding.guard.is_some() && hints < MOST_HINTS {
+            hints += 1;
+            verdict.hint = crate::hints::of(finding, rewriter);
+        }
+        verdicts.push((finding.hole, verdict));
+    }
+    verdicts
 }
 
 /// The verdict of a hole, with what its author says about it.

@@ -162,150 +162,181 @@ const CMDLETS: [&str; 76] = [
 ];
 
 fn scan(source: &str) -> Vec<Hole> {
-    let mut frames = vec![Frame::Code('\0')];
+    let mut scan = Scan {
+        source,
+        characters: source.char_indices().peekable(),
+        frames: vec![Frame::Code('\0')],
+        statement: vec![0],
+        unsure: None,
+    };
     let mut holes = Vec::new();
-    let mut statement = vec![0usize];
-    let mut unsure: Option<&'static str> = None;
-    let mut characters = source.char_indices().peekable();
     let mut before = '\n';
-    while let Some((at, character)) = characters.next() {
-        let frame = *frames.last().expect("the outermost frame is never popped");
-        let next = characters.peek().map(|&(_, next)| next);
+    while let Some((at, character)) = scan.characters.next() {
+        let frame = *scan.frames.last().expect("the outermost frame is never popped");
+        let next = scan.characters.peek().map(|&(_, next)| next);
         if character == '\0' {
-            let trouble = unsure.or(match frame {
-                Frame::Code(_) if before == '`' => Some("a backtick is directly before it"),
-                Frame::Code(_)
-                    if !(is_boundary(before)
-                        || before.is_ascii_alphanumeric()
-                        || matches!(before, '_' | '=' | ':' | '/' | '.' | ',' | '-' | '\\')) =>
-                {
-                    Some("the text directly before it would join its quotes")
-                }
-                Frame::Code(_) if is_boundary(before) && next.is_some_and(|next| !is_boundary(next) && next != ',') => {
-                    Some("PowerShell ends an argument where a quote closes; put `\"…\"` around the whole argument")
-                }
-                Frame::Code(_)
-                    if next.is_some_and(|next| {
-                        !is_boundary(next)
-                            && !next.is_ascii_alphanumeric()
-                            && !matches!(next, ',' | '.' | '/' | '\\' | '-' | '_' | '=' | ':')
-                    }) =>
-                {
-                    Some("the text directly after it would join its quotes")
-                }
-                Frame::Double | Frame::DoubleHere if before == '`' => Some("a backtick is directly before it"),
-                Frame::Double | Frame::DoubleHere if before == '$' => Some("a `$` is directly before it"),
-                _ => None,
-            });
-            let is_nested = statement.len() > 1;
-            holes.push(Hole { at, frame, trouble, statement: statement.last().copied().unwrap_or(0), is_nested });
+            let trouble = scan.unsure.or(why_unquotable(frame, before, next));
+            let is_nested = scan.statement.len() > 1;
+            let statement = scan.statement.last().copied().unwrap_or(0);
+            holes.push(Hole { at, frame, trouble, statement, is_nested });
             before = 'x';
             continue;
         }
         let mut seen = character;
         match frame {
-            Frame::Code(close) => match character {
-                '`'
-                    // A hole after it stays visible, and escaped.
-                    if next.is_some_and(|next| next != '\0') => {
-                        characters.next();
-                        seen = 'x';
-                    }
-                '@' if next.is_some_and(|next| is_single(next) || is_double(next)) => {
-                    let rest = &source[at + 1..];
-                    let quote = rest.chars().next().unwrap_or('\'');
-                    let line = rest[quote.len_utf8()..].split('\n').next().unwrap_or_default();
-                    if line.trim().is_empty() {
-                        characters.next();
-                        frames.push(if is_single(quote) { Frame::SingleHere } else { Frame::DoubleHere });
-                    }
-                }
-                _ if is_single(character) => frames.push(Frame::Single),
-                _ if is_double(character) => frames.push(Frame::Double),
-                '#' if is_boundary(before) => frames.push(Frame::LineComment),
-                '<' if next == Some('#') => {
-                    characters.next();
-                    frames.push(Frame::BlockComment);
-                }
-                '$' if next == Some('{') => {
-                    if source[at..].split('}').next().is_some_and(|name| name.contains('\0')) {
-                        unsure = Some("the name of a variable cannot be a value");
-                    }
-                    while characters.next_if(|&(_, inside)| inside != '}' && inside != '\0').is_some() {}
-                    characters.next_if(|&(_, inside)| inside == '}');
-                }
-                '-' if source[at..].starts_with("--%") && is_boundary(before) => unsure = Some("`--%` before it turns off PowerShell's own quoting"),
-                '(' => {
-                    frames.push(Frame::Code(')'));
-                    statement.push(at + 1);
-                }
-                '{' => {
-                    frames.push(Frame::Code('}'));
-                    statement.push(at + 1);
-                }
-                ')' | '}' => {
-                    if character == close {
-                        frames.pop();
-                        statement.pop();
-                    } else {
-                        unsure = Some("a bracket before it closes nothing");
-                    }
-                }
-                ';' | '\n' | '|' => {
-                    if let Some(start) = statement.last_mut() {
-                        *start = at + 1;
-                    }
-                }
-                _ => {}
-            },
+            Frame::Code(close) => seen = scan.code(close, at, character, before),
             Frame::Single if is_single(character) => {
                 if next.is_some_and(is_single) {
-                    characters.next();
+                    scan.characters.next();
                 } else {
-                    frames.pop();
+                    scan.frames.pop();
                 }
             }
             Frame::Double | Frame::DoubleHere if character == '`' && next.is_some_and(|next| next != '\0') => {
-                characters.next();
+                scan.characters.next();
                 seen = 'x';
             }
             Frame::Double | Frame::DoubleHere if character == '$' && next == Some('(') => {
-                characters.next();
-                frames.push(Frame::Code(')'));
-                statement.push(at + 2);
+                scan.characters.next();
+                scan.frames.push(Frame::Code(')'));
+                scan.statement.push(at + 2);
                 seen = '(';
             }
             Frame::Double if is_double(character) => {
                 if next.is_some_and(is_double) {
-                    characters.next();
+                    scan.characters.next();
                 } else {
-                    frames.pop();
+                    scan.frames.pop();
                 }
             }
             Frame::SingleHere | Frame::DoubleHere if character == '\n' => {
                 let ends = |next: char| if frame == Frame::SingleHere { is_single(next) } else { is_double(next) };
-                let mut rest = source[at + 1..].chars();
+                let mut rest = scan.source[at + 1..].chars();
                 if rest.next().is_some_and(ends) && rest.next() == Some('@') {
-                    characters.next();
-                    characters.next();
-                    frames.pop();
+                    scan.characters.next();
+                    scan.characters.next();
+                    scan.frames.pop();
                 }
             }
             Frame::LineComment if character == '\n' => {
-                frames.pop();
-                if let Some(start) = statement.last_mut() {
+                scan.frames.pop();
+                if let Some(start) = scan.statement.last_mut() {
                     *start = at + 1;
                 }
             }
             Frame::BlockComment if character == '#' && next == Some('>') => {
-                characters.next();
-                frames.pop();
+                scan.characters.next();
+                scan.frames.pop();
             }
             _ => {}
         }
         before = seen;
     }
     holes
+}
+
+/// Why no quotes can be put where a hole is, if that is so.
+fn why_unquotable(frame: Frame, before: char, next: Option<char>) -> Option<&'static str> {
+    match frame {
+        Frame::Code(_) if before == '`' => Some("a backtick is directly before it"),
+        Frame::Code(_)
+            if !(is_boundary(before)
+                || before.is_ascii_alphanumeric()
+                || matches!(before, '_' | '=' | ':' | '/' | '.' | ',' | '-' | '\\')) =>
+        {
+            Some("the text directly before it would join its quotes")
+        }
+        Frame::Code(_) if is_boundary(before) && next.is_some_and(|next| !is_boundary(next) && next != ',') => {
+            Some("PowerShell ends an argument where a quote closes; put `\"…\"` around the whole argument")
+        }
+        Frame::Code(_)
+            if next.is_some_and(|next| {
+                !is_boundary(next)
+                    && !next.is_ascii_alphanumeric()
+                    && !matches!(next, ',' | '.' | '/' | '\\' | '-' | '_' | '=' | ':')
+            }) =>
+        {
+            Some("the text directly after it would join its quotes")
+        }
+        Frame::Double | Frame::DoubleHere if before == '`' => Some("a backtick is directly before it"),
+        Frame::Double | Frame::DoubleHere if before == '$' => Some("a `$` is directly before it"),
+        _ => None,
+    }
+}
+
+/// How far a text was read.
+struct Scan<'a> {
+    source: &'a str,
+    characters: std::iter::Peekable<std::str::CharIndices<'a>>,
+    /// What is open, the innermost last.
+    frames: Vec<Frame>,
+    /// Where the statement begins, of each block that is open.
+    statement: Vec<usize>,
+    /// Why everything from here on could be read otherwise.
+    unsure: Option<&'static str>,
+}
+
+impl Scan<'_> {
+    /// Reads on from a character of code, and returns what stands before the next one.
+    fn code(&mut self, close: char, at: usize, character: char, before: char) -> char {
+        let next = self.characters.peek().map(|&(_, next)| next);
+        match character {
+            // A hole after it stays visible, and escaped.
+            '`' if next.is_some_and(|next| next != '\0') => {
+                self.characters.next();
+                return 'x';
+            }
+            '@' if next.is_some_and(|next| is_single(next) || is_double(next)) => {
+                let rest = &self.source[at + 1..];
+                let quote = rest.chars().next().unwrap_or('\'');
+                let line = rest[quote.len_utf8()..].split('\n').next().unwrap_or_default();
+                if line.trim().is_empty() {
+                    self.characters.next();
+                    self.frames.push(if is_single(quote) { Frame::SingleHere } else { Frame::DoubleHere });
+                }
+            }
+            _ if is_single(character) => self.frames.push(Frame::Single),
+            _ if is_double(character) => self.frames.push(Frame::Double),
+            '#' if is_boundary(before) => self.frames.push(Frame::LineComment),
+            '<' if next == Some('#') => {
+                self.characters.next();
+                self.frames.push(Frame::BlockComment);
+            }
+            '$' if next == Some('{') => {
+                if self.source[at..].split('}').next().is_some_and(|name| name.contains('\0')) {
+                    self.unsure = Some("the name of a variable cannot be a value");
+                }
+                while self.characters.next_if(|&(_, inside)| inside != '}' && inside != '\0').is_some() {}
+                self.characters.next_if(|&(_, inside)| inside == '}');
+            }
+            '-' if self.source[at..].starts_with("--%") && is_boundary(before) => {
+                self.unsure = Some("`--%` before it turns off PowerShell's own quoting");
+            }
+            '(' => {
+                self.frames.push(Frame::Code(')'));
+                self.statement.push(at + 1);
+            }
+            '{' => {
+                self.frames.push(Frame::Code('}'));
+                self.statement.push(at + 1);
+            }
+            ')' | '}' => {
+                if character == close {
+                    self.frames.pop();
+                    self.statement.pop();
+                } else {
+                    self.unsure = Some("a bracket before it closes nothing");
+                }
+            }
+            ';' | '\n' | '|' => {
+                if let Some(start) = self.statement.last_mut() {
+                    *start = at + 1;
+                }
+            }
+            _ => {}
+        }
+        character
+    }
 }
 
 fn is_boundary(character: char) -> bool {

@@ -22,7 +22,6 @@ fn reads_twice(by: &str) -> bool {
 /// What a reason means against a value: how bad it is, its code, a sentence, and what to do. Nothing for one that proves data.
 pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, String, String)> {
     let write_beside = "write the code without the value, and hand the value to it as data".to_owned();
-    let vouch = format!("or vouch for it with `placing: data` on `{name}`");
     Some(match reason {
         Reason::Code { program, language: WITHHELD_LANGUAGE } => (
             Proof::Code,
@@ -88,8 +87,18 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
             format!("the value of `{name}` is part of a file that the script writes and then runs"),
             "write the file without the value, and hand the value to it as an argument".to_owned(),
         ),
+        _ => {
+            let (code, why, help) = says_why_unproven(reason, name)?;
+            (Proof::Unproven, code, why, help)
+        }
+    })
+}
+
+/// The same for a reason that proves nothing, without how bad it is.
+fn says_why_unproven(reason: &Reason, name: &str) -> Option<(Code, String, String)> {
+    let vouch = format!("or vouch for it with `placing: data` on `{name}`");
+    Some(match reason {
         Reason::UnknownProgram { program } => (
-            Proof::Unproven,
             Code::UnknownProgram,
             format!("cycod does not know `{program}`, so it does not know what that does with `{name}`"),
             format!(
@@ -97,13 +106,11 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
             ),
         ),
         Reason::Mixed { program } => (
-            Proof::Unproven,
             Code::MixedText,
             format!("`{name}` is among other words in an argument of `{program}`, which may read them as code"),
             format!("pass it as a separate argument; {vouch}"),
         ),
         Reason::PartOfOption { program } => (
-            Proof::Unproven,
             Code::UnprovenPlace,
             format!("`{name}` is part of an option of `{program}`, so that the value chooses options"),
             format!(
@@ -111,21 +118,17 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
             ),
         ),
         Reason::Subcommand { program } => (
-            Proof::Unproven,
             Code::UnprovenPlace,
             format!("`{name}` chooses which command of `{program}` runs"),
             format!("list the commands in `validation: {{enum: […]}}` of `{name}`; {vouch}"),
         ),
         Reason::Changed { program } => (
-            Proof::Unproven,
             Code::UnprovenPlace,
             format!("what the shell makes of `{name}` may begin with `-`, and `{program}` would read it as an option"),
             format!("write `--` before it, or attach it to its option with `=`; {vouch}"),
         ),
-        Reason::Unclear(why) => {
-            (Proof::Unproven, Code::UnprovenPlace, format!("nothing proves that `{name}` is data: {why}"), vouch)
-        }
-        Reason::Argument { .. } | Reason::Shell(_) | Reason::Input { .. } => return None,
+        Reason::Unclear(why) => (Code::UnprovenPlace, format!("nothing proves that `{name}` is data: {why}"), vouch),
+        _ => return None,
     })
 }
 

@@ -1741,74 +1741,87 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
     }
 
     fn parameter(&mut self, outer: Outer, stage: Stage, odd: bool) -> bool {
-        if stage == Stage::Head {
-            let name = self.at;
-            if matches!(self.peek(), Some(b'#' | b'!'))
-                && !matches!(self.peek_second(), Some(b'}' | b':' | b'-' | b'+' | b'=' | b'%' | b'?' | b'/'))
-            {
+        match stage {
+            Stage::Head => self.parameter_name(),
+            Stage::After => self.parameter_operator(),
+            stage => self.parameter_text(outer, stage, odd),
+        }
+    }
+
+    /// The name in an expansion.
+    fn parameter_name(&mut self) -> bool {
+        let name = self.at;
+        if matches!(self.peek(), Some(b'#' | b'!'))
+            && !matches!(self.peek_second(), Some(b'}' | b':' | b'-' | b'+' | b'=' | b'%' | b'?' | b'/'))
+        {
+            self.advance();
+        }
+        match self.peek() {
+            Some(byte) if byte.is_ascii_alphanumeric() || byte == b'_' => {
+                self.skip_while(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            }
+            Some(b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') => self.advance(),
+            Some(b'}') => {}
+            _ => {
+                self.tell_parameter_name(name);
+                self.stage(Stage::Opaque);
+                return true;
+            }
+        }
+        self.tell_parameter_name(name);
+        self.stage(Stage::After);
+        true
+    }
+
+    /// What stands behind the name in an expansion.
+    fn parameter_operator(&mut self) -> bool {
+        let Some(byte) = self.peek() else { return self.ended() };
+        let operator = self.at;
+        let next = match (byte, self.peek_second()) {
+            (b'}', _) => {
                 self.advance();
+                self.close_frame();
+                return true;
             }
-            match self.peek() {
-                Some(byte) if byte.is_ascii_alphanumeric() || byte == b'_' => {
-                    self.skip_while(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-                }
-                Some(b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!') => self.advance(),
-                Some(b'}') => {}
-                _ => {
-                    self.tell_parameter_name(name);
-                    self.stage(Stage::Opaque);
-                    return true;
-                }
+            (b'[', _) => {
+                self.advance();
+                return self.push_arithmetic(Open::Arithmetic, ArithmeticEnd::Bracket);
             }
-            self.tell_parameter_name(name);
-            self.stage(Stage::After);
-            return true;
-        }
-        if stage == Stage::After {
-            let Some(byte) = self.peek() else { return self.ended() };
-            let operator = self.at;
-            let next = match (byte, self.peek_second()) {
-                (b'}', _) => {
+            (b':', Some(b'-' | b'=' | b'?' | b'+')) => {
+                self.skip(2);
+                Stage::Default
+            }
+            (b'-' | b'=' | b'?' | b'+', _) => {
+                self.advance();
+                Stage::Default
+            }
+            (b'#' | b'%', second) => {
+                self.advance();
+                if second == Some(byte) {
                     self.advance();
-                    self.close_frame();
-                    return true;
                 }
-                (b'[', _) => {
-                    self.advance();
-                    return self.push_arithmetic(Open::Arithmetic, ArithmeticEnd::Bracket);
-                }
-                (b':', Some(b'-' | b'=' | b'?' | b'+')) => {
-                    self.skip(2);
-                    Stage::Default
-                }
-                (b'-' | b'=' | b'?' | b'+', _) => {
-                    self.advance();
-                    Stage::Default
-                }
-                (b'#' | b'%', second) => {
-                    self.advance();
-                    if second == Some(byte) {
-                        self.advance();
-                    }
-                    Stage::Pattern
-                }
-                (b':', _) => {
-                    self.advance();
-                    Stage::Offset
-                }
-                _ => Stage::Opaque,
+                Stage::Pattern
+            }
+            (b':', _) => {
+                self.advance();
+                Stage::Offset
+            }
+            _ => Stage::Opaque,
+        };
+        if TREE {
+            let operator = match next {
+                // What there is says `parameter`, which passes over it as over text.
+                Stage::Opaque => char::from(byte).to_string(),
+                _ => self.source_text(operator),
             };
-            if TREE {
-                let operator = match next {
-                    // What there is says `parameter`, which passes over it as over text.
-                    Stage::Opaque => char::from(byte).to_string(),
-                    _ => self.source_text(operator),
-                };
-                self.found.events.push(Event::ParameterOperator(operator));
-            }
-            self.stage(next);
-            return true;
+            self.found.events.push(Event::ParameterOperator(operator));
         }
+        self.stage(next);
+        true
+    }
+
+    /// What an operator works with, up to the end of the expansion.
+    fn parameter_text(&mut self, outer: Outer, stage: Stage, odd: bool) -> bool {
         loop {
             let from = self.at;
             self.skip_while(|byte| !matches!(byte, b'}' | b'\'' | b'"' | b'\\' | b'$' | b'`' | HOLE | b'{' | b'\n'));

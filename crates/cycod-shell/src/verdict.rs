@@ -1,3 +1,5 @@
+//! What is proven about the place of a value, why, and how to make it safe: the answer of everything in this crate.
+
 use cycod_code::Code;
 
 use std::fmt;

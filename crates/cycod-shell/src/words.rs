@@ -1,3 +1,5 @@
+//! The words that a value becomes in an unquoted place, and how the words of a command that no shell reads are split.
+
 use std::borrow::Cow;
 
 use crate::assemble::joined;

@@ -1,3 +1,5 @@
+//! Where two JSON values differ: places added, removed and changed, in order.
+
 use std::fmt::Write as _;
 
 use cycod_diagnostic::visible;

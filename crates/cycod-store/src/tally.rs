@@ -1,3 +1,5 @@
+//! Counts what passes by: bytes, lines and where each of them begins, so that any line of a large output is found at once.
+
 use std::{fmt, io};
 
 use sha2::{Digest as _, Sha256};

@@ -1,3 +1,9 @@
+//! The command line: every command, how words lead to one, and how its end becomes an exit code.
+//!
+//! ```text
+//!  words ──► short forms spelt out ──► clap ──► Entry ──► run(Context, ArgMatches) ──► exit code
+//! ```
+
 use std::{cell::LazyCell, collections::BTreeMap, ffi::OsString, io::IsTerminal, process::ExitCode};
 
 use clap::{Arg, ArgMatches, Command, error::ErrorKind};

@@ -1,3 +1,5 @@
+//! What the provider says: turns of text, calls and mistakes, in the order in which it is asked.
+
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde::Deserialize;

@@ -1,3 +1,5 @@
+//! The provider as a server: answers each format of requests by its script, for tests.
+
 use std::{
     collections::{HashMap, hash_map::DefaultHasher},
     hash::{Hash, Hasher},

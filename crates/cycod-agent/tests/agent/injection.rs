@@ -232,15 +232,14 @@ impl Scene {
         here.home = root.join("home");
         here.temp = root.join("tmp");
         here.working_directory = root.join("project");
-        let mut engine = Engine::open(here);
-        engine.build_in(Arc::new(Toolbox));
-        engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));
+        let engine = Engine::builder(here);
+        let history = History::at(engine.place().catalog().scopes().user_directory());
         let rule = |(verdict, pattern): &(Verdict, &str)| {
             let pattern = Pattern::parse(pattern).expect("a pattern");
             Rule::new(*verdict, pattern, Origin::new(Layer::CommandLine, "the test"))
         };
-        engine.add_rules(case.rules.iter().map(rule).collect());
-        engine
+        let engine = engine.built_ins(Arc::new(Toolbox)).history(Arc::new(history));
+        engine.rules(case.rules.iter().map(rule).collect()).build()
     }
 
     /// Every file whose name begins with what no order may leave.

@@ -55,9 +55,9 @@ impl Place {
         here.home = root.join("home");
         here.temp = root.join("tmp");
         here.working_directory = self.project();
-        let mut engine = Engine::open(here);
-        engine.keep_history(Arc::new(History::at(engine.catalog().scopes().user_directory())));
-        engine
+        let engine = Engine::builder(here);
+        let history = History::at(engine.place().catalog().scopes().user_directory());
+        engine.history(Arc::new(history)).build()
     }
 }
 

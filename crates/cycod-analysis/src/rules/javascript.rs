@@ -90,12 +90,21 @@ pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, flows: &Flows
         "document.write" | "document.writeln" if is_given => {
             subject.add(&table::HTML_INJECTION, node, format!("`{called}` puts markup into the page"));
         }
-        _ if call.last() == "$where" && first.is_some_and(|code| !flows.is_tame(code, source)) => {
+        _ => by_last_word(call, node, flows, subject),
+    }
+}
+
+/// What the last word of a call's name tells, whatever it is called on.
+fn by_last_word(call: &Invocation<'_>, node: Node<'_>, flows: &Flows, subject: &mut Subject<'_>) {
+    let source = subject.source;
+    let called = call.name.as_str();
+    let first = call.argument(0);
+    match call.last() {
+        "$where" if first.is_some_and(|code| !flows.is_tame(code, source)) => {
             subject.add(&table::NOSQL_INJECTION, node, "`$where` runs text as code in the database");
         }
-        _ if called.contains('.')
-            && matches!(call.last(), "redirect" | "location")
-            && call.arguments.iter().any(|to| flows.chooses_server(*to, source)) =>
+        "redirect" | "location"
+            if called.contains('.') && call.arguments.iter().any(|to| flows.chooses_server(*to, source)) =>
         {
             subject.add(
                 &table::OPEN_REDIRECT,
@@ -103,11 +112,11 @@ pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, flows: &Flows
                 format!("`{called}` redirects to an address that the request chooses"),
             );
         }
-        _ if matches!(call.last(), "setHeader" | "header" | "set" | "append")
-            && first
+        "setHeader" | "header" | "set" | "append"
+            if first
                 .and_then(|name| constant(name, source))
                 .is_some_and(|name| name.eq_ignore_ascii_case("location"))
-            && call.argument(1).is_some_and(|to| flows.chooses_server(to, source)) =>
+                && call.argument(1).is_some_and(|to| flows.chooses_server(to, source)) =>
         {
             subject.add(&table::OPEN_REDIRECT, node, "`Location` redirects to an address that the request chooses");
         }
@@ -122,12 +131,11 @@ pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, flows: &Flows
                 format!("`{called}` sends a request to a server that the request chooses"),
             );
         }
-        _ if call.last() == "insertAdjacentHTML" && call.argument(1).is_some_and(|markup| !is_constant(markup)) => {
+        "insertAdjacentHTML" if call.argument(1).is_some_and(|markup| !is_constant(markup)) => {
             subject.add(&table::HTML_INJECTION, node, "`insertAdjacentHTML` puts markup into the page");
         }
-        _ if matches!(call.last(), "query" | "execute" | "raw" | "$queryRawUnsafe" | "$executeRawUnsafe")
-            && called.contains('.')
-            && first.is_some_and(|sql| is_composed_sql(sql, source)) =>
+        "query" | "execute" | "raw" | "$queryRawUnsafe" | "$executeRawUnsafe"
+            if called.contains('.') && first.is_some_and(|sql| is_composed_sql(sql, source)) =>
         {
             subject.add(&table::SQL_INJECTION, node, "values are put into a command of SQL");
         }

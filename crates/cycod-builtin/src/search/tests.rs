@@ -1,3 +1,5 @@
+//! Searches in real directories: what is found, in which order, and what limits end.
+
 use std::{
     fs,
     path::Path,

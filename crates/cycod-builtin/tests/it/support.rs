@@ -75,10 +75,7 @@ impl Place {
         here.home = root.join("home");
         here.temp = root.join("tmp");
         here.working_directory = directory.to_owned();
-        let mut engine = Engine::open(here);
-        engine.build_in(Arc::new(Toolbox));
-        engine.use_workers(Arc::clone(&self.workers));
-        engine
+        Engine::builder(here).built_ins(Arc::new(Toolbox)).workers(Arc::clone(&self.workers)).build()
     }
 
     /// What becomes of a model's call where these rules hold: its level, and the verdict.

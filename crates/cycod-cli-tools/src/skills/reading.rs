@@ -15,7 +15,7 @@ const FILE: &str = "SKILL.md";
 /// How much of a file is looked at.
 const LOOKED_AT: u64 = 256 << 10;
 
-/// The most skills and directories of one shelf.
+/// The most skills and directories of one directory.
 const MOST_SKILLS: usize = 100_000;
 const MOST_DIRECTORIES: usize = 50_000;
 

@@ -161,9 +161,8 @@ pub(crate) fn answer(tool: &str, report: &RunReport) -> Json {
 }
 
 fn open(host: Host) -> Engine {
-    let mut engine = Engine::open(host);
-    engine.build_in(Arc::new(CliTools::new(Arc::new(open)).asking(Arc::new(|engine| Arc::new(Asked::of(engine))))));
-    engine
+    let tools = CliTools::new(Arc::new(open)).asking(Arc::new(|engine| Arc::new(Asked::of(engine))));
+    Engine::builder(host).built_ins(Arc::new(tools)).build()
 }
 
 /// The models of a place whose environment says everything.

@@ -76,10 +76,8 @@ impl Place {
         here.home = self.path("home");
         here.temp = self.path("tmp");
         here.working_directory = self.path("project");
-        let mut engine = Engine::open(here);
-        engine.build_in(Arc::new(CliTools::new(Arc::new(Engine::open))));
-        engine.keep_history(Arc::new(self.history()));
-        engine
+        let tools = Arc::new(CliTools::new(Arc::new(Engine::open)));
+        Engine::builder(here).built_ins(tools).history(Arc::new(self.history())).build()
     }
 
     fn history(&self) -> History {

@@ -26,18 +26,8 @@ impl Lowering<'_> {
         let alias = view.choice("type") == Some("alias");
         self.alias = alias;
         self.flow = self.sink.text(view.span).starts_with('{');
-        let counted = [
-            (view.map("parameters").len(), "parameters"),
-            (view.map("default-parameters").len(), "default-parameters"),
-            (view.items("steps").len(), "steps"),
-            (view.items("tests").len(), "tests"),
-            (view.map("asks").len(), "asks"),
-        ];
-        for (count, what) in counted {
-            let span = view.entry(what).map_or(top, |entry| entry.key_span);
-            if self.too_many(count, what, span) {
-                return (name, None);
-            }
+        if self.has_too_many(view, top) {
+            return (name, None);
         }
         self.names.parameters = self.parameter_names(view);
         self.names.steps = view.objects("steps").iter().filter_map(|step| step.string("name")).collect();
@@ -48,12 +38,7 @@ impl Lowering<'_> {
         self.parameters.extend(self.lower_parameters(&written, &fields));
         self.parameters.extend(self.plain_answers(view));
         let description = view.string("description");
-        if view.entries.iter().all(|entry| entry.key != "description") && !alias {
-            self.sink.report(
-                Diagnostic::error(Code::NoDescription, top, "a tool needs a `description`")
-                    .help("describe its purpose; people and models choose tools by that"),
-            );
-        }
+        self.check_described(view, alias, top);
         let defaults = Defaults { shell: view.text("shell"), options: view.strings("shell-options") };
         let body = match self.built_in {
             true => name.clone().map(Body::BuiltIn),
@@ -120,16 +105,45 @@ impl Lowering<'_> {
             origin: Origin::default(),
         };
         tool.uses_temp = self.uses_temp.get();
-        self.understand_words(&mut tool);
-        crate::judge::judge(&mut tool);
-        crate::judge::report(&tool, self);
-        self.check_ask_cycles(&tool, view);
-        crate::check::unused::check(&tool, &[written, fields, self.described(view).iter().collect()].concat(), self);
-        crate::check::secrets::check(&tool, self);
-        crate::check::confusable::check(view, self);
-        crate::check::ignored::in_tool(&tool, view, self);
-        crate::check::ignored::in_alias(&tool, view, self);
+        self.check_whole(&mut tool, view, [written, fields]);
         (name, Some(tool))
+    }
+
+    /// Whether a list of the file has more entries than are read; it is reported.
+    fn has_too_many(&mut self, view: &View<'_>, top: Span) -> bool {
+        let counted = [
+            (view.map("parameters").len(), "parameters"),
+            (view.map("default-parameters").len(), "default-parameters"),
+            (view.items("steps").len(), "steps"),
+            (view.items("tests").len(), "tests"),
+            (view.map("asks").len(), "asks"),
+        ];
+        counted.into_iter().any(|(count, what)| {
+            let span = view.entry(what).map_or(top, |entry| entry.key_span);
+            self.too_many(count, what, span)
+        })
+    }
+
+    fn check_described(&mut self, view: &View<'_>, alias: bool, top: Span) {
+        if view.entries.iter().all(|entry| entry.key != "description") && !alias {
+            self.sink.report(
+                Diagnostic::error(Code::NoDescription, top, "a tool needs a `description`")
+                    .help("describe its purpose; people and models choose tools by that"),
+            );
+        }
+    }
+
+    /// The checks that need all of the tool.
+    fn check_whole(&mut self, tool: &mut Tool, view: &View<'_>, [written, fields]: [Vec<&Entry>; 2]) {
+        self.understand_words(tool);
+        crate::judge::judge(tool);
+        crate::judge::report(tool, self);
+        self.check_ask_cycles(tool, view);
+        crate::check::unused::check(tool, &[written, fields, self.described(view).iter().collect()].concat(), self);
+        crate::check::secrets::check(tool, self);
+        crate::check::confusable::check(view, self);
+        crate::check::ignored::in_tool(tool, view, self);
+        crate::check::ignored::in_alias(tool, view, self);
     }
 
     /// The ending of the file.

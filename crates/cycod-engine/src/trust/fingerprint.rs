@@ -8,10 +8,7 @@ use cycod_file::Look;
 use cycod_store::{Digest, diff, digest, render};
 use serde_json::{Map, Value as Json, json};
 
-use super::{
-    Doubtful, Used,
-    programs::{Places, Programs},
-};
+use super::{Doubtful, Used, pins::programs_of, programs::Places};
 
 /// Where what a file says about programs stands.
 const NATURES: &str = "natures";
@@ -43,7 +40,7 @@ impl Fingerprint {
         used.values().flatten().for_each(|tool| all.add(started(tool, used)));
         let reached = || std::iter::once(tool).chain(used.values().flatten().map(|used| &**used));
         let manifests = reached().flat_map(|tool| &tool.stated.built).map(|(_, manifest)| manifest.as_str()).collect();
-        let programs = Programs::of(tools.values(), all, &manifests, places, look);
+        let programs = programs_of(tools.values(), all, &manifests, places, look);
         let files: Map<String, Json> = programs.files.into_iter().map(|(path, state)| (path, state.into())).collect();
         let mut content = json!({ "tool": tool.name.key(), "tools": tools, "programs": files });
         let natures: Map<String, Json> = reached()

@@ -6,12 +6,14 @@ use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use cycod_definition::{FilePart, Loader, ReadAs, Started, Starts, starts_of_script};
+use cycod_file::Look;
 use serde_json::Value as Json;
 
-use super::programs::{MOST_DIRECTORIES, Programs, Search, plain};
+use super::programs::{MOST_DIRECTORIES, Places, Programs, Search, plain};
 
 /// How many scripts are followed.
 const MOST_SCRIPTS: usize = 200;
@@ -26,8 +28,23 @@ const UNKNOWN: char = '\u{1}';
 const OF_DIRECTORY: [&str; 8] =
     ["package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "__main__.py", "__init__.py", "main.py"];
 
+/// Finds the programs that documents name, those that their commands start, and the manifests that they rest on.
+pub(super) fn programs_of<'a>(
+    documents: impl Iterator<Item = &'a Json>,
+    starts: Starts,
+    manifests: &BTreeSet<&str>,
+    places: Places<'_>,
+    real: Arc<Look>,
+) -> Programs {
+    let Some((mut programs, mut search)) = Programs::named(documents, manifests, places, real) else {
+        return Programs::default();
+    };
+    Pinning::new(&mut programs, &mut search, places.home).follow(starts);
+    programs
+}
+
 /// One search for what commands start.
-pub(super) struct Pinning<'a> {
+struct Pinning<'a> {
     programs: &'a mut Programs,
     search: &'a mut Search,
     home: &'a Path,
@@ -40,7 +57,7 @@ pub(super) struct Pinning<'a> {
 }
 
 impl<'a> Pinning<'a> {
-    pub(super) fn new(programs: &'a mut Programs, search: &'a mut Search, home: &'a Path) -> Self {
+    fn new(programs: &'a mut Programs, search: &'a mut Search, home: &'a Path) -> Self {
         Self {
             programs,
             search,
@@ -53,7 +70,7 @@ impl<'a> Pinning<'a> {
     }
 
     /// Adds all that commands start, and what that starts.
-    pub(super) fn follow(mut self, starts: Starts) {
+    fn follow(mut self, starts: Starts) {
         self.waiting.push_back((starts, None));
         while let Some((starts, script)) = self.waiting.pop_front() {
             self.directories(&starts, script.as_deref());

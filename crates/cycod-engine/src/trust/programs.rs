@@ -16,12 +16,10 @@ use std::{
     sync::Arc,
 };
 
-use cycod_definition::{ReadAs, Starts};
+use cycod_definition::ReadAs;
 use cycod_file::Look;
 use cycod_store::Digest;
 use serde_json::Value as Json;
-
-use super::pins::Pinning;
 
 /// How many words are looked at; the longest known tool has some hundred.
 const MOST_WORDS: usize = 10_000;
@@ -85,16 +83,15 @@ struct Word {
 }
 
 impl Programs {
-    /// Finds the programs that documents name, those that their commands start, and the manifests that they rest on.
-    pub(super) fn of<'a>(
+    /// Finds the programs that documents name and the manifests that they rest on, and how to search on.
+    pub(super) fn named<'a>(
         documents: impl Iterator<Item = &'a Json>,
-        starts: Starts,
         manifests: &BTreeSet<&str>,
         places: Places<'_>,
         real: Arc<Look>,
-    ) -> Self {
+    ) -> Option<(Self, Search)> {
         let mut programs = Self::default();
-        let Some(workspace) = real.of(places.workspace) else { return programs };
+        let workspace = real.of(places.workspace)?;
         let mut words = Words::default();
         for document in documents {
             texts(document, true, &mut |text| words.add(&text.replace("{WORKSPACE}", &workspace.to_string_lossy())));
@@ -113,8 +110,7 @@ impl Programs {
             let file = search.workspace.join(manifest);
             drop(programs.pin(&mut search, manifest, &file, ReadAs::Code));
         }
-        Pinning::new(&mut programs, &mut search, places.home).follow(starts);
-        programs
+        Some((programs, search))
     }
 
     /// Adds the programs that a text names, which lies in a directory.

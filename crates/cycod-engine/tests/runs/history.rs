@@ -23,9 +23,7 @@ fn home(place: &Place) -> PathBuf {
 }
 
 fn engine(place: &Place) -> Engine {
-    let mut engine = place.engine();
-    engine.keep_history(history(place));
-    engine
+    place.builder().history(history(place)).build()
 }
 
 fn run(engine: &Engine, arguments: &[(&str, &str)], caller: Option<Caller>) -> RunReport {
@@ -86,8 +84,7 @@ steps:
     working-directory: "{WHERE}"
 "#;
     let place = Place::new(tool).variable("ENV_TOKEN", SECRETS[1]).variable("FILE_TOKEN", SECRETS[3]);
-    let mut engine = engine(&place);
-    engine.keep_secrets(Arc::new(Kept));
+    let engine = place.builder().history(history(&place)).secrets(Arc::new(Kept)).build();
     let long = format!("{}{}", "x".repeat(4_090), SECRETS[2]);
     let note = format!("a note with {} and {} and {}", SECRETS[0], SECRETS[1], SECRETS[2]);
     for (note, place) in [(note.as_str(), "file-swordfish"), (long.as_str(), ".")] {
@@ -168,8 +165,7 @@ fn a_refused_call_is_there() {
 fn who_is_not_there_needs_a_history() {
     let place = Place::new("description: d\nbash: touch ran\ntags: [read]\n");
     fs::write(place.project().join("file"), "").expect("it can be written");
-    let mut engine = place.engine();
-    engine.keep_history(Arc::new(History::at(&place.project().join("file"))));
+    let engine = place.builder().history(Arc::new(History::at(&place.project().join("file")))).build();
     for surface in ["mcp", "agent"] {
         let report = run(&engine, &[], Some(engine.person(surface)));
         assert_eq!(report.refusal.map(|refusal| refusal.code), Some(Code::HistoryUnwritable));

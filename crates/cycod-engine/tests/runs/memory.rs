@@ -142,8 +142,7 @@ fn memory_stays_flat() {
 fn a_pool_serves_the_runs_of_an_engine() {
     let place = Place::new("description: d\nbash: echo hello\n");
     let pool = Arc::new(cycod_process::Pool::new(cycod_process::PoolSize::default()).expect("descriptors"));
-    let mut engine = place.engine();
-    engine.prepare_shells(Arc::clone(&pool));
+    let engine = place.builder().shells(Arc::clone(&pool)).build();
     crate::support::eventually("a prepared shell is used", || {
         let plan = place.plan(&engine, &[]);
         let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");

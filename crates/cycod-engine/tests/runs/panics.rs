@@ -32,8 +32,7 @@ impl BuiltIns for Mistaken {
 
 fn run(tool: &str) -> RunReport {
     let place = Place::new(tool);
-    let mut engine = place.engine();
-    engine.build_in(Arc::new(Mistaken));
+    let engine = place.builder().built_ins(Arc::new(Mistaken)).build();
     let plan = place.plan(&engine, &[]);
     let control = engine.control().expect("descriptors");
     let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");

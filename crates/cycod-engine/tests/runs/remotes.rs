@@ -41,11 +41,11 @@ fn adopted(owner: &str, server: &str, tool: &str) -> Adopted {
 #[test]
 fn each_tool_is_called_over_the_way_that_it_came() {
     let place = Place::new("description: d\nbash: echo 1\n");
-    let mut engine = place.engine();
-    engine.adopt(Arc::new(Way { name: "one", server: "a" }), [adopted("one", "a", "x")]);
+    let first = Arc::new(Way { name: "one", server: "a" });
+    let second = Arc::new(Way { name: "two", server: "b" });
     // A server that another way leads to already keeps its name, with all of its tools.
     let others = [adopted("two", "b", "x"), adopted("two", "a", "x"), adopted("two", "a", "y")];
-    engine.adopt(Arc::new(Way { name: "two", server: "b" }), others);
+    let engine = place.builder().remotes(first, [adopted("one", "a", "x")]).remotes(second, others).build();
     let call = |name: &str| {
         let tool = engine.tool(name).expect("it is there");
         let plan = engine.plan(&tool, Vec::new(), None).expect("it is planned");

@@ -23,8 +23,7 @@ impl Secrets for Kept {
 const KEPT: Kept = Kept(&[("API_KEY", "hunter-two"), ("github.token", "octocat-pass")]);
 
 fn run(place: &Place, arguments: &[(&str, &str)]) -> RunReport {
-    let mut engine = place.engine();
-    engine.keep_secrets(Arc::new(KEPT));
+    let engine = place.builder().secrets(Arc::new(KEPT)).build();
     let arguments =
         arguments.iter().map(|(name, value)| ((*name).to_owned(), Given::Value(Value::Text((*value).to_owned()))));
     let plan = engine.plan(&engine.tool("t").expect("a tool"), arguments.collect(), None).expect("a plan");
@@ -156,10 +155,9 @@ const SECRET: &str = "Hunter-two pässword/+";
 
 /// Everything that a run shows anywhere, nested steps, previews and the history included.
 fn everything_shown(place: &Place) -> String {
-    let mut engine = place.engine();
     let home = place.project().join("../home/.cycod");
-    engine.keep_history(Arc::new(cycod_store::History::at(&home)));
-    engine.keep_secrets(Arc::new(Kept(&[("KEPT", SECRET)])));
+    let history = Arc::new(cycod_store::History::at(&home));
+    let engine = place.builder().history(history).secrets(Arc::new(Kept(&[("KEPT", SECRET)]))).build();
     let tool = engine.tool("t").expect("a tool");
     let given = |name: &str| tool.parameter(name).is_some();
     let arguments = ["S", "N"].into_iter().filter(|name| given(name));
@@ -271,8 +269,7 @@ fn a_kept_secret_is_no_argument_whatever_is_made_of_it() {
     for (chain, _) in CHANGED {
         let tool = format!("description: d\nrun: 'echo {{KEPT:{chain}}}'\nenvironment: {{secrets: [KEPT]}}\n");
         let place = Place::new(&tool);
-        let mut engine = place.engine();
-        engine.keep_secrets(Arc::new(Kept(&[("KEPT", SECRET)])));
+        let engine = place.builder().secrets(Arc::new(Kept(&[("KEPT", SECRET)]))).build();
         let plan = engine.plan(&engine.tool("t").expect("a tool"), Vec::new(), None).expect("a plan");
         let approved = engine.approve(plan, Surface::Person, &Nobody).expect("a person may");
         let report = engine.run(approved, &engine.control().expect("descriptors"), &mut Ignore);

@@ -3,7 +3,8 @@
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_engine::{
-    Control, Engine, Event, Given, Ignore, Nobody, Plan, RunReport, Sink, StepReport, Surface, definition::Value, host,
+    Control, Engine, EngineBuilder, Event, Given, Ignore, Nobody, Plan, RunReport, Sink, StepReport, Surface,
+    definition::Value, host,
 };
 use tempfile::TempDir;
 
@@ -46,6 +47,10 @@ impl Place {
     }
 
     pub(crate) fn engine(&self) -> Engine {
+        self.builder().build()
+    }
+
+    pub(crate) fn builder(&self) -> EngineBuilder {
         let root = self.root.path().canonicalize().expect("it exists");
         let mut here = host::current().expect("a working directory");
         let mut everything = here.environment.clone();
@@ -61,7 +66,7 @@ impl Place {
         here.home = root.join("home");
         here.temp = root.join("tmp");
         here.working_directory = self.project();
-        Engine::open(here)
+        Engine::builder(here)
     }
 
     /// Plans a call of `t`.

@@ -66,8 +66,7 @@ fn a_list_shows_what_is_blocked() {
     let blocked: Vec<_> =
         visit.tools.iter().filter_map(|tool| Some((&*tool.remote, tool.problem.as_deref()?))).collect();
     assert_eq!(blocked, [("hello", "blocked: definition changed")]);
-    let mut engine = place.engine();
-    place.servers().adopt_into(&mut engine);
+    let engine = place.servers().adopt_into(place.builder()).build();
     let entry = engine.entry("mcp_test_hello", cycod_engine::catalog::ScopeFilter::Any).unwrap();
     let shown = format!("{:?}", entry.availability);
     assert!(shown.contains("blocked: definition changed"), "{shown}");

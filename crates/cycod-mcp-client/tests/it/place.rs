@@ -6,7 +6,7 @@ use std::{
 
 use cycod_definition::{RemoteTool, Value};
 use cycod_diagnostic::Refusal;
-use cycod_engine::{Engine, host};
+use cycod_engine::{Engine, EngineBuilder, host};
 use cycod_mcp_client::{NoPerson, Person, Servers};
 use cycod_process::Stop;
 use cycod_run::{Outcome, RemoteCall, Remotes};
@@ -51,14 +51,14 @@ impl Place {
         self.directory.path().join(name)
     }
 
-    pub(crate) fn engine(&self) -> Engine {
+    pub(crate) fn builder(&self) -> EngineBuilder {
         let mut host = host::current().expect("there is a working directory");
         host.working_directory = self.directory.path().to_owned();
         host.environment.insert("CYCOD_HOME".into(), self.path("home").into());
         host.environment.insert("CYCOD_GLOBAL_DIR".into(), self.path("global").into());
         host.environment.insert("SECRET_TOKEN".into(), "hunter2".into());
         host.environment.insert("PARTITION_KEY".into(), "20481024".into());
-        Engine::open(host)
+        Engine::builder(host)
     }
 
     pub(crate) fn servers(&self) -> Arc<Servers> {
@@ -66,7 +66,7 @@ impl Place {
     }
 
     pub(crate) fn servers_with(&self, person: Arc<dyn Person>) -> Arc<Servers> {
-        Servers::of(&self.engine(), person).expect("a server is configured")
+        Servers::of(self.builder().place(), person).expect("a server is configured")
     }
 }
 

@@ -35,8 +35,7 @@ fn a_tool_of_a_server_runs_like_any_other() {
     let place = Place::with(&["plain"]);
     let servers = place.servers();
     servers.visit("test").unwrap();
-    let mut engine = place.engine();
-    servers.adopt_into(&mut engine);
+    let engine = servers.adopt_into(place.builder()).build();
 
     let entry = engine.entry("mcp_test_hello", ScopeFilter::Any).unwrap();
     assert_eq!((entry.scope, entry.level, &entry.state), (Scope::Mcp, Level::Run, &State::Active));
@@ -61,8 +60,7 @@ fn secrets_are_hidden_in_names_and_numbers_of_what_it_answers() {
     let place = Place::with(&["secrets"]);
     let servers = place.servers();
     servers.visit("test").unwrap();
-    let mut engine = place.engine();
-    servers.adopt_into(&mut engine);
+    let engine = servers.adopt_into(place.builder()).build();
     let tool = engine.tool("mcp_test_hello").unwrap();
     let plan = engine.plan(&tool, vec![("name".into(), Given::Text("Ada".into()))], None).unwrap();
     let approved = engine.approve(plan, Surface::Person, &Nobody).unwrap();
@@ -83,8 +81,7 @@ fn only_the_user_lowers_a_level() {
     let place = Place::configured(&json!({ "test": server }));
     let servers = place.servers();
     servers.visit("test").unwrap();
-    let mut engine = place.engine();
-    servers.adopt_into(&mut engine);
+    let engine = servers.adopt_into(place.builder()).build();
     let level = |name: &str| engine.entry(name, ScopeFilter::Any).unwrap().level;
     // It says itself that it only reads.
     assert_eq!(level("mcp_test_hello"), Level::Run);
@@ -98,8 +95,7 @@ fn a_file_of_the_same_name_comes_first() {
     servers.visit("test").unwrap();
     std::fs::create_dir_all(place.path("home/tools")).unwrap();
     std::fs::write(place.path("home/tools/mcp_test_other.yaml"), "description: Mine\nbash: echo mine\n").unwrap();
-    let mut engine = place.engine();
-    servers.adopt_into(&mut engine);
+    let engine = servers.adopt_into(place.builder()).build();
     assert_eq!(engine.entry("mcp_test_other", ScopeFilter::Any).unwrap().scope, Scope::User);
     let behind = engine.entry("mcp_test_other", ScopeFilter::Only(Scope::Mcp)).unwrap();
     assert!(matches!(behind.state, State::Shadowed { .. }), "{:?}", behind.state);
@@ -113,8 +109,7 @@ fn steps_use_them() {
     std::fs::create_dir_all(place.path("home/tools")).unwrap();
     let text = "description: Greet\nsteps:\n- {name: ask, use-tool: mcp_test_hello, with: {name: Bob}}\n- {name: tell, bash: 'echo got {step.ask.output}'}\n";
     std::fs::write(place.path("home/tools/greet.yaml"), text.replace("{step.ask.output}", "{ask.output}")).unwrap();
-    let mut engine = place.engine();
-    servers.adopt_into(&mut engine);
+    let engine = servers.adopt_into(place.builder()).build();
     let tool = engine.tool("greet").unwrap();
     let plan = engine.plan(&tool, Vec::new(), None).unwrap();
     assert_eq!(plan.level, Level::Run);

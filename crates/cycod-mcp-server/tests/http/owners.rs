@@ -47,7 +47,7 @@ impl Place {
             }
             let kept = Arc::new(History::at(&options.host.home));
             *place.lock().unwrap() = Some(Arc::clone(&kept));
-            options.equip = Some(Equip(Arc::new(move |engine| engine.keep_history(Arc::clone(&kept)))));
+            options.equip = Some(Equip(Arc::new(move |engine| engine.history(Arc::clone(&kept)))));
         });
         Self { bed, signer, history }
     }

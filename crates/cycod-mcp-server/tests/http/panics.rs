@@ -52,10 +52,8 @@ fn a_panic_ends_its_call_and_nothing_else() {
             let path = options.host.home.join(format!(".cycod/tools/{name}.yaml"));
             std::fs::write(path, text).unwrap();
         }
-        options.equip = Some(Equip(Arc::new(|engine| {
-            engine.build_in(Arc::new(Mistaken));
-            engine.keep_secrets(Arc::new(Mistaken));
-        })));
+        options.equip =
+            Some(Equip(Arc::new(|engine| engine.built_ins(Arc::new(Mistaken)).secrets(Arc::new(Mistaken)))));
     });
     for (name, _) in tools {
         let answer = bed.post(&modern(name), &modern_call(name, &json!({})));

@@ -1,3 +1,5 @@
+//! Graphs of workflows: which arrows there are, and how they are drawn as text and as a picture.
+
 use cycod_definition::load;
 use cycod_diagnostic::SourceFile;
 use expect_test::{Expect, expect};

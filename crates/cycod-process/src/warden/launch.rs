@@ -89,6 +89,50 @@ pub(super) struct Pipes {
     pub(super) stderr: OwnedFd,
 }
 
+/// A pipe for the standard input of a program that gets bytes: the end that is read and ours.
+fn stdin_of(spec: &Spec, converses: bool) -> io::Result<(Option<OwnedFd>, Option<OwnedFd>)> {
+    match spec.input {
+        Input::Bytes(_) => {
+            let (read, write) = pipe()?;
+            if !converses {
+                never_wait(&write);
+            }
+            Ok((Some(read), Some(write)))
+        }
+        Input::Closed | Input::Inherit | Input::Descriptor(_) => Ok((None, None)),
+    }
+}
+
+/// What a program reads.
+fn input_of(pipe: Option<&OwnedFd>, spec: &Spec, session: &Session) -> RawFd {
+    match (pipe, &spec.input) {
+        (Some(read), _) => read.as_raw_fd(),
+        (None, Input::Inherit) => libc::STDIN_FILENO,
+        (None, Input::Descriptor(descriptor)) => descriptor.0.as_raw_fd(),
+        (None, _) => session.null.as_raw_fd(),
+    }
+}
+
+/// The system calls that confine or observe a program, if one of these is wanted.
+fn plan_of(spec: &Spec, control: RawFd, processes: &Processes) -> Result<Option<Box<Plan>>, StartError> {
+    let program = &spec.program;
+    match (spec.confinement.as_deref(), &spec.observer) {
+        (Some(confinement), _) => Plan::new(confinement, program, spec.terminal, control, processes.enforcement())
+            .map(|plan| Some(Box::new(plan)))
+            .map_err(|refused| refused.into_error(program)),
+        (None, Some(observer)) => Ok(Some(Box::new(Plan::observe(observer, control)))),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The descriptors that stay open, in order, and how many there are.
+fn kept<const N: usize>(mut descriptors: [RawFd; N]) -> ([RawFd; N], usize) {
+    descriptors.sort_unstable();
+    let absent = descriptors.iter().take_while(|&&fd| fd < 0).count();
+    descriptors.rotate_left(absent);
+    (descriptors, N - absent)
+}
+
 /// Starts a warden that starts the program. Its first report tells if that failed.
 pub(super) fn start(
     session: &Session,
@@ -111,43 +155,22 @@ pub(super) fn start(
     let converses = matches!(purpose, Purpose::Converse);
     let halts = matches!(purpose, Purpose::Prepare(None));
     if !converses {
-        never_wait(&stdout);
-        never_wait(&stderr);
+        [&stdout, &stderr].into_iter().for_each(never_wait);
     }
-    let (stdin_read, stdin) = match spec.input {
-        Input::Bytes(_) => {
-            let (read, write) = pipe().map_err(prepare("open a pipe"))?;
-            if !converses {
-                never_wait(&write);
-            }
-            (Some(read), Some(write))
-        }
-        Input::Closed | Input::Inherit | Input::Descriptor(_) => (None, None),
-    };
+    let (stdin_read, stdin) = stdin_of(spec, converses).map_err(prepare("open a pipe"))?;
     let script = match purpose {
         Purpose::Prepare(gate) => gate,
         _ => spec.script.as_deref().map(sealed).transpose().map_err(prepare("store the script"))?,
     };
-    let input = match (&stdin_read, &spec.input) {
-        (Some(read), _) => read.as_raw_fd(),
-        (None, Input::Inherit) => libc::STDIN_FILENO,
-        (None, Input::Descriptor(descriptor)) => descriptor.0.as_raw_fd(),
-        (None, _) => session.null.as_raw_fd(),
-    };
+    let input = input_of(stdin_read.as_ref(), spec, session);
     let Hold { memory, processes, doors } = hold;
-    let plan = spec.confinement.as_deref().map(|confinement| {
-        Plan::new(confinement, program, spec.terminal, theirs.as_raw_fd(), processes.enforcement())
-            .map(Box::new)
-            .map_err(|refused| refused.into_error(program))
-    });
-    let plan = plan.transpose()?;
-    let plan = plan.or_else(|| spec.observer.as_ref().map(|one| Box::new(Plan::observe(one, theirs.as_raw_fd()))));
+    let plan = plan_of(spec, theirs.as_raw_fd(), &processes)?;
     let area = Area::take().map_err(prepare("reserve memory"))?;
 
     let raw = |fd: Option<&OwnedFd>| fd.map_or(-1, AsRawFd::as_raw_fd);
     // A program whose output nobody reads any more shall notice, so a conversation is never drained.
     let output = [&stdout, &stderr].map(|fd| if converses { -1 } else { fd.as_raw_fd() });
-    let mut keep = [
+    let (keep, keep_count) = kept([
         input,
         stdout_write.as_raw_fd(),
         stderr_write.as_raw_fd(),
@@ -157,10 +180,7 @@ pub(super) fn start(
         theirs.as_raw_fd(),
         output[0],
         output[1],
-    ];
-    keep.sort_unstable();
-    let absent = keep.iter().take_while(|&&fd| fd < 0).count();
-    keep.rotate_left(absent);
+    ]);
     let (limits, limit_count) = limits(spec, &memory, &processes);
     let launch = Launch {
         path: strings.path(),
@@ -184,7 +204,7 @@ pub(super) fn start(
         announces,
         halts,
         keep,
-        keep_count: keep.len() - absent,
+        keep_count,
         room: area.room(),
         warden: 0,
         program: 0,

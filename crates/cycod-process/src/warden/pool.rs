@@ -1,3 +1,6 @@
+//! Prepared shells: for each environment and directory that ran of late, one that waits for its command. A thread prepares the
+//! next one when one was taken, and clears away what nobody wanted for a while.
+
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsStr;
 use std::io;
@@ -37,7 +40,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    shelves: HashMap<Key, Shelf>,
+    shelves: HashMap<Key, ReadyShells>,
     /// What nobody will take any more.
     outdated: Vec<Prepared>,
     /// Runs under way.
@@ -50,7 +53,7 @@ struct State {
 }
 
 #[derive(Debug)]
-struct Shelf {
+struct ReadyShells {
     ready: VecDeque<Prepared>,
     wanted: usize,
     /// Whether one was seen waiting; its like will, and need not be looked at.
@@ -145,7 +148,7 @@ impl Drop for Visit<'_> {
     }
 }
 
-impl Shelf {
+impl ReadyShells {
     /// Takes one that waits, as far as is known; those that have ended are put aside.
     fn take(&mut self, outdated: &mut Vec<Prepared>) -> Option<Prepared> {
         while let Some(first) = self.ready.pop_front() {
@@ -214,7 +217,8 @@ impl State {
             self.outdated.extend(self.shelves.remove(&last).into_iter().flat_map(|shelf| shelf.ready));
         }
         let used = Instant::now();
-        self.shelves.insert(key, Shelf { ready: VecDeque::new(), wanted: 0, is_proven: false, failures: 0, used });
+        self.shelves
+            .insert(key, ReadyShells { ready: VecDeque::new(), wanted: 0, is_proven: false, failures: 0, used });
     }
 
     /// Empties shelves that nobody has used for long.

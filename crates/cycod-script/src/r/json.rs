@@ -1,3 +1,5 @@
+//! What R returns becomes JSON: data frames become lists of rows, factors texts, and what is no data an error that says where.
+
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value};

@@ -1,3 +1,6 @@
+//! Reads R's own serialisation (XDR, version 3), as far as data needs it. It comes from a process that may say anything, so each
+//! length and depth is checked.
+
 use std::fmt;
 
 /// How deeply a value may be nested. What a person or a model reads is not.

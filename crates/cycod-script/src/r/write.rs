@@ -1,3 +1,5 @@
+//! Writes R's own serialisation (XDR, version 3) of JSON values.
+
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};

@@ -76,6 +76,19 @@ impl Nesting {
     }
 }
 
+/// Where the space or the comment ends that begins here, if one does.
+fn blank_end(code: &str, start: usize) -> Option<usize> {
+    let rest = &code[start..];
+    let first = rest.chars().next()?;
+    if first.is_whitespace() || first == '\u{feff}' {
+        return Some(start + first.len_utf8());
+    }
+    if rest.starts_with("//") {
+        return Some(line_end(code, start + 1));
+    }
+    rest.starts_with("/*").then(|| code[start + 2..].find("*/").map_or(code.len(), |end| start + 2 + end + 2))
+}
+
 /// Tells whether code must not be parsed.
 pub(super) fn look(code: &str) -> Result<(), Unparsable> {
     let bytes = code.as_bytes();
@@ -89,18 +102,9 @@ pub(super) fn look(code: &str) -> Result<(), Unparsable> {
     while let Some(char) = code[at..].chars().next() {
         let start = at;
         at += char.len_utf8();
-        // Space and comments.
-        if char.is_whitespace() || char == '\u{feff}' {
-            is_new_line |= is_line_end(char);
-            continue;
-        }
-        if code[start..].starts_with("//") {
-            at = line_end(code, at);
-            continue;
-        }
-        if code[start..].starts_with("/*") {
-            at = code[at + 1..].find("*/").map_or(code.len(), |end| at + 1 + end + 2);
-            is_new_line |= code[start..at].contains(is_line_end);
+        if let Some(end) = blank_end(code, start) {
+            at = end;
+            is_new_line |= !code[start..].starts_with("//") && code[start..at].contains(is_line_end);
             continue;
         }
         let last = std::mem::take(&mut word);

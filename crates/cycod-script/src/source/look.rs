@@ -1,3 +1,5 @@
+//! Walks over a program: what it exports, and what can't be where it is to run. It never goes deeper than its stack allows.
+
 use oxc_ast::ast::{
     AccessorProperty, BindingPattern, Class, Declaration, Decorator, ExportAllDeclaration, ExportDeclaration,
     ExportDefaultDeclaration, ExportDefaultDeclarationKind, ExportFromDeclaration, ExportNamedDeclaration,

@@ -1,3 +1,5 @@
+//! What TypeScript and JavaScript become, and what is wrong with them, where.
+
 use expect_test::{Expect, expect};
 
 use super::*;

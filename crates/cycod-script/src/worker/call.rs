@@ -1,3 +1,8 @@
+//! One call in a worker of scripts: makes an engine, gives the script its surroundings, runs it, and takes its result back across
+//! the border.
+//!
+//! Everything that crosses is data with limits; what the script asks for is carried out by the host.
+
 use std::{
     cell::{Cell, RefCell},
     collections::{BTreeSet, HashMap},

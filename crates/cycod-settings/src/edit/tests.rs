@@ -1,3 +1,5 @@
+//! Entries in other programs' files: added in the file's own style, and taken out without a trace.
+
 use expect_test::{Expect, expect};
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};

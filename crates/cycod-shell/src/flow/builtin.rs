@@ -45,16 +45,7 @@ impl Flow<'_> {
                 Some(Input::made("", &holes_among(rest)))
             }
             "trap" => {
-                let words = rest.iter().skip_while(|field| word_is(field, |text| matches!(text, "--" | "-p" | "-l")));
-                match words.clone().next() {
-                    Some(Field::Word(code)) => {
-                        self.reading(Input::Clean, false, |flow| flow.evaluate(code, &"trap".into(), Vec::new()));
-                    }
-                    Some(field) => self.find_code(holes_among(std::slice::from_ref(field)), &"trap".into(), "sh"),
-                    None => {}
-                }
-                let signals: Vec<Field> = words.skip(1).cloned().collect();
-                self.find_all(holes_among(&signals), &Reason::Shell("the name of a signal"));
+                self.trap(rest);
                 Some(Input::Clean)
             }
             "export" | "declare" | "typeset" | "local" | "readonly" | "integer" | "float" => {
@@ -95,24 +86,9 @@ impl Flow<'_> {
             "pwd" if self.watches() => {
                 Some(Input::Texts(vec![vec![Atom::Unknown(super::Tag::Variable("PWD".into()))]]))
             }
-            "dirname" | "realpath" | "readlink" if self.watches() => {
-                let path = texts_among(rest).into_iter().rfind(|text| !super::beginning(text).starts_with('-'));
-                let printed = match name {
-                    "dirname" => path.as_ref().and_then(super::watch::parent),
-                    _ => path,
-                };
-                self.places(name, rest);
-                Some(Input::Texts(vec![printed.unwrap_or_else(|| vec![Atom::Unknown(super::Tag::Somewhere)])]))
-            }
+            "dirname" | "realpath" | "readlink" if self.watches() => Some(self.watched_path(name, rest)),
             "getopts" => {
-                let arguments = self.all_arguments();
-                let holes = holes_among(&arguments);
-                if !holes.is_empty() {
-                    self.assign("OPTARG", vec![Atom::Derived(holes.into())]);
-                }
-                if let Some(name) = rest.get(1).and_then(word_literal) {
-                    self.assign(name, vec![Atom::Unknown(super::Tag::Somewhere)]);
-                }
+                self.getopts(rest);
                 None
             }
             "let" => {
@@ -146,19 +122,59 @@ impl Flow<'_> {
                 }
                 Some(self.input.clone())
             }
-            "basename" | "dirname" => {
-                // What is left of a path begins behind a `/`, or where the path begins.
-                let path = rest.iter().find_map(|field| match field {
-                    Field::Word(text) if !super::beginning(text).starts_with('-') => Some(text),
-                    _ => None,
-                });
-                let cut = if name == "basename" { Cut::Behind('/') } else { Cut::Beginning };
-                let text = path.and_then(|text| super::expand::cut_text(text, cut))?;
-                self.places(name, rest);
-                Some(Input::Texts(vec![text]))
-            }
+            "basename" | "dirname" => self.part_of_path(name, rest),
             _ => None,
         }
+    }
+
+    /// `trap`, whose first word is code that runs later.
+    fn trap(&mut self, rest: &[Field]) {
+        let words = rest.iter().skip_while(|field| word_is(field, |text| matches!(text, "--" | "-p" | "-l")));
+        match words.clone().next() {
+            Some(Field::Word(code)) => {
+                self.reading(Input::Clean, false, |flow| flow.evaluate(code, &"trap".into(), Vec::new()));
+            }
+            Some(field) => self.find_code(holes_among(std::slice::from_ref(field)), &"trap".into(), "sh"),
+            None => {}
+        }
+        let signals: Vec<Field> = words.skip(1).cloned().collect();
+        self.find_all(holes_among(&signals), &Reason::Shell("the name of a signal"));
+    }
+
+    /// `getopts`, which gives the arguments of the script to variables.
+    fn getopts(&mut self, rest: &[Field]) {
+        let arguments = self.all_arguments();
+        let holes = holes_among(&arguments);
+        if !holes.is_empty() {
+            self.assign("OPTARG", vec![Atom::Derived(holes.into())]);
+        }
+        if let Some(name) = rest.get(1).and_then(word_literal) {
+            self.assign(name, vec![Atom::Unknown(super::Tag::Somewhere)]);
+        }
+    }
+
+    /// `basename` and `dirname`, which print a part of a path.
+    fn part_of_path(&mut self, name: &str, rest: &[Field]) -> Option<Input> {
+        // What is left of a path begins behind a `/`, or where the path begins.
+        let path = rest.iter().find_map(|field| match field {
+            Field::Word(text) if !super::beginning(text).starts_with('-') => Some(text),
+            _ => None,
+        });
+        let cut = if name == "basename" { Cut::Behind('/') } else { Cut::Beginning };
+        let text = path.and_then(|text| super::expand::cut_text(text, cut))?;
+        self.places(name, rest);
+        Some(Input::Texts(vec![text]))
+    }
+
+    /// What `dirname`, `realpath` and `readlink` print, where it matters which file that is.
+    fn watched_path(&mut self, name: &str, rest: &[Field]) -> Input {
+        let path = texts_among(rest).into_iter().rfind(|text| !super::beginning(text).starts_with('-'));
+        let printed = match name {
+            "dirname" => path.as_ref().and_then(super::watch::parent),
+            _ => path,
+        };
+        self.places(name, rest);
+        Input::Texts(vec![printed.unwrap_or_else(|| vec![Atom::Unknown(super::Tag::Somewhere)])])
     }
 
     /// Notes what the words of a builtin are, as the tables say.

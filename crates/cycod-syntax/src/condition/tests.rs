@@ -1,3 +1,5 @@
+//! Conditions: how they are read, what they give, and what is wrong with them.
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Templates: what is a placeholder, what is text, and what is said about each.
+
 use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};

@@ -68,65 +68,79 @@ pub(super) fn diagnostic(
             )
             .help("check the indentation, and that a space follows the `:`")
         }
-        E::TabInBlockIndentation
-        | E::TabInIndentation
-        | E::TabNotAllowed
-        | E::TabAtBlockScalarStart
-        | E::TabInPlainScalar => says("a tab where YAML allows only spaces").help("indent with spaces"),
         E::UnclosedFlowCollection { open } => {
             let close = if *open == '[' { ']' } else { '}' };
             says(&format!("this `{open}` is never closed"))
                 .help(format!("add the missing `{close}`, or quote the value"))
         }
         E::MismatchedFlowCollectionEnd { open, close } => says(&format!("`{close}` closes what `{open}` opened")),
-        E::MisplacedFlowCollectionEnd => {
-            says("a closing bracket with nothing to close").help("put the value in quotes if the bracket belongs to it")
-        }
-        E::UnexpectedEofFlowSequence | E::UnexpectedEofFlowMapping | E::UnexpectedEofImplicitFlowMapping => {
-            says("the text ends inside brackets")
-        }
-        E::ExpectedFlowMappingSeparator => says("expected `,` or `}` here"),
-        E::ExpectedFlowSequenceSeparator => says("expected `,` or `]` here"),
         E::UnclosedQuotedScalar => unclosed_quote(source, context.last, at, places),
         E::InvalidQuotedScalarIndent | E::DocumentIndicatorInQuotedScalar if at_end => {
             unclosed_quote(source, context.last, at, places)
         }
         E::InvalidQuotedScalarIndent => unclosed_quote(source, context.last, at, places)
             .note("a quoted text may go on over several lines when each is indented deeper than its key"),
-        E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
-            says("text after the closing quote")
-                .help("put the whole value in quotes of the other kind, or write it as a block after `|`")
-        }
         E::UnknownQuotedScalarEscape => unknown_escape(source, at, places)
             .help("write `\\\\` for a backslash, or use single quotes, where a backslash is itself"),
+        E::UnexpectedCharacter { character } => {
+            says(&format!("a plain value cannot start with `{character}`")).help("put the value in quotes")
+        }
+        other => match fixed(other) {
+            Some((message, "")) => says(message),
+            Some((message, help)) => says(message).help(help),
+            None => says(&format!("not YAML: {other}")),
+        },
+    }
+}
+
+/// The message and the help, if there is one, of mistakes about which nothing else has to be known.
+fn fixed(kind: &ErrorKind) -> Option<(&'static str, &'static str)> {
+    use ErrorKind as E;
+    Some(match kind {
+        E::TabInBlockIndentation
+        | E::TabInIndentation
+        | E::TabNotAllowed
+        | E::TabAtBlockScalarStart
+        | E::TabInPlainScalar => ("a tab where YAML allows only spaces", "indent with spaces"),
+        E::MisplacedFlowCollectionEnd => {
+            ("a closing bracket with nothing to close", "put the value in quotes if the bracket belongs to it")
+        }
+        E::UnexpectedEofFlowSequence | E::UnexpectedEofFlowMapping | E::UnexpectedEofImplicitFlowMapping => {
+            ("the text ends inside brackets", "")
+        }
+        E::ExpectedFlowMappingSeparator => ("expected `,` or `}` here", ""),
+        E::ExpectedFlowSequenceSeparator => ("expected `,` or `]` here", ""),
+        E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => (
+            "text after the closing quote",
+            "put the whole value in quotes of the other kind, or write it as a block after `|`",
+        ),
         E::InvalidQuotedScalarHexEscape
         | E::InvalidLowSurrogateHexEscape
         | E::InvalidLowSurrogate
         | E::MissingLowSurrogate
         | E::UnpairedLowSurrogate
-        | E::InvalidUnicodeEscape => says("this escape does not name a character"),
-        E::UnexpectedCharacter { character } => {
-            says(&format!("a plain value cannot start with `{character}`")).help("put the value in quotes")
-        }
+        | E::InvalidUnicodeEscape => ("this escape does not name a character", ""),
         E::InvalidIndentation | E::ExpectedBlockSequenceEntry => {
-            says("the indentation fits no level above").help("align the line with the others of its level")
+            ("the indentation fits no level above", "align the line with the others of its level")
         }
-        E::InvalidBlockScalarIndent => says("a line of the block is indented less than its first line"),
+        E::InvalidBlockScalarIndent => ("a line of the block is indented less than its first line", ""),
         E::ZeroBlockScalarIndent | E::InvalidBlockScalarHeader => {
-            says("nothing but an indentation digit, `-` or `+` may follow `|` or `>`")
+            ("nothing but an indentation digit, `-` or `+` may follow `|` or `>`", "")
         }
         E::BlockSequenceEntryNotAllowed | E::BlockEntryInFlowCollection => {
-            says("a list item is not allowed here").help("start the list on a line of its own")
+            ("a list item is not allowed here", "start the list on a line of its own")
         }
-        E::InvalidBlockEntryWhitespace => says("`-` must be followed by a space"),
-        E::MappingKeyNotAllowed => says("a key is not allowed here"),
-        E::InvalidMappingValueWhitespace => says("`:` must be followed by a space"),
-        E::FlowMappingValueAdjacentCollection => says("`:` must be followed by a space"),
-        E::CommentNotSeparated => says("a comment needs a space before its `#`"),
-        E::CommentInterceptedScalar => says("a comment in the middle of a value of several lines"),
-        E::BomInsideDocument => says("a byte-order mark in the middle of the text").help("delete it"),
-        E::MissingAnchorOrAliasName => says("`&` and `*` start the name of an anchor")
-            .help("put the value in quotes if the character belongs to it"),
+        E::InvalidBlockEntryWhitespace => ("`-` must be followed by a space", ""),
+        E::MappingKeyNotAllowed => ("a key is not allowed here", ""),
+        E::InvalidMappingValueWhitespace | E::FlowMappingValueAdjacentCollection => {
+            ("`:` must be followed by a space", "")
+        }
+        E::CommentNotSeparated => ("a comment needs a space before its `#`", ""),
+        E::CommentInterceptedScalar => ("a comment in the middle of a value of several lines", ""),
+        E::BomInsideDocument => ("a byte-order mark in the middle of the text", "delete it"),
+        E::MissingAnchorOrAliasName => {
+            ("`&` and `*` start the name of an anchor", "put the value in quotes if the character belongs to it")
+        }
         E::UndeclaredTagHandle
         | E::InvalidGlobalTagCharacter
         | E::InvalidTagTerminator
@@ -134,22 +148,23 @@ pub(super) fn diagnostic(
         | E::UnclosedVerbatimTag
         | E::InvalidTagEscape
         | E::ExpectedTagBang => {
-            says("`!` starts a tag, which this is not").help("put the value in quotes if the `!` belongs to it")
+            ("`!` starts a tag, which this is not", "put the value in quotes if the `!` belongs to it")
         }
-        E::DirectiveDisallowed => says("a directive (`%` at the start of a line) is not supported")
-            .help("delete it; files are read as YAML 1.2"),
+        E::DirectiveDisallowed => {
+            ("a directive (`%` at the start of a line) is not supported", "delete it; files are read as YAML 1.2")
+        }
         E::ExpectedDocumentStart | E::InvalidDocumentEnd | E::MissingDocumentEndBeforeDirective => {
-            says("text outside of the document").help("indent it as part of the value above, or give it a key")
+            ("text outside of the document", "indent it as part of the value above, or give it a key")
         }
         E::PlainScalarStartsWithDashFlowIndicator | E::UnexpectedEndOfPlainScalar | E::InvalidFlowScalarIndent => {
-            says("this is not a value").help("put it in quotes")
+            ("this is not a value", "put it in quotes")
         }
         E::UnexpectedEof | E::UnexpectedEofBlockMapping | E::UnexpectedEofBlockSequence => {
-            says("the text ends where a value was expected")
+            ("the text ends where a value was expected", "")
         }
-        E::ExpectedNodeContent => says("expected a value here"),
-        other => says(&format!("not YAML: {other}")),
-    }
+        E::ExpectedNodeContent => ("expected a value here", ""),
+        _ => return None,
+    })
 }
 
 /// Points at the quote that was opened, found from the end of the last thing that was read.

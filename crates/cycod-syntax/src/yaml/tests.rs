@@ -1,3 +1,5 @@
+//! YAML as trees with places, and each mistake with its message.
+
 use std::fmt::Write as _;
 
 use cycod_diagnostic::{Diagnostic, Severity, SourceFile, apply_fixes};

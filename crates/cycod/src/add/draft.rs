@@ -1,3 +1,5 @@
+//! What the options of `cycod tool add` say about a tool, before any of it is checked.
+
 use cycod_syntax::emit::{Emit, to_yaml};
 
 use super::{

@@ -1,3 +1,6 @@
+//! The command line of `cycod tool add`: options whose meaning depends on those before them, so that no declaration can describe
+//! them.
+
 use std::ffi::{OsStr, OsString};
 
 use cycod_engine::{

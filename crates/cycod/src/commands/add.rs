@@ -1,3 +1,5 @@
+//! `cycod tool add`: a tool from options, from a file or from an editor.
+
 use std::{ffi::OsString, fs};
 
 use clap::{Arg, ArgMatches, Command, value_parser};

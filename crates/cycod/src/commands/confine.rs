@@ -1,3 +1,5 @@
+//! `cycod tool confine`: watches a tool's tests, proposes the smallest confinement that they need, and tries it.
+
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};

@@ -11,10 +11,7 @@ use cycod_shell::quoted_if_needed;
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::{
-        import::{Tasks, tasks_here},
-        list,
-    },
+    commands::{import::task_files, list},
     table::{Cell, Table},
 };
 
@@ -85,11 +82,9 @@ fn beginning(context: &Context) -> String {
     let mut text = "This project has no tools yet. Begin with one of these:\n\n  cycod init\n      Write a first tool \
                     that fits this project\n\n"
         .to_owned();
-    for Tasks { file, kind, proposals } in tasks_here(context) {
+    for (file, tasks) in task_files(context) {
         let file = quoted_if_needed(&file);
-        let (count, noun) = (proposals.len(), kind.noun());
-        let nouns = if count == 1 { "" } else { "s" };
-        text.push_str(&format!("  cycod import {file}\n      Make tools of the {count} {noun}{nouns} in it\n\n"));
+        text.push_str(&format!("  cycod import {file}\n      Make tools of the {tasks} in it\n\n"));
     }
     text.push_str(
         "  cycod tool add hello --description 'Greet someone' --tag read \\\n    --bash 'echo \"Hello, {NAME}!\"' \

@@ -1,6 +1,13 @@
+//! `cycod import`: a tool from a file with its definition, or tools from the tasks of another program. The second needs the
+//! feature `imports`.
+
+#[cfg(feature = "imports")]
+mod tasks;
+#[cfg(not(feature = "imports"))]
+#[path = "import/no_tasks.rs"]
 mod tasks;
 
-pub(super) use tasks::{Tasks, tasks_here};
+pub(super) use tasks::{first_task, task_files};
 
 use std::{io::Read, path::Path};
 
@@ -10,7 +17,6 @@ use cycod_engine::{
     definition::{ToolName, load},
     diagnostic::SourceFile,
 };
-use cycod_import::Kind;
 use cycod_syntax::{
     emit::Emit,
     yaml::{self, Node, NodeKind, Resolved},
@@ -28,8 +34,7 @@ use crate::{
 /// `cycod import`.
 pub(crate) fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let kinds = std::iter::once("auto").chain(Kind::ALL.map(Kind::name));
-    let from = Arg::new("from").long("from").value_name("KIND").value_parser(kinds.collect::<Vec<_>>());
+    let from = tasks::with_kinds(Arg::new("from").long("from").value_name("KIND"));
     let only = Arg::new("only").long("only").value_name("NAME").value_delimiter(',').action(ArgAction::Append);
     let command = Command::new("import")
         .about("Import a tool definition from a file, or tools from the tasks of another program")
@@ -56,13 +61,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     };
     let asked = matches.get_one::<String>("from").map(String::as_str);
-    // A directory is never a definition.
-    let is_known = || Kind::of_path(path).is_some() || Path::new(path).is_dir();
-    let kind = match asked.and_then(Kind::named) {
-        None if asked == Some("auto") || is_known() => Some(tasks::kind_of(path)?),
-        kind => kind,
-    };
-    if let Some(kind) = kind {
+    if let Some(kind) = tasks::kind(asked, path)? {
         return tasks::run(context, matches, kind, path, scope);
     }
     if let Some(option) = ["only", "prefix"].into_iter().find(|option| matches.contains_id(option)) {

@@ -2,20 +2,10 @@
 
 use clap::{Arg, ArgMatches, Command};
 use cycod_app::command_line::sample_arguments;
-use cycod_engine::{
-    catalog::{Scope, ScopeFilter},
-    definition::ToolName,
-    diagnostic::SourceFile,
-};
-use cycod_shell::quoted_if_needed;
+use cycod_engine::{catalog::Scope, definition::ToolName, diagnostic::SourceFile};
 use serde_json::json;
 
-use crate::{
-    cli::Context,
-    command_error::CommandError,
-    commands::import::{Tasks, tasks_here},
-    store,
-};
+use crate::{cli::Context, command_error::CommandError, commands::import::first_task, store};
 
 /// `cycod init`.
 pub(crate) fn command() -> Command {
@@ -24,34 +14,28 @@ pub(crate) fn command() -> Command {
     )
 }
 
-/// The tasks that make a good first tool, best first: they end, and are safe to repeat.
-const WANTED: [&str; 6] = ["test", "tests", "check", "lint", "build", "fmt"];
-
 /// The command by which the projects of a language run their tests, with the file that tells the language.
 const TESTS: [(&str, &str, &str); 3] =
     [("Cargo.toml", "Rust", "cargo test"), ("go.mod", "Go", "go test ./..."), ("mix.exs", "Elixir", "mix test")];
 
-/// The most tasks that a command line names.
-const MOST_NAMED: usize = 8;
-
 /// What is going to be written.
-struct First {
-    name: ToolName,
-    text: String,
+pub(super) struct First {
+    pub(super) name: ToolName,
+    pub(super) text: String,
     /// The file that it was made from, and what it is there.
-    from: Option<(&'static str, String, String)>,
+    pub(super) from: Option<(&'static str, String, String)>,
     /// How to make tools of the rest of that file.
-    rest: Option<Step>,
+    pub(super) rest: Option<Step>,
 }
 
 /// A command to type next, and why.
-struct Step {
+pub(super) struct Step {
     command: String,
     why: String,
 }
 
 impl Step {
-    fn new(command: impl Into<String>, why: impl Into<String>) -> Self {
+    pub(super) fn new(command: impl Into<String>, why: impl Into<String>) -> Self {
         Self { command: command.into(), why: why.into() }
     }
 }
@@ -142,8 +126,7 @@ fn next(name: &str, sample: &str, rest: Option<Step>) -> Vec<Step> {
 
 /// The first tool: a task of a file that has some, the tests of a language, or an example.
 fn first(context: &mut Context, is_said: bool) -> First {
-    let sources = tasks_here(context);
-    if let Some(first) = sources.into_iter().find_map(|tasks| of_tasks(context, tasks, is_said)) {
+    if let Some(first) = first_task(context, is_said) {
         return first;
     }
     let has = |name: &str| context.engine.host().working_directory.join(name).is_file();
@@ -166,38 +149,6 @@ fn first(context: &mut Context, is_said: bool) -> First {
 fn uses_pytest(context: &Context) -> bool {
     let file = context.engine.host().working_directory.join("pyproject.toml");
     crate::commands::add::read_text(&file.to_string_lossy()).is_ok_and(|text| text.contains("pytest"))
-}
-
-/// The best task of a file: the first of those that are wanted, else the first that needs no value.
-fn of_tasks(context: &mut Context, tasks: Tasks, is_said: bool) -> Option<First> {
-    let Tasks { file, kind, mut proposals } = tasks;
-    let at = WANTED.iter().find_map(|wanted| proposals.iter().position(|proposal| proposal.task == *wanted));
-    let chosen = proposals.remove(at.unwrap_or(0));
-    let name = ToolName::new(&chosen.name)?;
-    for loss in chosen.losses.iter().filter(|_| is_said) {
-        context.printer.say(&format!("{file}:{}: not carried over: {}: {}", loss.line, loss.what, loss.why));
-    }
-    let is_free = |name: &str| context.engine.catalog().find(name, ScopeFilter::Only(Scope::Local)).is_none();
-    let others: Vec<&str> =
-        proposals.iter().filter(|other| is_free(&other.name)).map(|other| other.task.as_str()).collect();
-    let (count, noun) = (others.len(), kind.noun());
-    let rest = match count {
-        0 => None,
-        1..=MOST_NAMED => {
-            let why = if count == 1 {
-                format!("Make a tool of the other {noun}, too")
-            } else {
-                format!("Make tools of the other {count} {noun}s, too")
-            };
-            let names: Vec<String> = others.iter().map(|name| quoted_if_needed(name)).collect();
-            Some(Step::new(format!("cycod import {} --only {}", quoted_if_needed(&file), names.join(",")), why))
-        }
-        _ => {
-            let why = format!("See the tools that the other {count} {noun}s would become; --only NAME,… chooses");
-            Some(Step::new(format!("cycod import {} --dry-run", quoted_if_needed(&file)), why))
-        }
-    };
-    Some(First { name, text: chosen.yaml, from: Some((noun, chosen.task, file)), rest })
 }
 
 const EXAMPLE: &str = r#"description: Greet someone

@@ -1,3 +1,5 @@
+//! `cycod list`: the tools of this place, with what keeps each from being called.
+
 use std::collections::HashSet;
 
 use anstyle::Style;

@@ -1,3 +1,5 @@
+//! `cycod run`: one tool with arguments of the user, planned, shown, approved and run.
+
 use std::{fs, io::Read, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -15,7 +17,7 @@ use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     commands::{
-        approvals::{WhoeverIsThere, asker},
+        approvals::{TerminalOrQueue, asker},
         trust::{ByHand, settle},
         usage_of::{usage_of, with_pairs},
     },
@@ -235,8 +237,8 @@ fn unprepared(error: &std::io::Error) -> CommandError {
 }
 
 /// Who is asked about a call of a person.
-fn person<'a>(engine: &'a Engine, control: &'a Control) -> WhoeverIsThere<'a> {
-    WhoeverIsThere { engine, stop: &control.stop, wait: Duration::ZERO, command: None }
+fn person<'a>(engine: &'a Engine, control: &'a Control) -> TerminalOrQueue<'a> {
+    TerminalOrQueue { engine, stop: &control.stop, wait: Duration::ZERO, command: None }
 }
 
 /// Collects the arguments of the call of `tool` by `command`; those given one by one are added to those given as JSON.

@@ -1,3 +1,5 @@
+//! `cycod tool schema`: tools as functions in the words of a model's provider.
+
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use cycod_engine::{
     Engine,

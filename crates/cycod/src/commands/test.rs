@@ -1,3 +1,5 @@
+//! `cycod test`: runs the tests of tools, alone or isolated, and reports them as text, JSON or JUnit.
+
 use std::{fs, sync::Arc, time::Duration};
 
 use anstyle::{AnsiColor, Style};

@@ -1,3 +1,5 @@
+//! `cycod trust` and `cycod tool untrust`: shows what tools would run, and remembers the user's decision about them.
+
 use std::{fs, path::Path, sync::Arc};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};

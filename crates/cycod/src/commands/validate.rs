@@ -1,3 +1,5 @@
+//! `cycod validate`: what is wrong with tools and files of programs, and its fixes.
+
 use std::fs;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};

@@ -1,3 +1,5 @@
+//! `cycod tool why`: what would become of a call on each surface, which rule decides, and what would change it.
+
 use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Command};

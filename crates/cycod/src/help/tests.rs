@@ -1,3 +1,5 @@
+//! Help pages against the specification and against the options that commands take.
+
 use std::{collections::BTreeSet, fs, path::Path};
 
 use clap::Command;

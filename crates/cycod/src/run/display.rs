@@ -1,3 +1,5 @@
+//! A run as its user sees it: output as it comes for one command, steps and their ends for a workflow.
+
 use std::collections::HashSet;
 
 use cycod_engine::{

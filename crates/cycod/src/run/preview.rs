@@ -1,3 +1,5 @@
+//! A plan as text: what would run, under which limits, and what of the machine it could reach.
+
 use cycod_engine::{
     HeldTo, Plan, Preview, StepPreview,
     definition::{Proof, Tool, Verdict, verdicts_by_parameter},

@@ -1,3 +1,5 @@
+//! `cycod agent run`: a model carries out a task with tools, within budgets.
+
 use std::{
     cell::LazyCell,
     fmt::Write as _,
@@ -20,7 +22,7 @@ use crate::{
     choice,
     cli::Context,
     command_error::{CommandError, exit},
-    commands::approvals::{WhoeverIsThere, asker, wait_for_approval, waits_for_approval},
+    commands::approvals::{TerminalOrQueue, asker, wait_for_approval, waits_for_approval},
     models, piped, rules,
 };
 
@@ -282,7 +284,8 @@ fn carry_out(
     let stop = Stop::new().map_err(unprepared)?;
     let interrupts = host_interrupts(&stop).map_err(unprepared)?;
     let asker = asker(Surface::Agent, "a model, by `cycod agent`");
-    let asked = WhoeverIsThere { engine, stop: &stop, wait: waits_for_approval(matches), command: Some("cycod agent") };
+    let asked =
+        TerminalOrQueue { engine, stop: &stop, wait: waits_for_approval(matches), command: Some("cycod agent") };
     let approver: &dyn Approver = if matches.get_flag("no-safe-mode") { &Nobody } else { &asked };
     let with = With {
         engine,

@@ -23,7 +23,7 @@ use cycod_store::{
     approvals::{Pending, RequestId},
 };
 
-pub(crate) use self::there::WhoeverIsThere;
+pub(crate) use self::there::TerminalOrQueue;
 use crate::{cli::Context, command_error::CommandError, editor::ask, printer::talk};
 
 /// The option of commands whose calls may wait for somebody.

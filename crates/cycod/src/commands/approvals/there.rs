@@ -5,8 +5,8 @@ use cycod_engine::{Answer, Approver, Engine, Request, Stop};
 use super::{queue, queue_for_model};
 use crate::{printer::Tty, run::Prompt};
 
-/// The person at the terminal; without one, whoever answers the queue.
-pub(crate) struct WhoeverIsThere<'a> {
+/// Asks the user at the terminal; without one, the request waits in the queue.
+pub(crate) struct TerminalOrQueue<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) stop: &'a Stop,
     /// How long a call may wait in the queue.
@@ -15,14 +15,14 @@ pub(crate) struct WhoeverIsThere<'a> {
     pub(crate) command: Option<&'a str>,
 }
 
-impl WhoeverIsThere<'_> {
+impl TerminalOrQueue<'_> {
     fn terminal(&self) -> Option<Prompt<'_>> {
         let host = self.engine.host();
         Tty::open().map(|tty| Prompt { tty, host, stop: Some(self.stop) })
     }
 }
 
-impl Approver for WhoeverIsThere<'_> {
+impl Approver for TerminalOrQueue<'_> {
     fn answer(&self, request: &Request) -> Answer {
         match (self.terminal(), self.command) {
             (Some(prompt), _) => prompt.answer(request),

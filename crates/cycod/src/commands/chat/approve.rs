@@ -17,22 +17,22 @@ use crate::{
     run::{Prompt, Said},
 };
 
-/// Whoever is there: the person who types, else whoever answers the queue.
-pub(super) struct WhoeverIsThere<'a> {
+/// Asks the user who types; without one, the request waits in the queue.
+pub(super) struct ChatApprover<'a> {
     pub(super) engine: &'a Engine,
     /// Whether a person types.
     pub(super) is_attended: bool,
     pub(super) stop: &'a Stop,
 }
 
-impl WhoeverIsThere<'_> {
+impl ChatApprover<'_> {
     fn prompt(&self) -> Option<Prompt<'_>> {
         let tty = self.is_attended.then(Tty::open).flatten()?;
         Some(Prompt { tty, host: self.engine.host(), stop: Some(self.stop) })
     }
 }
 
-impl Approver for WhoeverIsThere<'_> {
+impl Approver for ChatApprover<'_> {
     fn answer(&self, request: &Request) -> Answer {
         let Some(prompt) = self.prompt() else {
             return queue_for_model(self.engine, Duration::ZERO, self.stop, request, "cycod chat");

@@ -11,7 +11,7 @@ use cycod_model::{Message, Provider, Usage};
 use cycod_process::host_interrupts;
 
 use super::{
-    approve::{self, WhoeverIsThere},
+    approve::{self, ChatApprover},
     complete::Names,
     editor::LineEditor,
     read::{INTERRUPT, Input, Lines, Reader, Whole},
@@ -195,7 +195,7 @@ impl<'a> Chat<'a> {
         self.session.ask_jq_by(cycod_app::jq_worker());
         self.session.say(text).map_err(|error| not_answered(&error))?;
         let Context { engine, printer, .. } = &mut *self.context;
-        let approver = WhoeverIsThere { engine, is_attended: self.is_attended, stop: &stop };
+        let approver = ChatApprover { engine, is_attended: self.is_attended, stop: &stop };
         let with = With {
             engine,
             provider: &*self.provider,

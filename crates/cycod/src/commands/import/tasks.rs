@@ -1,10 +1,12 @@
+//! Tools from the tasks of other programs: which files there are, what they become, and how that is written.
+
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches};
 use cycod_engine::{
     catalog::{Entry, Scope, ScopeFilter},
     definition::{Tool, ToolName},
@@ -13,10 +15,33 @@ use cycod_engine::{
 use cycod_import::{Directory, Imported, Kind, Loss, Proposal, Source};
 use cycod_shell::quoted_if_needed;
 
-use crate::{cli::Context, command_error::CommandError, commands::add::read_text, store};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::{
+        add::read_text,
+        init::{First, Step},
+    },
+    store,
+};
+
+/// Lets an option name a kind of tasks.
+pub(super) fn with_kinds(argument: Arg) -> Arg {
+    argument.value_parser(std::iter::once("auto").chain(Kind::ALL.map(Kind::name)).collect::<Vec<_>>())
+}
+
+/// The kind of tasks that is meant; nothing where a path is that of a definition.
+pub(super) fn kind(asked: Option<&str>, path: &str) -> Result<Option<Kind>, CommandError> {
+    // A directory is never a definition.
+    let is_known = || Kind::of_path(path).is_some() || Path::new(path).is_dir();
+    match asked.and_then(Kind::named) {
+        None if asked == Some("auto") || is_known() => kind_of(path).map(Some),
+        kind => Ok(kind),
+    }
+}
 
 /// The kind of what lies at a path, by its name, or for a directory by what is in it.
-pub(super) fn kind_of(path: &str) -> Result<Kind, CommandError> {
+fn kind_of(path: &str) -> Result<Kind, CommandError> {
     let none = |why: &str| {
         let kinds: Vec<&str> = Kind::ALL.map(Kind::name).into();
         CommandError::usage(format!("`{path}` {why}")).hint(format!("say what it is: --from {}", kinds.join(" | ")))
@@ -58,17 +83,17 @@ fn files(kind: Kind, directory: &Path) -> Vec<PathBuf> {
 }
 
 /// A file of the working directory with the tools that it can become.
-pub(in crate::commands) struct Tasks {
+struct Tasks {
     /// Its name.
-    pub(in crate::commands) file: String,
-    pub(in crate::commands) kind: Kind,
+    file: String,
+    kind: Kind,
     /// A tool for each task that is meant for everyone; there is at least one.
-    pub(in crate::commands) proposals: Vec<Proposal>,
+    proposals: Vec<Proposal>,
 }
 
 /// The files of tasks in the working directory that tools of the project can be made of: runners of tasks first, then
 /// packages of languages.
-pub(in crate::commands) fn tasks_here(context: &Context) -> Vec<Tasks> {
+fn tasks_here(context: &Context) -> Vec<Tasks> {
     let taken = names_of_others(context, Scope::Local);
     let tasks = |path: PathBuf| {
         let file = path.file_name()?.to_str()?.to_owned();
@@ -81,6 +106,59 @@ pub(in crate::commands) fn tasks_here(context: &Context) -> Vec<Tasks> {
     let mut found: Vec<Tasks> = below(Path::new("."), 1).into_iter().filter_map(tasks).collect();
     found.sort_by_key(|tasks| Kind::ALL.iter().position(|kind| *kind == tasks.kind));
     found
+}
+
+/// The files of tasks in the working directory, each with how many tools it can become and what it calls them.
+pub(in crate::commands) fn task_files(context: &Context) -> Vec<(String, String)> {
+    let counted = |Tasks { file, kind, proposals }: Tasks| {
+        let (count, noun) = (proposals.len(), kind.noun());
+        let nouns = if count == 1 { "" } else { "s" };
+        (file, format!("{count} {noun}{nouns}"))
+    };
+    tasks_here(context).into_iter().map(counted).collect()
+}
+
+/// The tasks that make a good first tool, best first: they end, and are safe to repeat.
+const WANTED: [&str; 6] = ["test", "tests", "check", "lint", "build", "fmt"];
+
+/// The most tasks that a command line names.
+const MOST_NAMED: usize = 8;
+
+/// The task of this project that makes the best first tool.
+pub(in crate::commands) fn first_task(context: &mut Context, is_said: bool) -> Option<First> {
+    tasks_here(context).into_iter().find_map(|tasks| of_tasks(context, tasks, is_said))
+}
+
+/// The best task of a file: the first of those that are wanted, else the first that needs no value.
+fn of_tasks(context: &mut Context, tasks: Tasks, is_said: bool) -> Option<First> {
+    let Tasks { file, kind, mut proposals } = tasks;
+    let at = WANTED.iter().find_map(|wanted| proposals.iter().position(|proposal| proposal.task == *wanted));
+    let chosen = proposals.remove(at.unwrap_or(0));
+    let name = ToolName::new(&chosen.name)?;
+    for loss in chosen.losses.iter().filter(|_| is_said) {
+        context.printer.say(&format!("{file}:{}: not carried over: {}: {}", loss.line, loss.what, loss.why));
+    }
+    let is_free = |name: &str| context.engine.catalog().find(name, ScopeFilter::Only(Scope::Local)).is_none();
+    let others: Vec<&str> =
+        proposals.iter().filter(|other| is_free(&other.name)).map(|other| other.task.as_str()).collect();
+    let (count, noun) = (others.len(), kind.noun());
+    let rest = match count {
+        0 => None,
+        1..=MOST_NAMED => {
+            let why = if count == 1 {
+                format!("Make a tool of the other {noun}, too")
+            } else {
+                format!("Make tools of the other {count} {noun}s, too")
+            };
+            let names: Vec<String> = others.iter().map(|name| quoted_if_needed(name)).collect();
+            Some(Step::new(format!("cycod import {} --only {}", quoted_if_needed(&file), names.join(",")), why))
+        }
+        _ => {
+            let why = format!("See the tools that the other {count} {noun}s would become; --only NAME,… chooses");
+            Some(Step::new(format!("cycod import {} --dry-run", quoted_if_needed(&file)), why))
+        }
+    };
+    Some(First { name, text: chosen.yaml, from: Some((noun, chosen.task, file)), rest })
 }
 
 fn has_ending(path: &Path, wanted: &str) -> bool {

@@ -1,3 +1,5 @@
+//! `cycod mcp add`: an MCP server whose tools are to be used here.
+
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::NonEmptyStringValueParser, value_parser};

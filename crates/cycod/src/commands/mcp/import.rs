@@ -1,3 +1,5 @@
+//! `cycod mcp import`: MCP servers that other programs are configured with.
+
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};

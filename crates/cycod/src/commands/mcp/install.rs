@@ -1,3 +1,5 @@
+//! `cycod mcp install`: an entry for this program in the configuration of an MCP host.
+
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};

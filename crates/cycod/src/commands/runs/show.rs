@@ -1,3 +1,5 @@
+//! `cycod runs show`: one call with its timeline, or what its run wrote.
+
 use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};

@@ -1,3 +1,5 @@
+//! What a chat shows, byte by byte.
+
 use std::time::Duration;
 
 use cycod_agent::Limit;

@@ -19,12 +19,12 @@ const MOST_CONTINUATIONS: usize = 200;
 
 /// The skills of one directory.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct SkillDirectory {
     pub(crate) root: PathBuf,
     pub(crate) image: Image,
 }
 
-impl Shelf {
+impl SkillDirectory {
     /// Looks what is in a directory: what was read before and has not changed since is not read again.
     pub(crate) fn open(place: Place, cache: &Path) -> Self {
         #[cfg(unix)]
