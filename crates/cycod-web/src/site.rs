@@ -26,9 +26,8 @@ impl Site {
 
     /// The tools of the place as they are now. Nothing that a page shows is remembered from an earlier one.
     pub(crate) fn engine(&self) -> Engine {
-        let mut engine = Engine::open(Host { now: SystemTime::now(), ..self.host.clone() });
-        self.lasting.equip(&mut engine);
-        engine
+        let here = Host { now: SystemTime::now(), ..self.host.clone() };
+        self.lasting.equip(Engine::builder(here)).build()
     }
 
     /// The history of the user.
