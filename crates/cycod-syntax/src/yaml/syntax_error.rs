@@ -92,7 +92,7 @@ pub(super) fn diagnostic(
             unclosed_quote(source, context.last, at, places)
         }
         E::InvalidQuotedScalarIndent => unclosed_quote(source, context.last, at, places)
-            .note("a quoted text may go on over several lines when each is indented deeper than its key"),
+            .note("a quoted text may continue over several lines when each is indented deeper than its key"),
         E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
             says("text after the closing quote")
                 .help("put the whole value in quotes of the other kind, or write it as a block after `|`")
