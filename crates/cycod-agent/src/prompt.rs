@@ -12,7 +12,7 @@ pub(crate) fn prompt(directory: &Path, limits: &Limits, tools: &Tools, told: &[T
     let mut text = format!(
         "You carry out a task for a user, on their machine, with tools.\n\
          \n\
-         The working directory is {}. Relative paths are meant from there.\n",
+         The working directory is {}. Relative paths start there.\n",
         directory.display()
     );
     let times = if limits.iterations == 1 { "once".to_owned() } else { format!("{} times", limits.iterations) };

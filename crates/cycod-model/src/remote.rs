@@ -351,7 +351,7 @@ impl Remote {
             Broken::Idle => {
                 let idle = self.limits.idle.as_secs_f64();
                 (
-                    format!("`{name}` said nothing for {idle} s"),
+                    format!("`{name}` sent nothing for {idle} s"),
                     "give it longer: `models.idleTimeout` in config.yaml".to_owned(),
                     true,
                 )

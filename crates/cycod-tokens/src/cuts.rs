@@ -43,7 +43,7 @@ impl CutKind {
     /// What is done, for a person.
     pub fn what(self) -> &'static str {
         match self {
-            Self::Keyword => "leave out a keyword that says nothing",
+            Self::Keyword => "leave out a keyword without content",
             Self::Title => "leave out the title",
             Self::SaysTheName => "leave out what the name says already",
             Self::Repeated => "leave out repeated text",
