@@ -107,3 +107,19 @@ if [ -f "$dist/cycod.rb" ] && command -v ruby > /dev/null; then
 else
     skip "the formula"
 fi
+
+# What the action runs, with the files of this directory instead of a release.
+action=$(dirname "$0")/../.github/actions/setup-cycod/action.yml
+if command -v bash > /dev/null && command -v curl > /dev/null && python3 -c 'import yaml' 2> /dev/null; then
+    python3 -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["runs"]["steps"][0]["run"])' "$action" > "$place/action.sh"
+    mkdir "$place/releases" "$place/runner"
+    ln -s "$dist" "$place/releases/v${version#cycod }"
+    (cd "$place" && env VERSION="${version#cycod }" TRUST=true RELEASES="file://$place/releases" RUNNER_TEMP="$place/runner" \
+        GITHUB_WORKSPACE="$place" GITHUB_PATH="$place/path" GITHUB_OUTPUT="$place/output" GITHUB_ENV="$place/env" \
+        bash "$place/action.sh" > /dev/null)
+    test "$("$(cat "$place/path")/cycod" --version)" = "$version"
+    grep -qx "CYCOD_TRUSTED_DIRECTORIES=$place" "$place/env"
+    tried "the script of the action (GitHub didn't run it)"
+else
+    skip "the script of the action"
+fi
