@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask tidy | generate | fuzz [SECONDS [TARGET…]]`.
+//! Chores of the project: `cargo xtask tidy | generate | fuzz [SECONDS [TARGET…]] | dist [--profile NAME] …`.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -6,6 +6,7 @@
     reason = "a chore starts cargo and talks to whoever runs it"
 )]
 
+mod dist;
 mod fuzz;
 mod generate;
 mod tidy;
@@ -23,7 +24,8 @@ fn main() -> ExitCode {
             .parse()
             .map_err(|_| vec![format!("`{seconds}` is not a number of seconds")])
             .and_then(|seconds| fuzz::fuzz(&root(), seconds, targets)),
-        _ => Err(vec!["usage: cargo xtask tidy | generate | fuzz [SECONDS [TARGET…]]".to_owned()]),
+        ["dist", options @ ..] => dist::dist(&root(), options),
+        _ => Err(vec!["usage: cargo xtask tidy | generate | fuzz [SECONDS [TARGET…]] | dist [OPTIONS]".to_owned()]),
     };
     match result {
         Ok(said) => {

@@ -212,7 +212,7 @@ pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
     problems.extend(readable(root, &sources));
     problems.extend(unsafe_homes(root, &sources));
     problems.extend(homes(root, &sources));
-    problems.extend(plain_words(root));
+    problems.extend(plain_words(root, &sources));
     if problems.is_empty() { Ok("tidy: nothing to fix".to_owned()) } else { Err(problems) }
 }
 
@@ -432,7 +432,8 @@ fn has_text_as_error(signature: &str) -> bool {
 
 /// What a file holds above the tests at its end.
 fn without_tests(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
+    let end = text.find("\nmod tests {").map(|end| text[..end].rfind("\n#[cfg(").unwrap_or(end));
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// Whether a file holds nothing but tests: below `tests/`, or a module that its parent declares for tests only.
@@ -599,11 +600,18 @@ fn homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
 }
 
 /// The texts for people whose words are checked: files, and directories with everything below them.
-const PLAIN: [&str; 6] =
-    ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "crates/cycod/src/help/pages", "docs"];
+const PLAIN: [&str; 7] = [
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+    "crates/cycod/src/help/pages",
+    "docs",
+];
 
-/// No text for people uses a word that the table in `docs/STYLE.md` replaces.
-fn plain_words(root: &Path) -> Vec<String> {
+/// No text for people uses a word that the table in `docs/STYLE.md` replaces: pages, and messages in the code.
+fn plain_words(root: &Path, sources: &[PathBuf]) -> Vec<String> {
     let style = fs::read_to_string(root.join("docs/STYLE.md")).unwrap_or_default();
     let avoided = avoided(&style);
     if avoided.is_empty() {
@@ -618,7 +626,64 @@ fn plain_words(root: &Path) -> Vec<String> {
             format!("{relative}:{line}: avoid \"{words}\": the table in docs/STYLE.md says what to use")
         }));
     }
+    let is_ours = |path: &&PathBuf| {
+        let relative = path.strip_prefix(root).unwrap_or(path);
+        let is_in = |name: &str| relative.components().any(|part| part.as_os_str() == name);
+        is_in("src") && !is_in("templates") && !is_test(path)
+    };
+    for path in sources.iter().filter(is_ours) {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let relative = path.strip_prefix(root).unwrap_or(path).display();
+        for (line, literal) in literals(without_tests(&text)) {
+            problems.extend(uses(&literal, &avoided).into_iter().map(|(_, words)| {
+                format!("{relative}:{line}: a message with \"{words}\": the table in docs/STYLE.md says what to use")
+            }));
+        }
+    }
     problems
+}
+
+/// The texts in quotes of Rust code, with the line in which each begins. Comments aren't texts.
+fn literals(code: &str) -> Vec<(usize, String)> {
+    let (mut found, mut rest) = (Vec::new(), code);
+    while let Some(at) = rest.find(['"', '/', '\'']) {
+        let line = || code[..code.len() - rest.len() + at].matches('\n').count() + 1;
+        let (before, here) = rest.split_at(at);
+        let hashes = before.len() - before.trim_end_matches('#').len();
+        let is_raw = before[..before.len() - hashes].ends_with('r');
+        rest = if here.starts_with("//") {
+            &here[here.find('\n').unwrap_or(here.len())..]
+        } else if let Some(quoted) = here.strip_prefix('"').filter(|_| is_raw) {
+            let closing = format!("\"{}", "#".repeat(hashes));
+            let end = quoted.find(&closing).unwrap_or(quoted.len());
+            found.push((line(), quoted[..end].to_owned()));
+            quoted.get(end + closing.len()..).unwrap_or_default()
+        } else if let Some(quoted) = here.strip_prefix('"') {
+            let mut text = String::new();
+            let mut rest = quoted.chars();
+            while let Some(next) = rest.next().filter(|next| *next != '"') {
+                match next {
+                    '\\' => match rest.next() {
+                        Some('n') => text.push('\n'),
+                        // The text continues in the next line, after its indentation.
+                        Some('\n') => rest = rest.as_str().trim_start().chars(),
+                        Some(escaped) => text.push(escaped),
+                        None => {}
+                    },
+                    next => text.push(next),
+                }
+            }
+            found.push((line(), text));
+            rest.as_str()
+        } else if here.starts_with("'\\") {
+            here.get(2..).and_then(|escape| escape[1..].find('\'').map(|end| &escape[end + 2..])).unwrap_or_default()
+        } else if here.starts_with('\'') && here.chars().nth(2) == Some('\'') {
+            &here[2 + here.chars().nth(1).map_or(0, char::len_utf8)..]
+        } else {
+            &here[1..]
+        };
+    }
+    found
 }
 
 /// The words in backticks in the first column of the table.
@@ -698,7 +763,7 @@ fn rust_files(directory: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{avoided, long_functions, texts_as_errors, uses};
+    use super::{avoided, literals, long_functions, texts_as_errors, uses};
 
     #[test]
     fn a_function_is_long_by_its_code() {
@@ -730,6 +795,20 @@ mod tests {
         check("an `open\n\nanew\n", &[3]);
         check("```text\nanew\n```\nanew\n", &[4]);
         check("````markdown\n```sh\nanew\n```\nanew\n````\nanew\n", &[7]);
+    }
+
+    #[test]
+    fn messages_in_code_are_found() {
+        let check = |code: &str, expect: &[(usize, &str)]| {
+            let found = literals(code);
+            let found: Vec<(usize, &str)> = found.iter().map(|(line, text)| (*line, text.as_str())).collect();
+            assert_eq!(found, expect, "{code}");
+        };
+        check("// a \"comment\"\nlet a = \"b\"; /// \"c\"\n\"d\"", &[(2, "b"), (3, "d")]);
+        check("\"a \\\n    b\\nc \\\"d\\\"\" \"e\"", &[(1, "a b\nc \"d\""), (2, "e")]);
+        check("r#\"a \"b\" \\\"# r\"c\" '\"' '\\'' '\\\\' \"d\"", &[(1, "a \"b\" \\"), (1, "c"), (1, "d")]);
+        check("fn a<'b>(c: &'b str) { \"d\" } 1 / 2 '…' '\\u{7f}' \"e\"", &[(1, "d"), (1, "e")]);
+        check("\"open", &[(1, "open")]);
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn code<'a>(reply: &'a Reply, language: &str) -> Result<&'a str, String> {
         StopReason::End | StopReason::Calls => {}
     }
     if reply.text.trim().is_empty() {
-        return Err("the model said nothing".to_owned());
+        return Err("the model returned no text".to_owned());
     }
     let fences = fences(&reply.text);
     let is_meant = |fence: &&Fence<'_>| fence.language.eq_ignore_ascii_case(language);
@@ -200,7 +200,7 @@ mod tests {
         for none in ["print(1)", "```python\nprint(1)\n", "```\n\n```", "``\nx\n``"] {
             assert!(found(none, "python").is_err_and(|why| why.contains("no fenced code")), "{none}");
         }
-        assert!(found(" \n", "python").is_err_and(|why| why.contains("said nothing")));
+        assert!(found(" \n", "python").is_err_and(|why| why.contains("returned no text")));
     }
 
     #[test]

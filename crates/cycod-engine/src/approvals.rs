@@ -125,7 +125,8 @@ impl Engine {
             warnings.push("part of its file is masked above as a secret; check the file itself".to_owned());
         }
         if let Some(through) = &plan.through {
-            let outlives = if through.is_detached { " in the background, where it outlives whoever asks" } else { "" };
+            let outlives =
+                if through.is_detached { " in the background, where it outlives the process that asks" } else { "" };
             let limit = plan.timeout.as_secs_f64();
             warnings.push(format!("`{}` runs it{outlives}; it has {limit} s", through.call.tool.name));
         }

@@ -159,7 +159,7 @@ impl Engine {
                 let why = format!("what runs must be in the history, and it cannot be written: {}", told(&error));
                 Err(Refusal::new(Code::HistoryUnwritable, why)
                     .place(plan.tool().name.as_str())
-                    .attempt("fix what is wrong with the file; `cycod runs verify` looks at all of it"))
+                    .attempt("fix what is wrong with the file; `cycod runs verify` checks all of it"))
             }
         }
     }

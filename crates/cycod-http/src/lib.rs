@@ -31,7 +31,7 @@ pub use refused::Refused;
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// Everybody on the network could run tools.
-    #[error("other machines can reach `{0}`, and nobody would be asked for a token")]
+    #[error("other machines can reach `{0}`, and no one would be asked for a token")]
     Unguarded(SocketAddr),
     /// A name that cannot be one.
     #[error("`{name}` is not {expected}")]

@@ -34,7 +34,7 @@ const OTHERS: [(&str, &str); 9] = [
     ("subscribe", "nothing runs by itself"),
     ("estimated-tokens", "`cycod tools` counts them"),
     ("references", "the files are not read along"),
-    ("dependencies", "a prompt stands for itself"),
+    ("dependencies", "a prompt means itself"),
     ("resources", "the files are not read along"),
     ("author", "a tool file has no place for it"),
     ("examples", "a tool file has them at its parameters"),

@@ -117,7 +117,7 @@ impl Remote {
         };
         if !url.username().is_empty() || url.password().is_some() {
             return Err(wrong(format!("the address of `{}` holds a password", service.name))
-                .attempt("store it as a key instead: `key: NAME` beside `baseUrl`"));
+                .attempt("store it as a key instead: `key: NAME` next to `baseUrl`"));
         }
         let is_plain = url.scheme() == "http" && !http::is_loopback(&url) && !service.may_be_plain;
         if is_plain && service.key.is_some() {
@@ -351,7 +351,7 @@ impl Remote {
             Broken::Idle => {
                 let idle = self.limits.idle.as_secs_f64();
                 (
-                    format!("`{name}` said nothing for {idle} s"),
+                    format!("`{name}` sent nothing for {idle} s"),
                     "give it longer: `models.idleTimeout` in config.yaml".to_owned(),
                     true,
                 )

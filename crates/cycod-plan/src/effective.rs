@@ -102,7 +102,7 @@ impl Library {
     pub fn effective(&self, tool: &Arc<Tool>) -> Result<Arc<Tool>, Refusal> {
         let Body::Alias { base, .. } = &tool.body else { return Ok(Arc::clone(tool)) };
         let base = self.get(base).ok_or_else(|| {
-            Refusal::new(Code::UnknownTool, format!("`{}` stands for `{base}`, which is not a tool", tool.name))
+            Refusal::new(Code::UnknownTool, format!("`{}` is an alias of `{base}`, which is not a tool", tool.name))
         })?;
         let base = self.effective(base)?;
         if let Some(misuse) = of_alias(tool, &base).into_iter().next() {

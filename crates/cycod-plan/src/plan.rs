@@ -494,9 +494,10 @@ fn planned_steps(tool: &Tool, platform: Platform) -> Result<Vec<PlannedStep>, Re
         Body::Steps(steps) => {
             steps.iter().enumerate().map(|(index, step)| planned_step(tool, step, index == 0, platform)).collect()
         }
-        Body::Alias { base, .. } => {
-            Err(Refusal::new(Code::UnknownTool, format!("`{}` stands for `{base}`, which is not a tool", tool.name)))
-        }
+        Body::Alias { base, .. } => Err(Refusal::new(
+            Code::UnknownTool,
+            format!("`{}` is an alias of `{base}`, which is not a tool", tool.name),
+        )),
     }
 }
 

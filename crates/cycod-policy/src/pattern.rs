@@ -231,7 +231,7 @@ impl<'a> Parser<'a> {
         let operators = ["!=", "!~", "^=", "<=", ">=", "==", "=~", "=", "~", "<", ">"];
         let start = self.at;
         let Some(operator) = operators.into_iter().find(|operator| !is_not && self.takes(operator)) else {
-            return Err(self.error(format!("`{name}` is held to nothing"), TESTS));
+            return Err(self.error(format!("`{name}` has no condition"), TESTS));
         };
         let wrong = |at, message: String, help: &str| PatternError { at, message, help: help.to_owned() };
         let of_value = self.at;
@@ -403,7 +403,7 @@ mod tests {
         wrong("tag:x", 0, "`tag:` begins no pattern", "did you mean `tool:x`?");
         wrong("mcp:", 4, "`` names no server and tool", "mcp:SERVER/TOOL");
         wrong("x(", 2, "the name of a parameter is missing", "NAME=VALUE");
-        wrong("x(A)", 3, "`A` is held to nothing", "NAME=VALUE");
+        wrong("x(A)", 3, "`A` has no condition", "NAME=VALUE");
         wrong("x(A=)", 4, "a value is missing", "\"\"");
         wrong("x(A==b)", 3, "`==` is no test", "did you mean `=`?");
         wrong("x(A=b", 5, "`,` or `)` is missing", "quote");

@@ -60,7 +60,7 @@ fn own_session(command: &mut Command) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn own_session(_: &mut Command) -> io::Result<()> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "no way is known here to let a process go on by itself"))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no known way to let a process outlive the program"))
 }
 
 #[cfg(all(test, unix))]

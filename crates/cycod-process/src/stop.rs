@@ -127,7 +127,7 @@ impl Inner {
 #[cfg(unix)]
 #[derive(Debug)]
 struct Bell {
-    #[allow(dead_code, reason = "without a warden nobody polls it; it is kept open so that ringing cannot fail")]
+    #[allow(dead_code, reason = "without a warden nothing polls it; it is kept open so that ringing cannot fail")]
     read: std::os::fd::OwnedFd,
     #[cfg(not(target_os = "linux"))]
     write: std::os::fd::OwnedFd,

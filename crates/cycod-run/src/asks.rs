@@ -279,7 +279,7 @@ impl Asks<'_> {
             return Err(error("EINVAL", "a container needs `{image, command}`"));
         };
         if self.platform.is_confined() {
-            let why = "a container is no part of what this tool is held to: leave `required-permissions` out, or the container";
+            let why = "a container is not part of what this tool is restricted to: leave `required-permissions` out, or the container";
             return Err(error(Code::PermissionMissing.name(), why));
         }
         let Some(image) = option(Some(options), "image").filter(|image| !image.starts_with('-') && !image.is_empty())
@@ -529,7 +529,7 @@ fn option<'a>(options: Option<&'a Map<String, Value>>, name: &str) -> Option<&'a
 }
 
 fn texts(value: Option<&Value>, name: &str) -> Result<Vec<String>, ReplyError> {
-    let wrong = || error("EINVAL", format!("`{name}` must be a list of texts: no shell looks at them"));
+    let wrong = || error("EINVAL", format!("`{name}` must be a list of texts: no shell reads them"));
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => items

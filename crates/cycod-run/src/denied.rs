@@ -72,7 +72,7 @@ pub(crate) fn lack_of_network(said: &str) -> Option<Lack> {
         let kind = if is_here { "loopback" } else { "external" };
         return Some(Lack {
             permission: format!("network:{kind}:{host}"),
-            why: format!("it looked for {host}, and has no network"),
+            why: format!("it tried to reach {host}, and has no network"),
         });
     }
     NO_NETWORK.iter().any(|words| said.contains(words)).then(|| Lack {
@@ -127,7 +127,7 @@ fn judge(path: &Path, complaint: Complaint, rights: &dyn Fn(&Path) -> Option<Rig
         (Complaint::Forbidden, Some(_)) => change("change"),
         (_, None) if exists => Some(Lack {
             permission: format!("filesystem:read:{shown}"),
-            why: format!("it looked for `{shown}`, which it cannot see"),
+            why: format!("it tried to open `{shown}`, which it cannot see"),
         }),
         (Complaint::Forbidden, None) => change("make"),
         (Complaint::Missing, _) => None,

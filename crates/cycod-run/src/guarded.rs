@@ -225,7 +225,7 @@ impl Guarded {
             return Some("it belongs to cycod, which reads tools and rules there");
         }
         if path.parent().is_some_and(|parent| self.search.iter().any(|directory| directory == parent)) {
-            return Some("programs are looked for in its directory");
+            return Some("programs are searched for in its directory");
         }
         if self.is_elsewhere(&SYSTEM, path) {
             return Some("it belongs to the system");

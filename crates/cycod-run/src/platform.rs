@@ -50,7 +50,7 @@ pub(crate) enum Starts<'a> {
     None,
 }
 
-/// A program to start, with its arguments: no shell looks at them.
+/// A program to start, with its arguments: no shell reads them.
 #[derive(Clone, Debug, Default)]
 pub struct Execute {
     /// Its name or path.
@@ -377,7 +377,7 @@ impl<'a> Platform<'a> {
         let first = path.and_then(|path| std::env::split_paths(path).find(decides));
         let is_relative = first.is_some_and(|directory| !directory.is_absolute());
         if is_relative {
-            let why = format!("`{}` is looked for in a relative directory of `PATH`", execute.program);
+            let why = format!("`{}` is searched for in a relative directory of `PATH`", execute.program);
             return Err(relative(why).attempt("take relative directories out of `PATH`"));
         }
         Ok(execute.program.clone())

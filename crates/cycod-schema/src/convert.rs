@@ -179,7 +179,7 @@ impl<'a> Converter<'a> {
                 _ => {
                     for keyword in siblings.keys().filter(|keyword| *keyword != "description") {
                         let place = join(pointer, keyword);
-                        self.lose(&place, keyword, Fidelity::Lossy, "nothing may stand beside a reference");
+                        self.lose(&place, keyword, Fidelity::Lossy, "a reference can have nothing next to it");
                     }
                     Map::new()
                 }
@@ -423,7 +423,7 @@ impl<'a> Converter<'a> {
                 } else {
                     is_absent_when_null = true;
                     below = nullable(below);
-                    self.lose(&place, "required", Fidelity::Reversible, "null stands for an absent value");
+                    self.lose(&place, "required", Fidelity::Reversible, "null means an absent value");
                 }
             }
             let property = Property { written: spelt.clone(), name: name.clone(), is_absent_when_null, part: number };

@@ -116,7 +116,7 @@ mod tests {
             let looked = looked_in(&directory);
             assert!(looked.is_current(&Look::default()));
             fs::write(directory.join("other"), "").expect("a file");
-            assert!(looked.is_current(&Look::default()), "what was looked for is still not there");
+            assert!(looked.is_current(&Look::default()), "what was searched for is still not there");
             fs::write(directory.join("policy.yml"), "").expect("a file");
             let at = fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH);
             fs::File::open(&directory).and_then(|open| open.set_times(at)).expect("the time can be set");

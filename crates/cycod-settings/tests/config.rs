@@ -195,7 +195,7 @@ fn every_mistake_is_shown_where_it_is() {
             6 |   x y: {enabled: true}
               |   ^^^
               |
-              = help: a name holds letters, digits, `_`, `.` and `-`; `*` stands for any of them
+              = help: a name holds letters, digits, `_`, `.` and `-`; `*` means any of them
 
             error[out-of-range]: `maxExecutionTime` is at least 1, and no more than a run could ever take
              --> ~/.cycod/config.yaml:7:21

@@ -644,7 +644,7 @@ fn told(finding: &Finding, hole: &Hole<'_>) -> Verdict {
         Reason::Chooses | Reason::Environment { .. } | Reason::Code { language: "program", .. }
             if hole.trust == Trust::Machine =>
         {
-            Verdict::of(Proof::Data, "the machine says which file or program it names, and nobody who calls")
+            Verdict::of(Proof::Data, "the machine chooses which file or program it names, and not the caller")
         }
         Reason::Argument { program, noun, option: "" } => {
             Verdict::of(Proof::Data, &format!("`{program}` takes it as {}", a(noun)))

@@ -251,7 +251,7 @@ fn functions_of_a_script_that_is_read_are_followed() {
         ". {WORKSPACE}/ci/lib.sh; cd /; deploy {X}",
         &programs,
         &expect![[r#"
-        data: the machine says which file or program it names, and nobody who calls
+        data: the machine chooses which file or program it names, and not the caller
         data: `echo` takes it as text
     "#]],
     );

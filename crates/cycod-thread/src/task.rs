@@ -14,7 +14,7 @@ use crate::{Broken, caught};
 /// Something that is carried out beside what started it, and goes on when this is dropped. Waiting for it gives what came of
 /// it, or that it panicked or was stopped.
 #[derive(Debug)]
-#[must_use = "what nobody waits for is detached"]
+#[must_use = "a task that nothing waits for is detached"]
 pub struct Task<T>(JoinHandle<T>);
 
 /// Starts a task for somebody who waits for its end.

@@ -43,11 +43,11 @@ impl CutKind {
     /// What is done, for a person.
     pub fn what(self) -> &'static str {
         match self {
-            Self::Keyword => "leave out a keyword that says nothing",
+            Self::Keyword => "leave out a keyword without content",
             Self::Title => "leave out the title",
             Self::SaysTheName => "leave out what the name says already",
-            Self::Repeated => "leave out what is said twice",
-            Self::Aside => "leave out what stands in parentheses",
+            Self::Repeated => "leave out repeated text",
+            Self::Aside => "leave out text in parentheses",
             Self::Examples => "leave out the examples",
             Self::Parameter | Self::Tool => "keep the first sentence",
         }

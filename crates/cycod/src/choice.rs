@@ -66,7 +66,7 @@ pub(crate) fn chosen(matches: &ArgMatches) -> Option<Choice> {
 pub(crate) fn rules(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
     let mut given = rules::given(matches)?;
     if matches.get_flag("no-safe-mode") {
-        let everything = Pattern::parse("*").expect("it stands for everything");
+        let everything = Pattern::parse("*").expect("it means everything");
         given.push(Rule::new(Verdict::Allow, everything, Origin::new(Layer::CommandLine, "--no-safe-mode")));
     }
     Ok(given)

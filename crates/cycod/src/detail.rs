@@ -207,7 +207,7 @@ impl<'a> Detail<'a> {
                 "no tag says `read`, `write` or `run`".to_owned()
             }
             _ if tool.declared_risk == Some(level) => "its author calls it risky".to_owned(),
-            None if matches!(tool.body, Body::Alias { .. }) => "that of the tool it stands for".to_owned(),
+            None if matches!(tool.body, Body::Alias { .. }) => "that of the tool it is an alias of".to_owned(),
             _ if matches!(&tool.body, Body::Handler(handler) if handler.starts_anything()) => {
                 "its code may start any program: give it an `allowlist`, or permissions".to_owned()
             }
@@ -417,7 +417,7 @@ fn permissions(tool: &Tool) -> Vec<String> {
             Body::Handler(handler) if handler.runtime == Runtime::Engine => {
                 "reaches nothing by itself; the host reads and writes for it, inside of the workspace".to_owned()
             }
-            _ => "declares none: it runs with your rights".to_owned(),
+            _ => "no permissions declared: it runs with all your rights".to_owned(),
         });
     }
     match security.approval {
@@ -438,7 +438,7 @@ fn asks(page: &mut Page, tool: &Tool) {
     page.section("ASKS");
     for ask in &tool.asks {
         let whom = match ask.whom {
-            Whom::Person { .. } | Whom::Consent { .. } => "the person",
+            Whom::Person { .. } | Whom::Consent { .. } => "the user",
             Whom::Model { .. } => "the model",
             Whom::Roots => "the host, for its directories",
         };

@@ -22,7 +22,13 @@ pub(crate) fn rendered(page: &str, folder: &str, width: Option<usize>, colour: b
     let mut lines = page.lines().peekable();
     while let Some(line) = lines.next() {
         let trimmed = line.trim_start();
-        if let Some(fence) = fence(trimmed) {
+        if trimmed.starts_with("<!--") {
+            // A comment is for those who write the page; the line that ends it may be the same one.
+            if !trimmed.contains("-->") {
+                lines.by_ref().find(|line| line.contains("-->"));
+            }
+            lines.next_if(|line| line.trim().is_empty());
+        } else if let Some(fence) = fence(trimmed) {
             let indent = line.len() - trimmed.len();
             for line in lines.by_ref().take_while(|line| !line.trim_start().starts_with(fence)) {
                 let line = line.get(indent..).filter(|_| line[..indent].trim().is_empty()).unwrap_or(line);
@@ -73,7 +79,11 @@ fn mark(line: &str) -> usize {
 /// Whether a line continues a paragraph.
 fn goes_on(line: &str) -> bool {
     let line = line.trim_start();
-    !line.is_empty() && mark(line) == 0 && fence(line).is_none() && !line.starts_with(['|', '#'])
+    !line.is_empty()
+        && mark(line) == 0
+        && fence(line).is_none()
+        && !line.starts_with(['|', '#'])
+        && !line.starts_with("<!--")
 }
 
 /// The cells of a row of a table.
@@ -211,6 +221,11 @@ longer than a narrow terminal. See [the site](https://example.com).
   $ cycod list
   ```
 
+<!-- setup
+echo not shown
+-->
+
+<!-- not run: it is not shown either -->
 1. first
 
 | key | what it means |

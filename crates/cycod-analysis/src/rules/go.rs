@@ -55,7 +55,7 @@ pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, subject: &mut
             subject.add(&table::HTML_INJECTION, node, format!("`{called}` says that a text is safe as it is"));
         }
         "ssh.InsecureIgnoreHostKey" => {
-            subject.add(&table::SSH_HOST_KEY_IGNORED, node, "any host is believed to be the one that was meant");
+            subject.add(&table::SSH_HOST_KEY_IGNORED, node, "any host is accepted as the right one");
         }
         _ if matches!(
             call.last(),

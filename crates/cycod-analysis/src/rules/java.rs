@@ -32,7 +32,7 @@ pub(super) fn check(call: Option<&Invocation<'_>>, subject: &mut Subject<'_>) {
             subject.add(&table::SQL_INJECTION, call.node, "values are put into a command of SQL");
         }
         "NoopHostnameVerifier" | "AllowAllHostnameVerifier" if is_made => {
-            subject.add(&table::TLS_VERIFICATION_OFF, call.node, "the name in a certificate is not looked at");
+            subject.add(&table::TLS_VERIFICATION_OFF, call.node, "the name in a certificate is not checked");
         }
         _ => {}
     }

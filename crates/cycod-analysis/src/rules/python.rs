@@ -143,7 +143,7 @@ pub(super) fn check(
         _ if call.last() == "set_missing_host_key_policy"
             && first.is_some_and(|policy| name(policy, source).contains("AutoAddPolicy")) =>
         {
-            subject.add(&table::SSH_HOST_KEY_IGNORED, node, "any host is believed to be the one that was meant");
+            subject.add(&table::SSH_HOST_KEY_IGNORED, node, "any host is accepted as the right one");
         }
         _ if matches!(call.last(), "execute" | "executemany" | "executescript")
             && first.is_some_and(|sql| is_composed_sql(sql, source)) =>

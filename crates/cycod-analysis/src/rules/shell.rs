@@ -26,7 +26,7 @@ pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, subject: &mut
             subject.add(&table::WORLD_WRITABLE, node, "everybody may write what this names");
         }
         "ssh" | "scp" if words.iter().any(|word| word.contains("StrictHostKeyChecking=no")) => {
-            subject.add(&table::SSH_HOST_KEY_IGNORED, node, "any host is believed to be the one that was meant");
+            subject.add(&table::SSH_HOST_KEY_IGNORED, node, "any host is accepted as the right one");
         }
         _ => {}
     }

@@ -52,13 +52,13 @@ rules! {
     DEBUG_MODE = "debug-mode", Warning, Security, Some(489),
         "servers that let visitors debug them", "take the setting from the environment, and off by default";
     SSH_HOST_KEY_IGNORED = "ssh-host-key-ignored", Warning, Security, Some(295),
-        "SSH to hosts whose keys nobody knows", "load known hosts and refuse others";
+        "SSH to hosts with unknown keys", "load known hosts and refuse others";
     TOKEN_NOT_VERIFIED = "token-not-verified", Error, Security, Some(347),
-        "signed tokens whose signature is not looked at", "verify the signature, with the algorithm that you expect";
+        "signed tokens whose signature is not checked", "verify the signature, with the algorithm that you expect";
     HTML_INJECTION = "html-injection", Warning, Security, Some(79),
         "markup that is put together", "set text instead of markup, or clean it first";
     SQL_INJECTION = "sql-injection", Error, Security, Some(89),
-        "commands of SQL that are put together", "use placeholders and pass the values beside the command";
+        "commands of SQL that are put together", "use placeholders and pass the values separately from the command";
     NOSQL_INJECTION = "nosql-injection", Error, Security, Some(943),
         "queries of a document store that are put together as code", "compare fields with values, without `$where`";
     OPEN_REDIRECT = "open-redirect", Error, Security, Some(601),

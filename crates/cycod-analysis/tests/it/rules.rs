@@ -49,7 +49,7 @@ client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
             19:1 error[sql-injection] values are put into a command of SQL
             20:1 error[sql-injection] values are put into a command of SQL
             21:1 warning[unsafe-deserialization] `torch.load` without `weights_only=True` runs what the data names
-            22:1 warning[ssh-host-key-ignored] any host is believed to be the one that was meant
+            22:1 warning[ssh-host-key-ignored] any host is accepted as the right one
         "#]],
     );
     let harmless = r##"
@@ -293,7 +293,7 @@ fn shell() {
             3:1 warning[pipe-to-shell] what is fetched is run unseen
             4:1 warning[pipe-to-shell] what is fetched is run unseen
             5:1 warning[world-writable] everybody may write what this names
-            6:1 warning[ssh-host-key-ignored] any host is believed to be the one that was meant
+            6:1 warning[ssh-host-key-ignored] any host is accepted as the right one
         "#]],
     );
     let harmless = "# eval \"$1\"\necho 'curl https://a.b/c | sh'\ncurl https://a.b/c | jq .\nchmod 755 file\ncat file | sh\neval 'a=1'\n";

@@ -191,7 +191,7 @@ impl PriceView {
     /// What so many tokens cost.
     pub fn of(settings: &Settings, tokens: usize) -> Self {
         let per_1000_tokens = settings.price().map_or(USUAL_PRICE, |said| said.value);
-        #[expect(clippy::cast_precision_loss, reason = "nobody has so many tokens")]
+        #[expect(clippy::cast_precision_loss, reason = "no model has so many tokens")]
         let dollars = tokens as f64 / 1000.0 * per_1000_tokens;
         Self {
             per_1000_tokens,

@@ -44,7 +44,7 @@ impl Repository {
         }
         let paths: Option<Vec<PathBuf>> = said.lines().map(|line| Path::new(line).canonicalize().ok()).collect();
         let (Some([top, git, common]), Ok(directory)) = (paths.as_deref(), platform.directory().canonicalize()) else {
-            return Err(Failure::new("git says nothing of use about where the repository is"));
+            return Err(Failure::new("git does not report where the repository is"));
         };
         let nearest = directory.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok());
         if nearest != Some(top.as_path()) {

@@ -49,7 +49,7 @@ pub(super) fn choose(platform: &Platform<'_>, name: &str) -> Result<Chosen, Fail
         Ok(_) => one(Start::script(platform, &path)),
         Err(_) if is_pattern => matching(platform, name),
         Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Err(not_found(name, &format!("cannot be looked at: {error}")))
+            Err(not_found(name, &format!("cannot be inspected: {error}")))
         }
         Err(_) => match module(platform, name)? {
             Some(start) => one(Ok(start)),

@@ -174,7 +174,7 @@ fn order(operator: Comparison, left: (&Expr, Kind), right: (&Expr, Kind), place:
         sides.into_iter().find(|(_, kind)| !matches!(kind, Kind::Number | Kind::Untyped | Kind::Unknown))
     else {
         if left.1 == Kind::Untyped && right.1 == Kind::Untyped {
-            let why = "both sides are text, of which one counts as a number only beside a number";
+            let why = "both sides are text, of which one counts as a number only next to a number";
             report(why.to_owned(), "compare with a number, or with a parameter of `type: number`".to_owned());
         }
         return;

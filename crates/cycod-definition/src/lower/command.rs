@@ -140,7 +140,7 @@ impl Lowering<'_> {
                     Diagnostic::warning(
                         Code::UnusedKey,
                         entry.key_span,
-                        format!("`{key}` has no effect beside `{}`", form.key),
+                        format!("`{key}` has no effect next to `{}`", form.key),
                     )
                     .note(why.to_owned()),
                 );

@@ -275,7 +275,7 @@ impl Lowering<'_> {
         }
         let needed = given().filter(|parameter| parameter.is_needed());
         for parameter in needed.filter(|parameter| !names.contains(&parameter.name.as_str())) {
-            let message = format!("nobody can give `{}` to a resource of this address", parameter.name);
+            let message = format!("no caller can give `{}` to a resource of this address", parameter.name);
             let diagnostic = Diagnostic::error(Code::ResourceNeedsValue, text.span, message);
             self.sink.report(
                 diagnostic
@@ -338,7 +338,7 @@ impl Lowering<'_> {
             (Some(ask), [one]) => (ask, *one),
             (_, several) => {
                 let message = match several {
-                    [] => format!("question `{name}` is for nobody"),
+                    [] => format!("question `{name}` is for no one"),
                     _ => format!("question `{name}` is for several at once"),
                 };
                 self.sink.report(
@@ -399,7 +399,7 @@ impl Lowering<'_> {
             _ => return,
         };
         let diagnostic =
-            Diagnostic::error(Code::FormField, entry.key_span, format!("`{}` cannot be asked of a person", entry.key));
+            Diagnostic::error(Code::FormField, entry.key_span, format!("`{}` cannot be asked of the user", entry.key));
         let help = match field.kind {
             ParameterType::Array => "say in `validation.items.enum` what there is to choose from",
             _ => "make it a string, a number, an integer, a boolean, or an array of choices",

@@ -795,7 +795,7 @@ mod forms {
         check(
             "name: a\ndescription: b\nbash: ls\nshell: zsh\n",
             expect![[r#"
-            4:1-4:6 warning[unused-key]: `shell` has no effect beside `bash`
+            4:1-4:6 warning[unused-key]: `shell` has no effect next to `bash`
         "#]],
         );
     }
@@ -815,7 +815,7 @@ mod forms {
         check(
             "name: a\ndescription: b\ncmd: dir\nshell-options: [e]\n",
             expect![[r#"
-            4:1-4:14 warning[unused-key]: `shell-options` has no effect beside `cmd`
+            4:1-4:14 warning[unused-key]: `shell-options` has no effect next to `cmd`
         "#]],
         );
     }
@@ -837,7 +837,7 @@ mod forms {
         check(
             "name: a\ndescription: b\nbash: ls\nwith: {A: 1}\n",
             expect![[r#"
-            4:1-4:5 warning[unused-key]: `with` has no effect beside `bash`
+            4:1-4:5 warning[unused-key]: `with` has no effect next to `bash`
         "#]],
         );
     }
@@ -1925,7 +1925,7 @@ mod steps {
                   help: declare `S` with `type: number`
                 3:77-3:87 error[condition-type]: `<` orders numbers, and `10` in quotes is text
                   help: write `10` without quotes
-                3:98-3:108 error[condition-type]: `>` orders numbers, and both sides are text, of which one counts as a number only beside a number
+                3:98-3:108 error[condition-type]: `>` orders numbers, and both sides are text, of which one counts as a number only next to a number
                   help: compare with a number, or with a parameter of `type: number`
             "#]],
         );
@@ -2754,7 +2754,7 @@ parameters:
 offer: {resource: "notes:{A}"}
 "#,
             expect![[r#"
-                8:19-8:30 error[resource-needs-value]: nobody can give `B` to a resource of this address
+                8:19-8:30 error[resource-needs-value]: no caller can give `B` to a resource of this address
                   help: write `{B}` into the address, or give the parameter a default
             "#]],
         );
@@ -2773,13 +2773,13 @@ asks:
   four: {roots: false}
 "#,
             expect![[r#"
-                5:3-5:6 error[whom-to-ask]: question `one` is for nobody
+                5:3-5:6 error[whom-to-ask]: question `one` is for no one
                   help: give it exactly one of `person`, `model` and `roots`
-                6:3-6:6 error[whom-to-ask]: question `two` is for nobody
+                6:3-6:6 error[whom-to-ask]: question `two` is for no one
                   help: give it exactly one of `person`, `model` and `roots`
                 7:3-7:8 error[whom-to-ask]: question `three` is for several at once
                   help: give it exactly one of `person`, `model` and `roots`
-                8:3-8:7 error[whom-to-ask]: question `four` is for nobody
+                8:3-8:7 error[whom-to-ask]: question `four` is for no one
                   help: give it exactly one of `person`, `model` and `roots`
             "#]],
         );
@@ -2868,11 +2868,11 @@ asks:
       c: {type: array, validation: {items: {type: string, enum: [x, y]}}}
 "#,
             expect![[r#"
-                8:7-8:8 error[form-field]: `o` cannot be asked of a person
+                8:7-8:8 error[form-field]: `o` cannot be asked of the user
                   help: make it a string, a number, an integer, a boolean, or an array of choices
-                9:7-9:8 error[form-field]: `l` cannot be asked of a person
+                9:7-9:8 error[form-field]: `l` cannot be asked of the user
                   help: say in `validation.items.enum` what there is to choose from
-                10:7-10:8 error[form-field]: `a` cannot be asked of a person
+                10:7-10:8 error[form-field]: `a` cannot be asked of the user
                   help: make it a string, a number, an integer, a boolean, or an array of choices
             "#]],
         );

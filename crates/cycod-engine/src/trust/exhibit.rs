@@ -102,7 +102,9 @@ impl Engine {
         let difference = self.difference(subject);
         let _ = match (subject.standing, &difference) {
             (Standing::Trusted, _) => writeln!(text, "`{name}` ({path}) is trusted"),
-            (_, None) => writeln!(text, "`{name}` ({path}) came with this project"),
+            (_, None) => {
+                writeln!(text, "`{name}` ({path}) is defined in this project, and you have not trusted it yet")
+            }
             (_, Some(_)) => writeln!(text, "`{name}` ({path}) has changed since you trusted it:"),
         };
         Exhibit { text, difference }

@@ -421,7 +421,7 @@ fn all_of_a_tool_is_shown_what_it_runs_last() {
         beware: its name looks like `deploy`, which is another tool: ~/.cycod/tools/deploy.yaml
         beware: it claims to only read, but its level is run
         beware: the word `pаypal.com` has letters that look like others: p\u{430}ypal.com
-        `dep1oy` (.cycod/tools/dep1oy.yaml) came with this project
+        `dep1oy` (.cycod/tools/dep1oy.yaml) is defined in this project, and you have not trusted it yet
     "#]]
     .assert_eq(&engine.exhibit(&subject(&engine, "dep1oy")).text);
 }

@@ -127,7 +127,7 @@ impl Reading for Answer {
         match text(candidate, "/finishReason") {
             None | Some("FINISH_REASON_UNSPECIFIED") => {}
             Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") => {
-                let said = text(candidate, "/finishMessage").unwrap_or("nobody can read it");
+                let said = text(candidate, "/finishMessage").unwrap_or("no one can read it");
                 let why = format!("the model wanted to call a tool, and the provider took the call back: {said}");
                 let error = ModelError::new(ErrorKind::Generation, why).attempt("ask again");
                 return Err(ModelError { may_pass: true, ..error });

@@ -155,7 +155,7 @@ fn who_says_nothing_or_too_little_at_a_time_is_left() {
     for format in formats() {
         let impatient = Limits { idle: Duration::from_millis(200), attempts: 1, ..limits() };
         let error = ask(&remote(&provider, format, None, impatient), &request("hello")).0.expect_err("silence");
-        assert!(error.message.contains("said nothing for 0.2 s"), "{format:?}: {error}");
+        assert!(error.message.contains("sent nothing for 0.2 s"), "{format:?}: {error}");
         let impatient = Limits { whole: Duration::from_millis(600), ..limits() };
         let (reply, told) = ask(&remote(&slow, format, None, impatient), &request("hello"));
         let error = reply.expect_err("a trickle");

@@ -167,7 +167,7 @@ fn check_lines(bytes: &[u8]) -> Result<(), Bad> {
         match byte {
             b'\r' if next != Some(&b'\n') => return Err(Bad("a carriage return stands alone")),
             b'\n' if at == 0 || bytes[at - 1] != b'\r' => return Err(Bad("a line does not end in CRLF")),
-            b'\n' if matches!(next, Some(b' ' | b'\t')) => return Err(Bad("a header goes on on the next line")),
+            b'\n' if matches!(next, Some(b' ' | b'\t')) => return Err(Bad("a header continues on the next line")),
             0 => return Err(Bad("the head holds a NUL")),
             _ => {}
         }
@@ -370,8 +370,8 @@ mod tests {
             ("Transfer-Encoding: chunked, chunked\r\n", coding),
             ("Transfer-Encoding:\x0bchunked\r\n", "the value of a header holds what it may not"),
             ("Transfer-Encoding : chunked\r\n", "the name of a header is none"),
-            ("Transfer-Encoding\r\n : chunked\r\n", "a header goes on on the next line"),
-            ("X: a\r\n b\r\n", "a header goes on on the next line"),
+            ("Transfer-Encoding\r\n : chunked\r\n", "a header continues on the next line"),
+            ("X: a\r\n b\r\n", "a header continues on the next line"),
             ("X: a\n", "a line does not end in CRLF"),
             ("X: a\rY: b\r\n", "a carriage return stands alone"),
             ("X: a\0\r\n", "the head holds a NUL"),

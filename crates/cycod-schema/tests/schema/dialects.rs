@@ -184,15 +184,15 @@ fn strict_mode_says_absence_with_null() {
         schema.clone(),
         &expect![[r##"
         {"type":"object","properties":{"plain":{"type":["string","null"]},"listed":{"type":["string","null"],"enum":["a","b",null]},"fixed":{"anyOf":[{"type":"integer","const":1},{"type":"null"}]},"nullable":{"type":["string","null"]},"any":{"type":["string","null"],"description":"(a JSON value as text)"},"union":{"anyOf":[{"type":"string"},{"type":"integer"},{"type":"null"}]},"node":{"anyOf":[{"$ref":"#"},{"type":"null"}]},"empty":{"type":["object","null"],"properties":{},"required":[],"additionalProperties":false}},"required":["plain","listed","fixed","nullable","any","union","node","empty"],"additionalProperties":false}
-        reversible /parameters/properties/plain: null stands for an absent value
-        reversible /parameters/properties/listed: null stands for an absent value
-        reversible /parameters/properties/fixed: null stands for an absent value
+        reversible /parameters/properties/plain: null means an absent value
+        reversible /parameters/properties/listed: null means an absent value
+        reversible /parameters/properties/fixed: null means an absent value
         lossy /parameters/properties/nullable: an absent value and null cannot be told apart
         reversible /parameters/properties/any: is a JSON value as text
-        reversible /parameters/properties/any: null stands for an absent value
-        reversible /parameters/properties/union: null stands for an absent value
-        reversible /parameters/properties/node: null stands for an absent value
-        reversible /parameters/properties/empty: null stands for an absent value
+        reversible /parameters/properties/any: null means an absent value
+        reversible /parameters/properties/union: null means an absent value
+        reversible /parameters/properties/node: null means an absent value
+        reversible /parameters/properties/empty: null means an absent value
     "##]],
     );
     let nulls = json!({"plain": null, "listed": null, "fixed": null, "nullable": null, "any": null, "union": null,
@@ -258,8 +258,8 @@ fn conditions_beside_properties_are_told() {
         schema.clone(),
         &expect![[r#"
         {"type":"object","properties":{"x":{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":["string","null"]}},"required":["a","b"],"additionalProperties":false,"description":"(anyOf: [{\"required\":[\"a\"]},{\"required\":[\"b\"]}])"}},"required":["x"],"additionalProperties":false}
-        reversible /parameters/properties/x/properties/a: null stands for an absent value
-        reversible /parameters/properties/x/properties/b: null stands for an absent value
+        reversible /parameters/properties/x/properties/a: null means an absent value
+        reversible /parameters/properties/x/properties/b: null means an absent value
         lossy /parameters/properties/x/anyOf: moved into the description
     "#]],
     );
@@ -340,7 +340,7 @@ fn references_are_replaced_or_kept_and_circles_end() {
         schema.clone(),
         &expect![[r##"
         {"type":"object","properties":{"a":{"type":"object","properties":{"below":{"type":["array","null"],"items":{"$ref":"#/$defs/tree"}}},"description":"D","required":["below"],"additionalProperties":false},"b":{"$ref":"#/$defs/tree"},"c":{"$ref":"#/$defs/named"}},"required":["a","b","c"],"additionalProperties":false,"$defs":{"tree":{"type":"object","properties":{"below":{"type":["array","null"],"items":{"$ref":"#/$defs/tree"}}},"required":["below"],"additionalProperties":false},"named":{"type":"string"}}}
-        reversible /parameters/$defs/tree/properties/below: null stands for an absent value
+        reversible /parameters/$defs/tree/properties/below: null means an absent value
         exact /parameters/$defs/named/$anchor: left out: it says nothing about values
     "##]],
     );

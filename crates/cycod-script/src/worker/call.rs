@@ -426,7 +426,7 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Running<'_, R, W> {
             if let Some((_, reason)) = rejection {
                 let told = reason.restore(ctx).map(|reason| self.thrown(surroundings, reason));
                 let mut failure = told.unwrap_or_else(|error| failure(error.to_string()));
-                failure.message = format!("a promise was rejected that nobody awaits: {}", failure.message);
+                failure.message = format!("a promise was rejected that nothing awaits: {}", failure.message);
                 return Ok(Err(failure));
             }
             let timer = progress.timers.borrow().first().map(|(due, _)| *due);

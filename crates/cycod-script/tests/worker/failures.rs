@@ -54,13 +54,13 @@ fn say_what_node_has_and_the_engine_does_not() {
 fn of_promises_that_nobody_awaits_are_told() {
     assert_eq!(
         why_not("Promise.reject(new Error('lost')); await new Promise(() => {})"),
-        "a promise was rejected that nobody awaits: lost"
+        "a promise was rejected that nothing awaits: lost"
     );
     assert_eq!(
         why_not(
             "setTimeout(async () => { throw new Error('late') }, 1); await new Promise(go => setTimeout(go, 1000))"
         ),
-        "a promise was rejected that nobody awaits: late"
+        "a promise was rejected that nothing awaits: late"
     );
     assert_eq!(
         why_not(
@@ -70,7 +70,7 @@ fn of_promises_that_nobody_awaits_are_told() {
     );
     let spiteful = "const spite = new Error(); Object.defineProperty(spite, 'message', { get() { Promise.reject(1); return 'spite' } });
         Promise.reject(spite); await new Promise(() => {})";
-    assert_eq!(why_not(spiteful), "a promise was rejected that nobody awaits: spite");
+    assert_eq!(why_not(spiteful), "a promise was rejected that nothing awaits: spite");
     // One that is handled later is not lost.
     assert_eq!(
         why_not(

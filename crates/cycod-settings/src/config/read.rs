@@ -98,7 +98,7 @@ impl Reader<'_> {
 
     fn tool(&mut self, tool: &Entry) {
         let Some(pattern) = ToolPattern::new(&tool.key) else {
-            let help = "a name holds letters, digits, `_`, `.` and `-`; `*` stands for any of them";
+            let help = "a name holds letters, digits, `_`, `.` and `-`; `*` means any of them";
             return self.push(
                 Code::InvalidName,
                 tool.key_span,

@@ -126,7 +126,7 @@ fn not_ordered(comparison: Comparison, left: (&Expr, &Value), right: (&Expr, &Va
             Value::Bool(_) => format!("is the truth value `{text}`"),
             Value::Text(_) | Value::Number(..) => format!("is the text `{text}`"),
             Value::Untyped(untyped) if reads(untyped) => {
-                format!("is text (`{text}`), which counts as a number only beside one")
+                format!("is text (`{text}`), which counts as a number only next to one")
             }
             Value::Untyped(_) => format!("is `{text}`, which is not a number"),
             Value::List(_) => format!("is the list `{text}`"),

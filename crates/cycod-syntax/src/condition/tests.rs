@@ -230,7 +230,7 @@ fn an_order_says_what_is_not_a_number() {
     check(
         "{count.output} < {count.output}",
         expect![
-            "`<` orders numbers, and `{count.output}` is text (` 10.0 `), which counts as a number only beside one"
+            "`<` orders numbers, and `{count.output}` is text (` 10.0 `), which counts as a number only next to one"
         ],
     );
     check("{FLAG} < 1", expect!["`<` orders numbers, and `{FLAG}` is the truth value `true`"]);

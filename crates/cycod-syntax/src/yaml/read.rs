@@ -376,7 +376,7 @@ impl<'a> Reader<'a> {
                     let refused = match node.kind {
                         NodeKind::Scalar(scalar) if scalar.text == "<<" && is_plain => {
                             Diagnostic::error(Code::MergeKey, span, "merge keys (`<<`) are not supported")
-                                .note("they are no part of YAML 1.2")
+                                .note("they are not part of YAML 1.2")
                                 .help("write the keys out, or name the whole mapping with an alias")
                         }
                         NodeKind::Scalar(scalar) if !scalar.text.is_empty() => {

@@ -68,7 +68,7 @@ fn trouble(value: &str) -> Option<&'static str> {
     match first {
         '\'' | '"' => {
             let after = after_quote(value)?;
-            (!after.trim_start_matches([' ', '\t']).is_empty()).then_some("it goes on after the closing quote")
+            (!after.trim_start_matches([' ', '\t']).is_empty()).then_some("it continues after the closing quote")
         }
         '[' | '{' => {
             let close = if first == '[' { ']' } else { '}' };

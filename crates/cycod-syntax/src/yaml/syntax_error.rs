@@ -79,7 +79,7 @@ pub(super) fn diagnostic(
             unclosed_quote(source, context.last, at, places)
         }
         E::InvalidQuotedScalarIndent => unclosed_quote(source, context.last, at, places)
-            .note("a quoted text may go on over several lines when each is indented deeper than its key"),
+            .note("a quoted text may continue over several lines when each is indented deeper than its key"),
         E::UnknownQuotedScalarEscape => unknown_escape(source, at, places)
             .help("write `\\\\` for a backslash, or use single quotes, where a backslash is itself"),
         E::UnexpectedCharacter { character } => {

@@ -494,7 +494,7 @@ fn commands_without_quotes() {
           - map <- "script: [ -f x ] && y"
             script: "[ -f x ] && y"
         3:11 warning[unquoted-command] the value of `bash` must be quoted, because `: ` in it would start another value: "echo 'a' | jq '{author: .b}'"
-        6:10 warning[unquoted-command] the value of `run` must be quoted, because it goes on after the closing quote: "\"{X}\" --flag"
+        6:10 warning[unquoted-command] the value of `run` must be quoted, because it continues after the closing quote: "\"{X}\" --flag"
         7:13 warning[unquoted-command] the value of `script` must be quoted, because it starts with a bracket: "[ -f x ] && y"
     "#]],
     );

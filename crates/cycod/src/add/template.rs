@@ -4,7 +4,7 @@ pub(crate) fn template(name: &str) -> String {
         r#"# Save this file and leave the editor to add the tool; leave it unchanged to add nothing.
 
 name: {name}
-description: Greet somebody   # required: people and models choose by it
+description: Greet someone   # required: people and models choose by it
 
 # What it runs, one of: bash, cmd, pwsh, run, script with shell, commands, steps, use-tool.
 # A {{NAME}} is replaced by the parameter's value, which is always data, never code.

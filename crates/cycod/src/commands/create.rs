@@ -84,7 +84,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     ];
     if scope == Scope::Local && written.path.components().any(|part| part.as_os_str() == ".cycod") {
         steps.push(
-            "  share it: it is a file of the project, which runs code on the machine of whoever trusts it".to_owned(),
+            "  share it: it is a file of the project, which runs code on the machine of everyone who trusts it"
+                .to_owned(),
         );
     }
     context.printer.say(&steps.join("\n"));

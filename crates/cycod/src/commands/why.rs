@@ -142,7 +142,7 @@ fn facts(
     context: &Context,
 ) -> Vec<(&'static str, Vec<String>)> {
     let trust = plan.as_ref().ok().map(|plan| match context.engine.standing(plan) {
-        Standing::Trusted => "known as it is".to_owned(),
+        Standing::Trusted => "trusted, and unchanged".to_owned(),
         Standing::Untrusted => format!("it came from elsewhere: cycod trust {}", tool.name),
         Standing::Changed => format!("it has changed since you accepted it: cycod trust {}", tool.name),
     });

@@ -126,7 +126,7 @@ fn what_is_asked_is_told_beforehand() {
     let from = page.find("ASKS").unwrap_or_default();
     expect![[r#"
         ASKS
-          form  the person
+          form  the user
               What is it called?
               name  string, required
                   The name
@@ -137,7 +137,7 @@ fn what_is_asked_is_told_beforehand() {
                   placed as: free: its values are numbers, booleans or texts of the author
               notes  string, optional
                   placed as: data: `echo` takes it as text
-          sure  the person
+          sure  the user
               Release {name}?"#]]
     .assert_eq(page[from..].split("\n\n").next().unwrap_or_default());
     assert!(page.contains("cycod run release\n") && !page.contains("PARAMETERS"), "{page}");

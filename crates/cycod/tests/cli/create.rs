@@ -25,7 +25,7 @@ fn a_tool_is_made_for_a_project() {
           change it: cycod tool edit my-tool
           test it: cycod test my-tool
           validate it: cycod validate my-tool
-          share it: it is a file of the project, which runs code on the machine of whoever trusts it
+          share it: it is a file of the project, which runs code on the machine of everyone who trusts it
     "#]]
     .assert_eq(&ran.block());
     assert!(place.read(".cycod/tools/my-tool.md").starts_with("---\nname: my-tool\ntitle: My Tool\n"));

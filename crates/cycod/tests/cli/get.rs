@@ -218,7 +218,7 @@ fn everything_about_an_alias() {
               file           .cycod/tools/paris.yaml
               scope          local
               state          can be called
-              level          read (that of the tool it stands for)
+              level          read (that of the tool it is an alias of)
               timeout        1 min 30 s
 
             PARAMETERS

@@ -94,7 +94,7 @@ fn info_says_what_somebody_wants_to_know() {
               placed as: data: `echo` takes it as text
 
         PERMISSIONS
-          declares none: it runs with your rights
+          no permissions declared: it runs with all your rights
 
         EXAMPLES
           cycod run greet who=Ada

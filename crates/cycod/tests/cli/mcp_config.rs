@@ -196,7 +196,7 @@ cycod mcp import zed"#,
           one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf, kiro, copilot-cli, cline
         error: there is no file `nothing.json`
         error: Zed has no file of servers here
-          looked at .zed/settings.json and ~/.config/zed/settings.json
+          searched .zed/settings.json and ~/.config/zed/settings.json
     "#]]
     .assert_eq(&ran.stderr());
 }

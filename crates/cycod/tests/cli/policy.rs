@@ -433,7 +433,7 @@ fn why_says_who_may_and_what_would_change_it() {
               overruled: `allow write` (--auto-approve)
               to change it: cycod policy remove 'tool:git-push(BRANCH=main)' --local
 
-            trust: known as it is
+            trust: trusted, and unchanged
             available: yes
             limit: 60000 ms
             confinement: reaches everything that you can reach
@@ -460,7 +460,7 @@ fn why_says_who_may_and_what_would_change_it() {
               rule: a model needs approval for a tool of level write
               to change it: cycod policy add allow git-push --user --for agent
 
-            trust: known as it is
+            trust: trusted, and unchanged
             available: yes
             limit: 60000 ms
             confinement: reaches everything that you can reach

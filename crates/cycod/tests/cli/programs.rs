@@ -105,7 +105,7 @@ fn one_line_speaks_for_every_tool_of_the_scope() {
               placed as: data: `fossa` takes it as text; not beginning with `-`, which `fossa` would read as an option
 
         PERMISSIONS
-          declares none: it runs with your rights
+          no permissions declared: it runs with all your rights
 
         EXAMPLES
           cycod run audit PROJECT=...
@@ -201,7 +201,7 @@ fn what_the_file_says_is_part_of_what_is_trusted() {
                     required: true
             bash: fossa analyze {PROJECT}
         cannot be pinned: what `fossa` starts or loads
-        `audit` (.cycod/tools/audit.yaml) came with this project
+        `audit` (.cycod/tools/audit.yaml) is defined in this project, and you have not trusted it yet
         --- stderr
         error: nothing was trusted: there is no terminal to ask at
           when it is what you want: cycod trust audit --yes

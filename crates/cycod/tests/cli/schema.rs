@@ -308,10 +308,10 @@ fn a_dialect_changes_what_it_must_and_says_so() {
         log.rotate: reversible
           /name: is called `log_rotate`
           /parameters/properties/KEEP/default: moved into the description
-          /parameters/properties/KEEP: null stands for an absent value
-          /parameters/properties/dry-run: null stands for an absent value
+          /parameters/properties/KEEP: null means an absent value
+          /parameters/properties/dry-run: null means an absent value
           /parameters/properties/LABELS: is a JSON object as text
-          /parameters/properties/LABELS: null stands for an absent value
+          /parameters/properties/LABELS: null means an absent value
     "#]],
     );
     check(

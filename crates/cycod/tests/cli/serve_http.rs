@@ -24,7 +24,7 @@ fn others_are_not_let_in_without_a_token() {
             exit: 2
             --- stdout
             --- stderr
-            error: cannot serve: other machines can reach `0.0.0.0:0`, and nobody would be asked for a token
+            error: cannot serve: other machines can reach `0.0.0.0:0`, and no one would be asked for a token
               try: leave out --no-auth, and give clients the token
               or: serve at 127.0.0.1, for this machine only
         "#]],

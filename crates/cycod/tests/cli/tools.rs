@@ -624,7 +624,7 @@ fn a_budget_is_met() {
             },
             {
               "at": "/description",
-              "what": "leave out what stands in parentheses",
+              "what": "leave out text in parentheses",
               "from": "Look something up. It takes a while (a minute or so). Nobody knows why it does. Ask again if it fails",
               "to": "Look something up. It takes a while. Nobody knows why it does. Ask again if it fails"
             },

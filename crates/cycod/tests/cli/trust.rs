@@ -54,7 +54,7 @@ fn trusting_shows_the_tool_and_lasts_until_it_changes() {
             tags: ["read"]
             bash: ./hi.sh
         programs of this project that it starts or names: hi.sh
-        `hi` (.cycod/tools/hi.yaml) came with this project
+        `hi` (.cycod/tools/hi.yaml) is defined in this project, and you have not trusted it yet
         --- stderr
         error: nothing was trusted: there is no terminal to ask at
           when it is what you want: cycod trust hi --yes

@@ -179,7 +179,7 @@ fn checked(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<
     let mut told = String::new();
     for path in matches.get_many::<PathBuf>("context").into_iter().flatten() {
         let text = context_file(path)?;
-        let _ = write!(told, "\nThe person gives you {}:\n\n{text}\n", path.display());
+        let _ = write!(told, "\nThe user gives you {}:\n\n{text}\n", path.display());
     }
     let context = (!told.is_empty()).then_some(told);
     Ok(Work { task, given, choice, tools, working_directory, limits, context })
@@ -298,7 +298,7 @@ fn carry_out(
         context: work.context.as_deref(),
     };
     let was_stopped = matches!(session.messages().last(), Some(Message::Model(reply)) if is_stopped(reply));
-    let go_on = || was_stopped.then(|| "Go on where you were stopped.".to_owned());
+    let go_on = || was_stopped.then(|| "Continue where you were stopped.".to_owned());
     if let Some(task) = work.task.clone().or_else(go_on) {
         let task = match &work.given {
             Some(given) => format!("{task}\n\nGiven on standard input:\n\n{given}"),
@@ -349,7 +349,7 @@ fn carry_out(
     }
     if let Some(why) = why(&turned) {
         printer.warn(&why);
-        printer.say(&format!("  go on with: {resume}"));
+        printer.say(&format!("  continue with: {resume}"));
     }
     Ok(code)
 }

@@ -91,7 +91,7 @@ fn wanted(matches: &ArgMatches, request: &Request) -> Result<Option<Answer>, Com
         )));
     }
     if matches!(wanted, Answer::Session(_)) && !request.has_session {
-        return Err(CommandError::failure(format!("whoever asks for `{}` has no session", request.tool)));
+        return Err(CommandError::failure(format!("the caller of `{}` has no session", request.tool)));
     }
     Ok(Some(wanted))
 }

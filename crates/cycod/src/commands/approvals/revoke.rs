@@ -38,7 +38,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let before = chosen.len();
         chosen.extend(all.iter().filter(|one| is_meant(&one.name().to_string(), &tool(&one.about))));
         if chosen.len() == before {
-            return Err(CommandError::failure(format!("`{name}` names nothing that was approved"))
+            return Err(CommandError::failure(format!("`{name}` is not a standing approval"))
                 .hint("see: cycod approvals list --standing"));
         }
     }

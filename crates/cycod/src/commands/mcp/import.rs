@@ -50,7 +50,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             let places = of.project_file(&host.workspace).into_iter().chain([of.user_file(&host)]);
             let places: Vec<String> = places.map(|path| shown(&path, &host)).collect();
             return Err(CommandError::failure(format!("{} has no file of servers here", of.title))
-                .hint(format!("looked at {}", places.join(" and "))));
+                .hint(format!("searched {}", places.join(" and "))));
         }
         files.extend(there.into_iter().map(|path| (path, Some(of))));
     }
