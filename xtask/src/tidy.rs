@@ -96,9 +96,11 @@ const ARROWS: [(&str, &[&str]); 38] = [
         &[
             "cycod-thread",
             "cycod-file",
+            "cycod-mask",
             "cycod-diagnostic",
             "cycod-definition",
             "cycod-catalog",
+            "cycod-call",
             "cycod-process",
             "cycod-run",
             "cycod-schema",

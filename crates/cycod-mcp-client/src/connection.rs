@@ -9,6 +9,7 @@ use std::{
 
 use cycod_definition::Host;
 use cycod_diagnostic::Refusal;
+use cycod_mask::Masks;
 use cycod_process::{Conversation, Limits, Program, Streams, find_program};
 use cycod_settings::{Protocol, Server, Transport};
 use cycod_thread::detach_task;
@@ -23,7 +24,7 @@ use rmcp::{
 use tokio::sync::Semaphore;
 
 use crate::{
-    failure,
+    failure, given,
     handler::{Handler, MOST_QUESTIONS},
     http,
     lines::Lines,
@@ -145,7 +146,15 @@ impl Connection {
                 Err(failure::unreachable(&server.name, why))
             }
         };
-        outcome.map_err(|refusal| Failed { refusal: with_last_words(refusal, &watch), is_closed })
+        // A server that does not start often says which key it was given.
+        outcome.map_err(|refusal| {
+            let refusal = with_last_words(refusal, &watch);
+            let secrets = server.resolve(&around.host).map(|transport| given::secrets(&transport)).unwrap_or_default();
+            Failed {
+                refusal: Refusal { why: Masks::new(secrets).apply(&refusal.why).into_owned(), ..refusal },
+                is_closed,
+            }
+        })
     }
 
     /// The way to send requests.

@@ -16,6 +16,7 @@
 mod call;
 mod connection;
 mod failure;
+mod given;
 mod handler;
 mod health;
 mod http;

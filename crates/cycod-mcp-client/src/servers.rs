@@ -19,7 +19,7 @@ use rmcp::model::JsonObject;
 use crate::{
     LastMet, Proposal, Visit,
     connection::Surroundings,
-    failure,
+    failure, given,
     oauth::{Browse, Identity, Logins},
     offered::offered,
     person::Person,
@@ -260,6 +260,11 @@ fn gone() -> Refusal {
 impl Remotes for Servers {
     fn serves(&self, server: &str) -> bool {
         self.slots.contains_key(server)
+    }
+
+    fn secrets(&self, server: &str) -> Vec<String> {
+        let transport = self.slots.get(server).and_then(|slot| slot.server.resolve(&self.shared.around.host).ok());
+        transport.map(|transport| given::secrets(&transport)).unwrap_or_default()
     }
 
     fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {

@@ -9,6 +9,9 @@ pub trait Remotes: fmt::Debug + Send + Sync {
     /// Whether tools of this server are called here.
     fn serves(&self, server: &str) -> bool;
 
+    /// The keys and logins that a server is given by its own entry. A run never shows them, whatever the server answers.
+    fn secrets(&self, server: &str) -> Vec<String>;
+
     /// Calls a tool and waits for its result, for the call's stop or for its deadline, whichever is first.
     ///
     /// What the other side says while it works goes to `follow`, a line at a time.
@@ -33,6 +36,10 @@ impl AllRemotes {
 impl Remotes for AllRemotes {
     fn serves(&self, server: &str) -> bool {
         self.0.iter().any(|remotes| remotes.serves(server))
+    }
+
+    fn secrets(&self, server: &str) -> Vec<String> {
+        self.0.iter().find(|remotes| remotes.serves(server)).map(|remotes| remotes.secrets(server)).unwrap_or_default()
     }
 
     fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {

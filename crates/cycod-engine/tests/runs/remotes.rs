@@ -24,6 +24,10 @@ impl Remotes for Way {
         server == self.server
     }
 
+    fn secrets(&self, _server: &str) -> Vec<String> {
+        Vec::new()
+    }
+
     fn call(&self, call: &RemoteCall<'_>, _follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
         let output = format!("{}: {}/{}", self.name, call.tool.server, call.tool.tool).into_bytes();
         Ok(Outcome { output, ..Outcome::default() })

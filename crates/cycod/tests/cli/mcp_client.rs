@@ -86,6 +86,29 @@ fn a_server_that_fails_says_why() {
 }
 
 #[test]
+fn what_a_server_is_given_is_in_nothing_that_it_says() {
+    let place = with_server(&["plain", "legacy"]);
+    let path = place.home().join(".cycod/mcp.json");
+    let mut servers: Json = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    servers["mcpServers"]["test"]["env"] = json!({"API_KEY": "hunter-2222", "LEVEL": "debug-3333"});
+    // One that does not start says what it was given.
+    let says = "import os, sys; sys.exit('no such key: ' + os.environ['API_KEY'] + ' ' + sys.argv[2])";
+    servers["mcpServers"]["fails"] = json!({"command": "python3", "args": ["-c", says, "--token", "hunter-4444"], "env": {"API_KEY": "hunter-2222"}});
+    std::fs::write(&path, servers.to_string()).unwrap();
+    for options in [&[][..], &["--format", "json"]] {
+        let (out, err) = cycod(&place, 0, &[&["tool", "run", "mcp_test_environment"], options].concat());
+        assert!(!(out.clone() + &err).contains("hunter"), "{out}{err}");
+        assert!(out.contains("****") && out.contains("debug-3333"), "{out}");
+    }
+    let (out, _) = cycod(&place, 0, &["runs", "show", "last", "--format", "json"]);
+    assert!(out.contains("debug-3333") && !out.contains("hunter"), "{out}");
+    for arguments in [&["mcp", "test", "fails"][..], &["tool", "run", "mcp_fails_x"]] {
+        let (out, err) = cycod(&place, 1, arguments);
+        assert!(err.contains("no such key: **** ****") && !(out + &err).contains("hunter"), "{err}");
+    }
+}
+
+#[test]
 fn a_tool_that_cannot_be_known_says_what_keeps_its_server_away() {
     let place = with_server(&["crashes"]);
     place.write(".cycod/mcp.json", r#"{"mcpServers": {"theirs": {"command": "x", "env": {"TOKEN": "hush"}}}}"#);
