@@ -8,7 +8,7 @@ use cycod_mask::Masks;
 use cycod_plan::Plan;
 use serde_json::{Map, Value as Json};
 
-use crate::{Outcome, RunReport, StepReport, mask::masked, report::last_run};
+use crate::{Outcome, RunReport, StepReport, failure::exit_code, mask::masked, report::last_run};
 
 /// The names of content blocks and the words in them that are the protocol's: nobody's secrets, whatever they are.
 const OF_BLOCKS: [&str; 20] = [
@@ -58,6 +58,25 @@ pub(crate) fn held_to_promise(plan: &Plan, mut report: RunReport) -> RunReport {
         report.output = shown(&masks, last.raw_output.clone(), true);
     }
     RunReport { value: Some(value), ..report }
+}
+
+/// The same for the tool that a step called: what it gives goes on to other steps as it was said, and a broken promise is a
+/// failure of the step. Output of which the caller holds only a part, because no step reads it, is not checked.
+pub(crate) fn failed_unless_held(plan: &Plan, mut report: RunReport, is_held_whole: bool) -> RunReport {
+    let tool = plan.tool();
+    let Some(last) = last_run(report.steps.iter()).filter(|_| report.success && is_made_by(tool)) else {
+        return report;
+    };
+    if report.truncated && !is_held_whole {
+        return report;
+    }
+    let masks = plan.masks().with(report.steps.iter().flat_map(|step| &step.secrets));
+    if let Err(refusal) = value(tool, &report, last, &masks) {
+        report.success = false;
+        report.exit_code = exit_code(&refusal);
+        report.refusal = Some(masked(&masks, refusal));
+    }
+    report
 }
 
 fn value(tool: &Tool, report: &RunReport, last: &StepReport, masks: &Masks) -> Result<Json, Refusal> {

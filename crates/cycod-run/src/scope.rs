@@ -18,7 +18,7 @@ use crate::{
     files::named_in,
     mask::masked,
     own_files::private_directory,
-    promise::held_to_promise,
+    promise::{failed_unless_held, held_to_promise},
     report::last_run,
     results::Results,
     worker::{CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up},
@@ -272,7 +272,10 @@ impl<'a> Scope<'a> {
             warnings,
             steps,
         };
-        if self.tool.parent.is_some() { report } else { held_to_promise(&self.tool.plan, report) }
+        match &self.tool.parent {
+            Some(_) => failed_unless_held(&self.tool.plan, report, self.tool.driver.keep.is_none()),
+            None => held_to_promise(&self.tool.plan, report),
+        }
     }
 
     /// How long the tool has run: the outermost one since the start of the run.

@@ -484,7 +484,8 @@ impl Worker<'_> {
         let arguments = self.plan.arguments();
         let call =
             RemoteCall { tool, arguments: &arguments, stop: self.driver.stop, deadline: self.attempt_deadline() };
-        let masks = self.plan.masks();
+        report.keep_secret(&remotes.secrets(&tool.server));
+        let masks = self.plan.masks().with(&report.secrets);
         self.answered(&masks, |follow| remotes.call(&call, &mut |line| follow("info", line)), report, emit)
     }
 

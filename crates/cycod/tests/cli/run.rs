@@ -270,3 +270,38 @@ fn a_deadline_within_a_pause_ends_as_a_timeout() {
     let why = "error[timed-out]: the time of the run was over before `a` could be tried again; it had failed with exit code 7";
     assert!(ran.stderr().contains(why), "{}", ran.block());
 }
+
+#[test]
+fn a_step_fails_when_the_tool_that_it_calls_breaks_its_promise() {
+    let place = Place::new();
+    place.tool(
+        "inner",
+        "description: Counts\nbash: \"echo '{OUTPUT}'\"\nparameters:\n  OUTPUT: {type: string, description: What it says}\n\
+         returns: {type: object, properties: {n: {type: integer}}, required: [n]}\n",
+    );
+    let outer = |name: &str, output: &str, more: &str| {
+        place.tool(
+            name,
+            &format!(
+                "description: Calls it\nsteps:\n- name: count\n  use-tool: inner\n  with: {{OUTPUT: '{output}'}}\n{more}- name: use\n  \
+                 bash: 'echo got {{count.output}}'\n"
+            ),
+        );
+        place.run(&["run", name])
+    };
+    let kept = outer("kept", r#"{"n": 7}"#, "");
+    assert_eq!((kept.code(), &*kept.stdout()), (0, "got {\"n\": 7}\n"), "{}", kept.block());
+    for (name, output, why) in [
+        ("wrong", r#"{"n": "x"}"#, r#"the output of `inner` is not what it promises: "x" is not of type "integer""#),
+        ("missing", "{}", "the output of `inner` is not what it promises: \"n\" is a required property"),
+        ("text", "seven", "the output of `inner` is not what it promises: it is not JSON"),
+    ] {
+        let broken = outer(name, output, "");
+        let said = broken.stderr();
+        assert!(broken.code() == 1 && said.contains("error[wrong-output]") && said.contains(why), "{}", broken.block());
+        assert!(!broken.stdout().contains("got"), "{}", broken.block());
+    }
+    let fallback = "  error-handling: {fallback: 'echo instead'}\n";
+    let replaced = outer("replaced", "seven", fallback);
+    assert_eq!((replaced.code(), &*replaced.stdout()), (0, "got instead\n"), "{}", replaced.block());
+}
