@@ -636,6 +636,8 @@ local({
   stand_in("rlang", rlang)
   stand_in("cli", cli)
   stand_in("fs", fs)
-  # So that a path prints and is put into text as any text is.
-  registerS3method("print", "fs_path", function(x, ...) invisible({ print(unclass(x), ...); x }), baseenv())
+  # So that a path prints and is put into text as any text is. The package has a method of its own.
+  if (!nzchar(system.file(package = "fs"))) {
+    registerS3method("print", "fs_path", function(x, ...) invisible({ print(unclass(x), ...); x }), baseenv())
+  }
 })

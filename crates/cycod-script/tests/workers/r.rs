@@ -442,6 +442,20 @@ fn a_worker_of_r_that_is_killed_or_writes_garbage_is_seen() {
 }
 
 #[test]
+fn a_package_that_is_installed_brings_its_own_methods() {
+    let libraries = tempfile::tempdir().expect("a directory can be made");
+    let prints = "function() !is.null(utils::getS3method('print', 'fs_path', optional = TRUE))";
+    let is_here =
+        json!(true) == r_with(libraries.path()).value("function() nzchar(system.file(package = 'fs'))", json!({}));
+    assert_eq!(r_with(libraries.path()).value(prints, json!({})), json!(!is_here));
+    let package = libraries.path().join("fs");
+    std::fs::create_dir(&package).expect("a directory can be made");
+    std::fs::write(package.join("DESCRIPTION"), "Package: fs\nVersion: 1.0.0\n").expect("a file can be written");
+    // R would say that the package replaces a method.
+    assert_eq!(r_with(libraries.path()).value(prints, json!({})), json!(false));
+}
+
+#[test]
 fn the_functions_that_stand_in_for_packages_do_what_these_do() {
     let nothing = tempfile::tempdir().expect("a directory can be made");
     let mut worker = r_with(nothing.path());
