@@ -30,9 +30,9 @@ const MOST_ENTRIES: usize = 100_000;
 /// that keep their logins no deeper.
 const SHALLOW: usize = 3;
 
-/// Names that are not hidden and whose files decide what runs: of build services, of agents and editors, of interpreters that
+/// Names that are not hidden and whose files decide what runs: of build services, of programs that run hooks of git, of agents and editors, of interpreters that
 /// read them when they start. In lower case; `*` stands for any characters.
-const DECIDING: [&str; 27] = [
+const DECIDING: [&str; 30] = [
     "agents.md",
     "appveyor.yml",
     "azure-pipelines*",
@@ -45,9 +45,12 @@ const DECIDING: [&str; 27] = [
     "codemagic.yaml",
     "*.code-workspace",
     "copilot-instructions.md",
+    "crush.json",
     "gemini.md",
     "head",
     "jenkinsfile*",
+    "lefthook.*",
+    "lefthook-local.*",
     "mcp.json",
     "*mcp_config.json",
     "claude_desktop_config.json",

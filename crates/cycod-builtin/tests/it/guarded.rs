@@ -11,7 +11,7 @@ fn write(path: &str) -> Json {
 }
 
 /// Paths in the project whose change decides what runs later.
-const DECIDING: [&str; 24] = [
+const DECIDING: [&str; 27] = [
     ".git/config",
     ".git/hooks/pre-commit",
     "sub/.git/config",
@@ -33,6 +33,9 @@ const DECIDING: [&str; 24] = [
     ".github/workflows/ci.yml",
     ".gitlab-ci.yml",
     "Jenkinsfile",
+    "lefthook.yml",
+    "sub/lefthook-local.toml",
+    "crush.json",
     "script.sh",
     "bare.git/config",
     "lib/python3/site-packages/x.pth",
