@@ -91,6 +91,9 @@ const OF_TOOL: &[Habit] = &[
     habit("retry", Shape("write it at a step: `error-handling: {retry: {attempts: 3}}`")),
     habit("retries", Shape("write it at a step: `error-handling: {retry: {attempts: 3}}`")),
     habit("cleanup", Shape("write `resources: {cleanup: [{final-command: …}]}`")),
+    habit("sh", Shape("write `script`, with `shell: sh`")),
+    habit("zsh", Shape("write `script`, with `shell: zsh`")),
+    habit("fish", Shape("write `script`, with `shell: fish`")),
     guard(
         "permissions",
         Shape("write `security: {required-permissions: [\"filesystem:read:PATH\", \"network:external:HOST\"]}`"),
@@ -134,6 +137,10 @@ const OF_STEP: &[Habit] = &[
     habit("rescue", Shape("write `error-handling: {fallback: …}`")),
     habit("timeoutminutes", Shape("write `timeout` in milliseconds: a minute has 60000")),
     habit("timeoutms", Key("timeout")),
+    habit("cleanup", Shape("write it for the whole tool: `resources: {cleanup: [{final-command: …}]}`")),
+    habit("sh", Shape("write `script`, with `shell: sh`")),
+    habit("zsh", Shape("write `script`, with `shell: zsh`")),
+    habit("fish", Shape("write `script`, with `shell: fish`")),
     habit("cmds", Shape("write a step for each, or one `bash: |` with a command on each line")),
     guard("image", Shape("write it for the whole tool: `security: {isolation: container, container: {image: …}}`")),
 ];
@@ -310,6 +317,22 @@ pub(super) fn of_shape(entry: &Entry, section: &'static Section, sink: &Sink<'_>
         }
         _ => None,
     }
+}
+
+/// Says what to write for a parameter that is only a word: its type, as in `NAME: string`, or what it is for.
+pub(super) fn of_parameter(entry: &Entry) -> Option<Diagnostic> {
+    let scalar = entry.value.as_scalar().filter(|scalar| !scalar.text.trim().is_empty())?;
+    let text = scalar.text.trim();
+    let is_type = ["string", "number", "integer", "boolean", "array", "object"].contains(&text);
+    let key = if is_type { "type" } else { "description" };
+    let shown = if is_type { text } else { "…" };
+    let message = format!("`{}` takes a mapping", entry.key);
+    let shape = format!("{{\"{key}\": {}}}", serde_json::Value::from(text));
+    Some(
+        Diagnostic::error(Code::WrongType, entry.value.span, message)
+            .help(format!("write `{}: {{{key}: {shown}}}`", entry.key))
+            .fix(format!("write it as `{key}`"), replace(entry.value.span, shape)),
+    )
 }
 
 /// A value in braces in the place of another, in JSON with its keys in quotes.

@@ -14,7 +14,7 @@ use super::{
 use crate::table::{
     MARKDOWN, MIMIR, Section, TOOL, Takes,
     guards::{self, Meant},
-    one_of,
+    one_of, parameter,
 };
 
 /// Reports every key and value of the document that does not fit `section`.
@@ -219,7 +219,11 @@ impl Shape<'_> {
         match &node.kind {
             NodeKind::Mapping(entries) => {
                 for entry in entries {
-                    self.value(&entry.value, value, &format!("`{}`", entry.key));
+                    let is_parameter = matches!(value, Takes::Object(section) if std::ptr::eq(section, parameter()));
+                    match habits::of_parameter(entry).filter(|_| is_parameter) {
+                        Some(diagnostic) => self.sink.report(diagnostic),
+                        None => self.value(&entry.value, value, &format!("`{}`", entry.key)),
+                    }
                 }
             }
             NodeKind::Scalar(scalar) if scalar.resolve() == Resolved::Null => {}

@@ -320,12 +320,18 @@ impl Lowering<'_> {
 
     /// Reads the tags, of which some say how dangerous the tool is.
     fn tags(&self, view: &View<'_>) -> Vec<String> {
+        let is_tag = |name: &str| view.texts("tags").iter().any(|tag| tag.scalar.text.eq_ignore_ascii_case(name));
+        let declared = Level::NAMES.into_iter().rev().find(|(name, _)| is_tag(name)).map(|(_, level)| level);
         for text in view.texts("tags") {
             let written = text.scalar.text.trim().to_lowercase();
             let is_meant = |name: &str| {
                 is_slip(&written, name) || (written == name && text.scalar.text.trim() != text.scalar.text)
             };
-            let Some((name, _)) = Level::NAMES.into_iter().find(|(name, _)| is_meant(name)) else { continue };
+            let Some((name, meant)) = Level::NAMES.into_iter().find(|(name, _)| is_meant(name)) else { continue };
+            // Where the tool has that level anyway, or a higher one, nothing depends on the word: `bun` beside `run`.
+            if declared >= Some(meant) {
+                continue;
+            }
             self.sink.report(
                 Diagnostic::error(
                     Code::MisspeltTag,

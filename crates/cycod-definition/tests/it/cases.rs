@@ -1498,6 +1498,14 @@ mod parameters {
     }
 
     #[test]
+    fn a_word_that_looks_like_a_level_is_one_where_the_level_is_declared() {
+        for tags in ["[bun, run]", "[read, raed, write]", "[rnu, read, run]"] {
+            check(&format!("name: a\ndescription: b\nbash: ls\ntags: {tags}\n"), expect![""]);
+        }
+        check("name: a\ndescription: b\nbash: ls\ntags: [bun, write]\n", expect![[r#""#]]);
+    }
+
+    #[test]
     fn length_of_a_number() {
         check(
             "name: a\ndescription: b\nbash: ls -- {P}\nparameters: {P: {type: number, description: p, validation: {minLength: 2}}}\n",
@@ -2958,6 +2966,23 @@ title: T
 /// What people write who come from other programs.
 mod habits {
     use super::*;
+
+    #[test]
+    fn of_a_parameter_in_one_word() {
+        check(
+            "name: a\ndescription: b\nbash: echo {X} {Y}\nparameters:\n  X: string\n  Y: What it says\n  Z: [a]\n",
+            expect![[r#""#]],
+        );
+        check(
+            r#"{"name": "a", "description": "b", "bash": "echo {X}", "parameters": {"X": "integer"}}"#,
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn of_a_shell() {
+        check("name: a\ndescription: b\nsteps:\n- name: c\n  zsh: echo\n  cleanup: rm x\n", expect![[r#""#]]);
+    }
 
     #[test]
     fn of_a_tool() {

@@ -1,6 +1,6 @@
 //! The commands of a tool, read by the shells that would run them.
 
-use std::ffi::OsString;
+use std::{collections::HashMap, ffi::OsString};
 
 use cycod_definition::{Command, CommandText, Host, Interpreter, Tool, document};
 use cycod_diagnostic::{Code, Diagnostic, SourceFile};
@@ -16,7 +16,7 @@ use super::{Reading, interpreter, place, read_by};
 const WORD: &str = "x";
 
 /// A shell that can read a text without running it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Reader {
     program: &'static str,
     arguments: Vec<&'static str>,
@@ -42,9 +42,13 @@ impl Reader {
 }
 
 /// Reports what the shells cannot read in the commands of a tool. A shell that is not installed reports nothing.
+///
+/// Each text has a shell of its own. Joined, a quote or a here-document that one text leaves open would be closed by the next,
+/// and an `eval` for each in one shell could be made to run them. A text that comes again is read once.
 pub(super) fn check(tool: &Tool, source: &SourceFile, host: &Host) -> Vec<Diagnostic> {
     let root = document(source);
     let mut found: Vec<Diagnostic> = Vec::new();
+    let mut readings: HashMap<(Reader, String), Result<Reading, String>> = HashMap::new();
     for command in tool.commands().flat_map(Command::texts) {
         // A value that is program text may complete what is open without it.
         if takes_program_text(tool, &command.template) {
@@ -54,11 +58,17 @@ pub(super) fn check(tool: &Tool, source: &SourceFile, host: &Host) -> Vec<Diagno
         let scalar = root.as_ref().and_then(|root| scalar_of(root, &command.template));
         let Some(reader) = Reader::of(command, &text, host).filter(|_| may_be_wrong(&text)) else { continue };
         let Some(program) = interpreter(reader.program, host) else { continue };
-        // The messages are read here, and what a shell would load is not loaded.
-        let environment: Vec<(OsString, OsString)> = vec![("LC_ALL".into(), "C".into())];
-        match read_by(&program, &reader.arguments, environment, &text, host) {
-            Ok(reading) => found.extend(told(&reader, &reading, &text, scalar)),
-            Err(why) => found.push(unchecked(&reader, &why, scalar)),
+        let read = |(reader, text): &(Reader, String)| {
+            // The messages are read here, and what a shell would load is not loaded.
+            let environment: Vec<(OsString, OsString)> = vec![("LC_ALL".into(), "C".into())];
+            read_by(&program, &reader.arguments, environment, text, host)
+        };
+        let entry = readings.entry((reader, text));
+        let (reader, text) = entry.key();
+        let (reader, text) = (reader.clone(), text.clone());
+        match entry.or_insert_with_key(read) {
+            Ok(reading) => found.extend(told(&reader, reading, &text, scalar)),
+            Err(why) => found.push(unchecked(&reader, why, scalar)),
         }
     }
     found.dedup();

@@ -36,6 +36,9 @@ pub(super) fn diagnostic(
         | E::InvalidColonPlacement
         | E::ExpectedFlowSequenceSeparator
         | E::ExpectedFlowMappingSeparator
+        | E::UnexpectedEofFlowSequence
+        | E::UnexpectedEofFlowMapping
+        | E::UnexpectedEofImplicitFlowMapping
             if context.bracket.is_some_and(|open| open < at && source[open..at].contains('\n')) =>
         {
             let open = context.bracket.unwrap_or(at);
@@ -74,6 +77,16 @@ pub(super) fn diagnostic(
                 .help(format!("add the missing `{close}`, or quote the value"))
         }
         E::MismatchedFlowCollectionEnd { open, close } => says(&format!("`{close}` closes what `{open}` opened")),
+        // The parser also says that the text ends where it meets something that begins no value.
+        E::UnexpectedEofFlowSequence | E::UnexpectedEofFlowMapping | E::UnexpectedEofImplicitFlowMapping => {
+            match at_end {
+                true => says("the text ends inside brackets"),
+                false if rest.starts_with(',') => {
+                    says("a value is missing before this `,`").help("write the value, or delete the `,`")
+                }
+                false => says("expected a value here"),
+            }
+        }
         E::UnclosedQuotedScalar => unclosed_quote(source, context.last, at, places),
         E::InvalidQuotedScalarIndent | E::DocumentIndicatorInQuotedScalar if at_end => {
             unclosed_quote(source, context.last, at, places)
@@ -104,9 +117,6 @@ fn fixed(kind: &ErrorKind) -> Option<(&'static str, &'static str)> {
         | E::TabInPlainScalar => ("a tab where YAML allows only spaces", "indent with spaces"),
         E::MisplacedFlowCollectionEnd => {
             ("a closing bracket with nothing to close", "put the value in quotes if the bracket belongs to it")
-        }
-        E::UnexpectedEofFlowSequence | E::UnexpectedEofFlowMapping | E::UnexpectedEofImplicitFlowMapping => {
-            ("the text ends inside brackets", "")
         }
         E::ExpectedFlowMappingSeparator => ("expected `,` or `}` here", ""),
         E::ExpectedFlowSequenceSeparator => ("expected `,` or `]` here", ""),

@@ -965,6 +965,14 @@ fn more_than_the_first_mistake() {
 }
 
 #[test]
+fn what_is_missing_inside_brackets_is_not_the_end_of_the_text() {
+    check("tags: [read,, x]\nb: 1\n", expect![[r#""#]]);
+    check(r#"{"tags": ["read",, "x"], "c": }"#, expect![[r#""#]]);
+    check("tags: {a\ntimeout: : 5\n", expect![[r#""#]]);
+    check("tags: [, a]\n", expect![[r#""#]]);
+}
+
+#[test]
 fn slips_that_touch_are_read() {
     for text in ["{é\u{2028}  ---\n", "{a'𑾰"] {
         let (_, diagnostics) = parse(&SourceFile::new("a.yaml", text));

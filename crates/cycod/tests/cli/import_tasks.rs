@@ -192,6 +192,25 @@ fn scripts_of_npm_become_tools() {
 }
 
 #[test]
+fn scripts_of_every_package_manager_become_tools() {
+    for (lock, program) in
+        [("package-lock.json", "npm"), ("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun")]
+    {
+        let place = Place::new();
+        place.write("package.json", r#"{"scripts": {"build": "tsc -p .", "lint": "eslint ."}}"#);
+        place.write(lock, "");
+        let ran = place.run(&["import", "package.json"]);
+        assert_eq!(ran.code(), 0, "{}", ran.block());
+        let ran = place.shell(&format!(
+            "printf '#!/bin/sh\\necho ran {program} \"$@\"\\n' > {program}; chmod +x {program}; export PATH=$PWD:$PATH\n\
+             cycod validate && cycod run build && cycod run lint ARGS='[\"--fix\"]'"
+        ));
+        assert!(ran.code() == 0 && ran.stdout().contains(&format!("ran {program} ")), "{}", ran.block());
+        assert!(ran.stdout().trim_end().ends_with("--fix"), "{}", ran.block());
+    }
+}
+
+#[test]
 fn a_tool_of_nanocoder_becomes_one_of_ours() {
     let place = Place::new();
     place.write(
