@@ -4,7 +4,7 @@ use cycod_diagnostic::Code;
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [Code; 81] = [
+pub const CODES: [Code; 82] = [
     Code::AliasCommand,
     Code::AliasOfItself,
     Code::AliasWithoutBase,
@@ -75,6 +75,7 @@ pub const CODES: [Code; 81] = [
     Code::UnknownChoice,
     Code::UnknownKey,
     Code::UnknownLanguage,
+    Code::UnknownNameInCondition,
     Code::UnknownParameter,
     Code::UnknownPermission,
     Code::UnknownPlatform,

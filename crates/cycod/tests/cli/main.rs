@@ -36,6 +36,7 @@ mod edit;
 mod examples;
 mod explain;
 mod export;
+mod for_each;
 mod front;
 mod get;
 mod graph;
