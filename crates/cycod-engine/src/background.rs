@@ -63,7 +63,7 @@ impl Engine {
     pub(crate) fn detach(&self, approved: &Approved<Plan>, control: &Control) -> RunReport {
         let plan = approved.subject();
         let caller = self.caller(control);
-        match self.try_detach(approved, &caller, control.durable) {
+        match self.try_detach(approved, &caller, control.durable, "leave `async_execution` out") {
             Ok(()) => {
                 let ran = plan.through.as_ref().zip(self.built_ins.as_ref()).map(|(through, built_ins)| {
                     let (tool, workflow) = (&*through.call.tool, plan.tool());
@@ -80,13 +80,31 @@ impl Engine {
         }
     }
 
-    fn try_detach(&self, approved: &Approved<Plan>, caller: &Caller, durable: bool) -> Result<(), Refusal> {
+    /// Runs an approved call of a user in the background: in a process of its own, which outlives this one. Returns when it
+    /// has begun.
+    ///
+    /// # Errors
+    /// Why it has not begun.
+    #[expect(clippy::needless_pass_by_value, reason = "an approval is used up by the run it allows")]
+    pub fn run_in_background(&self, approved: Approved<Plan>, control: &Control) -> Result<(), Refusal> {
+        let caller = self.caller(control);
+        self.try_detach(&approved, &caller, control.durable, "leave `--background` out")
+    }
+
+    /// Starts a run that goes on by itself, and returns when it has begun. `instead` is what to do to wait for its end.
+    fn try_detach(
+        &self,
+        approved: &Approved<Plan>,
+        caller: &Caller,
+        durable: bool,
+        instead: &str,
+    ) -> Result<(), Refusal> {
         let plan = approved.subject();
         let name = plan.tool().name.as_str();
         let unavailable = |why: &str| {
             Refusal::new(Code::BackgroundUnavailable, format!("`{name}` cannot run in the background: {why}"))
                 .place(name)
-                .attempt("wait for its end: leave `async_execution` out")
+                .attempt(format!("wait for its end: {instead}"))
         };
         if plan.privilege == Privilege::Elevated {
             return Err(unavailable("no user would be there to grant it elevated rights"));
@@ -344,9 +362,6 @@ fn begin(engine: &Engine, order: &Order, control: &Control) -> Result<(Approved<
         return refuse("nothing outlives the run that it was started from");
     }
     let plan = engine.plan_ordered(order)?;
-    if plan.through.is_none() {
-        return refuse("what is to run is no workflow");
-    }
     let name = plan.tool().name.to_string();
     let asker = asker(&order.caller);
     if engine.digest_of_call(&plan, &asker).to_string() != order.call {
