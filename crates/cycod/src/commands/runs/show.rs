@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Arg, ArgMatches, Command};
-use cycod_app::views::{RunView, moment, outcome, step_times, who};
+use cycod_app::views::{RunView, outcome, step_times, who};
 use cycod_engine::journal::StepTimes;
 use cycod_store::{Outputs, Retention, Run};
 use serde_json::Value;
 
-use super::{ago, failed, format_argument, history, is_json, meant, name_argument, took};
+use super::{ago, failed, format_argument, history, is_json, local, meant, name_argument, took};
 use crate::{cli::Context, command_error::CommandError, page::Page, run::timeline_of};
 
 /// How much is read of an output at once.
@@ -47,7 +47,7 @@ fn page(run: &Run, times: &[StepTimes], total: Duration) -> Page {
     page.heading(&format!("{}: {}", run.tool, outcome(run)));
     page.blank();
     page.fact("run", &run.id);
-    page.fact("when", &format!("{} ({})", moment(run.at), ago(run.at)));
+    page.fact("when", &format!("{} ({})", local(run.at, "%Y-%m-%d %H:%M:%S %:z"), ago(run.at)));
     page.fact("took", &took(run).unwrap_or_default());
     page.fact("who", &format!("{}, {}", who(run), text(&call["principal"])));
     page.fact("file", &text(&call["file"]));
