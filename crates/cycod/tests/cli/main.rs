@@ -73,3 +73,4 @@ mod tools;
 mod trust;
 mod validate;
 mod values;
+mod view;

@@ -33,13 +33,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if is_json(matches) {
         context.printer.json_of(&RunView::of(&run).with_timeline(&steps));
     } else {
-        let text = page(&run, &steps, total).finish(context.printer.data_colour);
+        let columns = context.printer.width.unwrap_or(80);
+        let text = page(&run, &steps, total, columns).finish(context.printer.data_colour);
         context.printer.text(text);
     }
     Ok(0)
 }
 
-fn page(run: &Run, times: &[StepTimes], total: Duration) -> Page {
+fn page(run: &Run, times: &[StepTimes], total: Duration, columns: usize) -> Page {
     let (call, none) = (&run.call, Value::Null);
     let end = run.end.as_ref().map_or(&none, |(_, end)| end);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -74,7 +75,7 @@ fn page(run: &Run, times: &[StepTimes], total: Duration) -> Page {
     }
     if times.len() > 1 {
         page.section("TIMELINE");
-        timeline_of(times, total).lines().for_each(|line| page.code(0, line));
+        timeline_of(times, total, columns).lines().for_each(|line| page.code(0, line));
     }
     for (name, output) in end["outputs"].as_object().into_iter().flatten() {
         page.section(&format!("OUTPUT ({name}, {} bytes)", output["bytes"]));
