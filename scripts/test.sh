@@ -50,6 +50,8 @@ need tar tar
 need unshare util-linux
 need chromium chromium
 python3 -c 'import yaml' >/dev/null 2>&1 || missing="$missing python3-yaml"
+/usr/bin/python3 -c 'import matplotlib, PIL' >/dev/null 2>&1 || missing="$missing python3-matplotlib python3-pil"
+Rscript -e 'library(ggplot2)' >/dev/null 2>&1 || missing="$missing r-cran-ggplot2"
 python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing="$missing python3-venv"
 if [ -n "$missing" ]; then
     echo "installing:$missing"

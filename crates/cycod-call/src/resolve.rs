@@ -12,7 +12,7 @@ use cycod_shell::{Kind, Mode};
 use cycod_syntax::{
     condition::{self, EvalError, Expr},
     template::{
-        Branch, Hole, HoleValue, Reference, Segment, StepAttribute, Template,
+        Branch, Hole, HoleValue, ITEM, Reference, Segment, StepAttribute, Template,
         number_format::{self, FormatError},
     },
 };
@@ -250,6 +250,7 @@ impl<'a> Scope<'a> {
                     return Ok(());
                 };
                 operand.place = place;
+                operand.be_one_word(of);
                 let is_inner = inside.is_some() && is_inner_value(of);
                 self.put(operand, is_inner, hole.raw, transforms, format.as_deref(), sink)
             }
@@ -269,6 +270,7 @@ impl<'a> Scope<'a> {
                     Branch::Reference(reference) => match self.look_up(reference, inside)? {
                         Some(mut operand) => {
                             operand.place = place;
+                            operand.be_one_word(reference);
                             let is_inner = inside.is_some() && is_inner_value(reference);
                             self.put(operand, is_inner, hole.raw, &[], None, sink)
                         }
@@ -344,6 +346,11 @@ impl<'a> Scope<'a> {
                 let kind = predefined::kind(*variable);
                 Ok(Some(Operand::new(Cow::Borrowed(name), Value::Text(value), Mode::Word, kind)))
             }
+            Reference::Item => match self.steps.item() {
+                StepValue::Known(value) => Ok(Some(Operand::new(Cow::Borrowed(ITEM), value, Mode::Word, Kind::Text))),
+                StepValue::Later => Ok(None),
+                StepValue::Bytes(_) | StepValue::Missing => Err(ResolveError::NoResult { name: ITEM.to_owned() }),
+            },
             // An alias is written without sight of the parameters of its base.
             Reference::Environment(name) if self.tool.parameter(name).is_some() => Ok(self.parameter(name)),
             Reference::Environment(name) if let Some(secret) = self.secret(name) => {
@@ -428,6 +435,13 @@ impl<'a> Operand<'a> {
             sensitive: false,
             is_bytes: false,
             place: 0,
+        }
+    }
+
+    /// An item that is a list is one word, its JSON: nothing in the file says that it could be several.
+    fn be_one_word(&mut self, reference: &Reference) {
+        if matches!((reference, &*self.value), (Reference::Item, Value::List(_))) {
+            self.value = Cow::Owned(Value::Text(json::write(&self.value)));
         }
     }
 
@@ -520,7 +534,7 @@ impl<'a> Operand<'a> {
             (None, Reference::Step { attribute, .. }) => {
                 !matches!(attribute, StepAttribute::Output | StepAttribute::Error)
             }
-            (None, Reference::Environment(_)) => false,
+            (None, Reference::Environment(_) | Reference::Item) => false,
             (None, Reference::Parameter(_) | Reference::Predefined(_)) => true,
         };
         if is_declared { condition::Value::Text } else { condition::Value::Untyped }
@@ -722,6 +736,7 @@ fn reference_name(reference: &Reference) -> String {
     match reference {
         Reference::Parameter(name) | Reference::Environment(name) => name.clone(),
         Reference::Predefined(variable) => predefined::name(*variable).to_owned(),
+        Reference::Item => ITEM.to_owned(),
         Reference::Step { step, attribute } => step_name(step, *attribute),
     }
 }

@@ -6,6 +6,11 @@ pub trait Steps {
     /// The value of `{step.attribute}`.
     fn value(&self, step: &str, attribute: StepAttribute) -> StepValue;
 
+    /// The value of `{ITEM}`.
+    fn item(&self) -> StepValue {
+        StepValue::Missing
+    }
+
     /// What the results may hold that must never be shown, beside what the call itself knows.
     fn secrets(&self) -> Vec<String> {
         Vec::new()

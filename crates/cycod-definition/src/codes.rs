@@ -76,6 +76,7 @@ pub const CODES: [Code; 82] = [
     Code::UnknownChoice,
     Code::UnknownKey,
     Code::UnknownLanguage,
+    Code::UnknownNameInCondition,
     Code::UnknownParameter,
     Code::UnknownPermission,
     Code::UnknownPlatform,

@@ -291,8 +291,9 @@ fn names(tool: &Tool) -> Names {
         Body::Steps(steps) => steps.iter().map(|step| step.name.clone()).collect(),
         _ => Vec::new(),
     };
+    let has_item = matches!(&tool.body, Body::Steps(steps) if steps.iter().any(|step| step.each.is_some()));
     let parameters = tool.parameters.iter().map(|parameter| parameter.name.clone()).collect();
-    Names { parameters, steps, is_code: false }
+    Names { parameters, steps, has_item, is_code: false }
 }
 
 /// Where a template stands.
@@ -471,6 +472,8 @@ impl<'a> Places<'a> {
                     _ => Kind::Enum,
                 };
             }
+            // One word that anything may be.
+            Reference::Item => hole.name = template::ITEM,
             Reference::Step { step, attribute } => {
                 hole.name = step;
                 (hole.mode, hole.kind) = match attribute {

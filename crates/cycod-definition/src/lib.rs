@@ -82,7 +82,7 @@ pub use settings::{
     Change, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires, Resources,
     Secret,
 };
-pub use step::{Backoff, OnLost, Output, OutputMode, Retry, Step, StepAction, StreamTarget, ToolUse};
+pub use step::{Backoff, ForEach, OnLost, Output, OutputMode, Retry, Step, StepAction, StreamTarget, ToolUse};
 pub use table::{file_schema, key_reference, programs_schema};
 pub use test_case::{Expected, TestCase};
 pub use tool::{Body, Origin, RemoteTool, Tool, ToolName};

@@ -36,6 +36,7 @@ impl Tool {
             tags: Vec::new(),
             durable: false,
             on_lost: None,
+            max_parallel: None,
             ignore_errors: false,
             input: None,
             interactive: None,

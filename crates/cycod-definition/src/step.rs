@@ -23,6 +23,8 @@ pub struct Step {
     pub after: Vec<usize>,
     /// Whether its author asked to run it beside others.
     pub parallel: bool,
+    /// What it runs for, one item after another or several at once.
+    pub each: Option<ForEach>,
     /// Runs only when true.
     pub condition: Option<(Expr, String)>,
     /// Whether the workflow goes on when it fails; absent means the tool's `ignore-errors`.
@@ -55,6 +57,7 @@ impl Step {
     /// Every template in its commands, arguments and settings.
     pub fn templates(&self) -> Vec<&Template> {
         let mut templates: Vec<&Template> = Vec::new();
+        self.each.iter().for_each(|each| each.list.collect_templates(&mut templates));
         match &self.action {
             StepAction::Command(command) => templates.extend(command.texts().map(|text| &text.template)),
             StepAction::Use(tool_use) => {
@@ -76,6 +79,35 @@ impl Step {
         match &self.action {
             StepAction::Command(_) => None,
             StepAction::Use(tool_use) => Some(&tool_use.tool),
+        }
+    }
+}
+
+/// `for-each` of a step.
+#[derive(Clone, Debug)]
+pub struct ForEach {
+    /// The items: a list, or one placeholder that gives them.
+    pub list: Literal,
+    /// How many of them run at once at the most.
+    pub max_parallel: usize,
+}
+
+impl ForEach {
+    /// The most items of one step.
+    pub const MOST_ITEMS: usize = 1000;
+
+    /// How one line says it, as in `for-each: {FILES}, 4 at once`, with the number of items where that is known.
+    pub fn line(&self, count: Option<usize>) -> String {
+        let count = count.or(if let Literal::List(items) = &self.list { Some(items.len()) } else { None });
+        let items = match (count, &self.list) {
+            (Some(1), _) => "1 item".to_owned(),
+            (Some(count), _) => format!("{count} items"),
+            (None, Literal::Text(list)) => list.holes().map(ToString::to_string).collect(),
+            (None, _) => String::new(),
+        };
+        match self.max_parallel {
+            1 => format!("for-each: {items}"),
+            most => format!("for-each: {items}, {most} at once"),
         }
     }
 }

@@ -108,6 +108,8 @@ pub struct Tool {
     pub durable: bool,
     /// What follows when that interrupted a step, unless the step says so.
     pub on_lost: Option<OnLost>,
+    /// How many of its steps run at once at the most.
+    pub max_parallel: Option<usize>,
     /// The default of `continue-on-error` for every step, and whether a failing single command counts as success.
     pub ignore_errors: bool,
     /// What the first step reads from standard input.

@@ -76,7 +76,7 @@ impl Flow {
 
     fn take(&mut self, event: Event, commands: &mut Vec<Command>) {
         match event {
-            Event::Opened { by, steps } => self.open(by, steps, commands),
+            Event::Opened { by, steps, at_once } => self.open(by, steps, at_once, commands),
             Event::Decided { step, decision } => {
                 if self.state(step) == Some(State::Deciding) {
                     match decision {
@@ -137,7 +137,7 @@ impl Flow {
         }
     }
 
-    fn open(&mut self, by: Option<Task>, steps: Vec<StepShape>, commands: &mut Vec<Command>) {
+    fn open(&mut self, by: Option<Task>, steps: Vec<StepShape>, at_once: usize, commands: &mut Vec<Command>) {
         match by {
             None if self.scopes.is_empty() => {}
             None => return,
@@ -147,7 +147,7 @@ impl Flow {
             Some(_) => return,
         }
         let id = ScopeId(self.scopes.len());
-        let mut scope = Scope::new(by, steps);
+        let mut scope = Scope::new(by, steps, at_once);
         scope.is_out_of_time = by.is_some_and(|by| self.scopes[by.step.scope.0].is_out_of_time);
         self.scopes.push(scope);
         self.with_ready.insert(id);
@@ -161,6 +161,11 @@ impl Flow {
         {
             let may_start = self.may_start(id);
             let scope = &mut self.scopes[id.0];
+            if may_start && scope.busy >= scope.at_once {
+                // It has its turn again when one of its steps settles.
+                self.with_ready.remove(&id);
+                continue;
+            }
             let Some(index) = scope.ready.pop_first().filter(|_| may_start) else {
                 scope.ready.clear();
                 self.with_ready.remove(&id);

@@ -15,14 +15,16 @@
 //! continued elsewhere.
 //!
 //! The steps of one tool are a *scope*. A step that calls a tool opens a scope of its own inside its attempt, so one flow
-//! holds every step of a run.
+//! holds every step of a run. A step that runs for each item of a list opens a scope in the same way: each item is a step
+//! of it.
 //!
 //! Invariants, each held by a property test:
 //!
 //! - every flow whose commands are carried out ends;
 //! - every scope is cleaned up once, after all its steps have settled and before it closes;
 //! - no attempt starts twice, unless it was lost in between;
-//! - a step starts only after the steps it waits for have settled.
+//! - a step starts only after the steps it waits for have settled;
+//! - of the steps of a scope, no more are under way than may be.
 
 mod flow;
 mod scope;
@@ -50,6 +52,8 @@ pub enum Event {
         by: Option<Task>,
         /// Its steps, in source order.
         steps: Vec<StepShape>,
+        /// How many of them may be under way at once, from their turn to their result; at least one may.
+        at_once: usize,
     },
     /// The condition of a step was evaluated.
     Decided {

@@ -29,6 +29,8 @@ pub(crate) struct Scope {
     pub(crate) ready: BTreeSet<usize>,
     /// How many steps are between their turn and their result.
     pub(crate) busy: usize,
+    /// How many may be.
+    pub(crate) at_once: usize,
     /// The step whose failure stopped the others.
     pub(crate) failure: Option<usize>,
     pub(crate) is_out_of_time: bool,
@@ -87,7 +89,7 @@ impl Scope {
         matches!(self.phase, Phase::Closed(_))
     }
 
-    pub(crate) fn new(by: Option<Task>, shapes: Vec<StepShape>) -> Self {
+    pub(crate) fn new(by: Option<Task>, shapes: Vec<StepShape>, at_once: usize) -> Self {
         let mut steps: Vec<Step> = shapes
             .into_iter()
             .map(|shape| Step { shape, state: State::Waiting, waits_for: 0, dependents: Vec::new() })
@@ -103,7 +105,8 @@ impl Scope {
             }
         }
         let ready = steps.iter().enumerate().filter(|(_, step)| step.waits_for == 0).map(|(index, _)| index).collect();
-        Self { by, steps, ready, busy: 0, failure: None, is_out_of_time: false, phase: Phase::Running }
+        let (at_once, phase) = (at_once.max(1), Phase::Running);
+        Self { by, steps, ready, busy: 0, at_once, failure: None, is_out_of_time: false, phase }
     }
 
     /// Records the result of a step; those that waited for it alone have their turn.

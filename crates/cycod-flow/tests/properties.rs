@@ -15,7 +15,7 @@ struct Driver {
     tape: Vec<u8>,
     at: usize,
     /// Steps of tools that attempts may call.
-    tools: Vec<Vec<StepShape>>,
+    tools: Vec<(Vec<StepShape>, usize)>,
     unanswered: Vec<Command>,
     /// Every event with the commands that it gave.
     journal: Vec<(Event, Vec<Command>)>,
@@ -23,6 +23,9 @@ struct Driver {
     lost: BTreeSet<Task>,
     settled: BTreeMap<StepId, Settled>,
     shapes: BTreeMap<ScopeId, Vec<StepShape>>,
+    /// How many steps of each scope may be under way, and those that are.
+    at_once: BTreeMap<ScopeId, usize>,
+    under_way: BTreeMap<ScopeId, BTreeSet<usize>>,
     cleanups: BTreeMap<ScopeId, u32>,
     verdicts: BTreeMap<ScopeId, Verdict>,
     is_cancelled: bool,
@@ -30,7 +33,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(tools: Vec<Vec<StepShape>>, tape: Vec<u8>) -> Self {
+    fn new(tools: Vec<(Vec<StepShape>, usize)>, tape: Vec<u8>) -> Self {
         Self {
             flow: Flow::new(),
             tape,
@@ -42,6 +45,8 @@ impl Driver {
             lost: BTreeSet::new(),
             settled: BTreeMap::new(),
             shapes: BTreeMap::new(),
+            at_once: BTreeMap::new(),
+            under_way: BTreeMap::new(),
             cleanups: BTreeMap::new(),
             verdicts: BTreeMap::new(),
             is_cancelled: false,
@@ -67,9 +72,17 @@ impl Driver {
         self.check_outstanding();
     }
 
+    fn begun(&mut self, step: StepId) {
+        let under_way = self.under_way.entry(step.scope).or_default();
+        under_way.insert(step.index);
+        let most = self.at_once[&step.scope].max(1);
+        assert!(under_way.len() <= most, "{} steps under way in {:?}, not {most}", under_way.len(), step.scope);
+    }
+
     fn check(&mut self, command: &Command) {
         match command {
             Command::Start(task) => {
+                self.begun(task.step);
                 let shape = &self.shapes[&task.step.scope][task.step.index];
                 for before in &shape.after {
                     let before = StepId { scope: task.step.scope, index: *before };
@@ -86,6 +99,7 @@ impl Driver {
             }
             Command::Settle { step, settled } => {
                 assert_eq!(self.settled.insert(*step, *settled), None, "{step:?} has two results");
+                self.under_way.entry(step.scope).or_default().remove(&step.index);
             }
             Command::CleanUp(scope) => {
                 for index in 0..self.shapes[scope].len() {
@@ -97,8 +111,17 @@ impl Driver {
                 assert_eq!(self.cleanups.get(scope), Some(&1), "closed without its cleanup");
                 assert_eq!(self.verdicts.insert(*scope, *verdict), None);
             }
-            Command::Decide(_) | Command::Pause { .. } | Command::Ask(_) => {}
+            Command::Decide(step) => self.begun(*step),
+            Command::Pause { .. } | Command::Ask(_) => {}
         }
+    }
+
+    fn opens(&mut self, by: Option<Task>, tool: usize) -> Event {
+        let (steps, at_once) = self.tools[tool].clone();
+        let id = ScopeId(self.shapes.len());
+        self.shapes.insert(id, steps.clone());
+        self.at_once.insert(id, at_once);
+        Event::Opened { by, steps, at_once }
     }
 
     /// What the flow says is outstanding is what nobody has answered.
@@ -128,9 +151,7 @@ impl Driver {
                 }
                 1 if self.depth(task.step.scope) < 3 => {
                     let tool = self.chance(self.tools.len());
-                    let steps = self.tools[tool].clone();
-                    self.shapes.insert(ScopeId(self.shapes.len()), steps.clone());
-                    Event::Opened { by: Some(task), steps }
+                    self.opens(Some(task), tool)
                 }
                 number => {
                     let outcomes =
@@ -158,9 +179,8 @@ impl Driver {
     }
 
     fn run(&mut self) {
-        let steps = self.tools[0].clone();
-        self.shapes.insert(ScopeId(0), steps.clone());
-        self.tell(Event::Opened { by: None, steps });
+        let opened = self.opens(None, 0);
+        self.tell(opened);
         let mut events = 0;
         while !self.unanswered.is_empty() {
             events += 1;
@@ -237,8 +257,10 @@ fn step(index: usize) -> impl Strategy<Value = StepShape> {
     )
 }
 
-fn tool() -> impl Strategy<Value = Vec<StepShape>> {
-    (0_usize..8).prop_flat_map(|count| (0..count).map(step).collect::<Vec<_>>())
+/// Steps, and how many may be under way at once.
+fn tool() -> impl Strategy<Value = (Vec<StepShape>, usize)> {
+    let steps = (0_usize..8).prop_flat_map(|count| (0..count).map(step).collect::<Vec<_>>());
+    (steps, prop_oneof![0_usize..4, Just(AT_ONCE)])
 }
 
 proptest! {
@@ -273,7 +295,7 @@ proptest! {
 /// A flow of one tool, told of each event at once.
 fn flow(steps: Vec<StepShape>) -> (Flow, Vec<Command>) {
     let mut flow = Flow::new();
-    let commands = flow.on(Event::Opened { by: None, steps });
+    let commands = flow.on(Event::Opened { by: None, steps, at_once: AT_ONCE });
     (flow, commands)
 }
 
@@ -336,4 +358,21 @@ fn no_more_than_so_many_run_at_once() {
     assert_eq!(commands.len(), AT_ONCE);
     let next = flow.on(ended(0, 1, Outcome::Succeeded));
     assert_eq!(next[1..], [Command::Start(task(AT_ONCE, Attempt::Number(1)))]);
+}
+
+#[test]
+fn of_one_scope_no_more_run_at_once_than_may() {
+    let mut flow = Flow::new();
+    let start = |index| Command::Start(task(index, Attempt::Number(1)));
+    let steps = vec![StepShape { retries: 1, ..StepShape::default() }; 4];
+    assert_eq!(flow.on(Event::Opened { by: None, steps, at_once: 2 }), [start(0), start(1)]);
+    // One that waits for its next attempt keeps its place.
+    let after = task(1, Attempt::Number(1));
+    assert_eq!(flow.on(ended(1, 1, Outcome::Failed)), [Command::Pause { after }]);
+    let settled = Settled::Ended(Outcome::Succeeded);
+    assert_eq!(flow.on(ended(0, 1, Outcome::Succeeded)), [settle(0, settled), start(2)]);
+    assert_eq!(flow.on(Event::Due(after.step)), [Command::Start(task(1, Attempt::Number(2)))]);
+    assert_eq!(flow.on(ended(1, 2, Outcome::Succeeded)), [settle(1, settled), start(3)]);
+    // A failure stops those that have not begun.
+    assert_eq!(flow.on(ended(3, 1, Outcome::Refused)), [settle(3, Settled::Ended(Outcome::Refused))]);
 }

@@ -35,6 +35,8 @@ pub struct Node {
     pub name: String,
     /// What it does.
     pub kind: NodeKind,
+    /// What it runs for, as in `for-each: {FILES}, 4 at once`.
+    pub each: Option<String>,
     /// When it is skipped otherwise, as its author wrote it.
     pub condition: Option<String>,
     /// How often it is tried again.
@@ -88,6 +90,7 @@ impl Graph {
         let only = |kind| Node {
             name: name.clone(),
             kind,
+            each: None,
             condition: None,
             retries: 0,
             has_fallback: false,
@@ -176,7 +179,7 @@ impl Graph {
 impl Node {
     /// What is special about it, as short remarks.
     pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
+        let mut remarks: Vec<String> = self.each.iter().cloned().collect();
         match self.retries {
             0 => {}
             1 => remarks.push("1 retry".to_owned()),
@@ -207,6 +210,7 @@ fn node(step: &Step, ignore_errors: bool) -> Node {
             StepAction::Command(command) => command_kind(command),
             StepAction::Use(tool_use) => NodeKind::Tool(tool_use.tool.clone()),
         },
+        each: step.each.as_ref().map(|each| each.line(None)),
         condition: step.condition.as_ref().map(|(_, text)| one_line(text)),
         retries: step.retry.map_or(0, |retry| retry.attempts),
         has_fallback: step.fallback.is_some(),

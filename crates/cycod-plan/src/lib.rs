@@ -9,6 +9,7 @@
 
 mod bytes;
 mod confinement;
+mod each;
 mod effective;
 mod function;
 pub mod graph;

@@ -11,9 +11,9 @@ use cycod_call::{
     normalize_path,
 };
 use cycod_definition::{
-    Approval, Body, Cleanup, CodeReader, Command, CommandText, Demand, Environment, Handler, Host, Interpreter,
-    Isolation, Level, Literal, Offered, OnLost, Output, Parameter, Platform, Privilege, RemoteTool, Retry, Step,
-    StepAction, Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
+    Approval, Body, Cleanup, CodeReader, Command, CommandText, Demand, Environment, ForEach, Handler, Host,
+    Interpreter, Isolation, Level, Literal, Offered, OnLost, Output, Parameter, Platform, Privilege, RemoteTool, Retry,
+    Step, StepAction, Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
 };
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
@@ -81,7 +81,7 @@ pub struct Plan {
     pub level: Level,
     /// Up to which level whoever decides lets it act: the level of the plan that is decided about, also for the tools that it
     /// uses.
-    granted: Level,
+    pub(crate) granted: Level,
     /// The limit of the whole run.
     pub timeout: Duration,
     /// Present when the limit is not the one that was asked for.
@@ -149,6 +149,10 @@ pub struct PlannedStep {
     pub name: String,
     /// What it does.
     pub action: PlannedAction,
+    /// The step whose item it is.
+    pub item_of: Option<String>,
+    /// What it runs for, one item after another or several at once.
+    pub each: Option<ForEach>,
     /// The steps it waits for, by index.
     pub after: Vec<usize>,
     /// Runs only when true; with its source text.
@@ -366,7 +370,7 @@ impl Plan {
             arguments,
             library: Arc::clone(&self.library),
             host: Arc::clone(self.host()),
-            run_id: &format!("{}-{}", self.run_id, step.name),
+            run_id: &format!("{}-{}", self.run_id, step.own_name()),
             timeout: None,
             scripts,
             within: self.confinement.clone(),
@@ -391,7 +395,7 @@ impl Plan {
     ) -> Result<String, Refusal> {
         let verdicts = Verdicts { command: argument_verdicts(self.tool(), template, reader), ..Verdicts::default() };
         if let Some(verdict) = verdicts.all().find(|verdict| !verdict.is_placeable()) {
-            return Err(unproven(verdict).place(&step.name));
+            return Err(unproven(verdict).place(&*step.own_name()));
         }
         let text = CommandText {
             interpreter: reader.interpreter(),
@@ -409,6 +413,8 @@ impl PlannedStep {
         Self {
             name: name.to_owned(),
             action,
+            item_of: None,
+            each: None,
             after: Vec::new(),
             condition: None,
             continue_on_error: tool.ignore_errors,
@@ -510,6 +516,8 @@ fn planned_step(tool: &Tool, step: &Step, is_first: bool, platform: Platform) ->
     Ok(PlannedStep {
         name: step.name.clone(),
         action,
+        item_of: None,
+        each: step.each.clone(),
         after: step.after.clone(),
         condition: step.condition.clone(),
         continue_on_error: step.continue_on_error.unwrap_or(tool.ignore_errors),

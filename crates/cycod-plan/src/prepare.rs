@@ -123,7 +123,7 @@ impl Plan {
             masks,
             swaps: self.swaps(),
         };
-        prepared.delivered(&command.interpreter, &step.name)
+        prepared.delivered(&command.interpreter, &*step.own_name())
     }
 
     /// Keeps secrets from where others can look: what is shown, the arguments of a process, and files.
@@ -150,7 +150,7 @@ impl Plan {
                 Code::SecretInArgument,
                 format!("the value of `{name}` is secret, and would stand {place}"),
             )
-            .place(&step.name)
+            .place(&*step.own_name())
             .attempt(format!("let the program read it from the environment variable `{name}`{instead}")));
         }
         let mut program = self.program(step, command, pieces, masks)?;
@@ -223,7 +223,7 @@ impl Plan {
         text: String,
         masks: &Masks,
     ) -> Result<Program, Refusal> {
-        let path = self.temp_directory.join(format!("{}.{}", step.name, extension(words)));
+        let path = self.temp_directory.join(format!("{}.{}", step.own_name(), extension(words)));
         let mut arguments = Vec::new();
         for word in words {
             if word == "{1}" {
@@ -277,7 +277,7 @@ impl Plan {
     fn parameters_file(&self, step: &PlannedStep) -> Option<PathBuf> {
         let is_secret = self.call.values.iter().any(|bound| bound.sensitive && bound.value.is_some());
         let has_file = !is_secret || !self.host().platform.is_unix();
-        has_file.then(|| self.temp_directory.join(format!("{}.parameters.json", step.name)))
+        has_file.then(|| self.temp_directory.join(format!("{}.parameters.json", step.own_name())))
     }
 
     /// The environment of a step's process, and the values in it that must be masked.
@@ -316,7 +316,7 @@ impl Plan {
             if speaks_of_secret(name) || step.environment.is_secret(name) {
                 secrets.extend(texts_in(&value));
             }
-            variables.insert(name.into(), variable(name, value).map_err(|refusal| refusal.place(&step.name))?);
+            variables.insert(name.into(), variable(name, value).map_err(|refusal| refusal.place(&*step.own_name()))?);
         }
         Ok((variables, secrets))
     }
@@ -409,7 +409,7 @@ impl Plan {
 
 /// A value that cannot be placed, as the refusal of its step.
 fn refused(step: &PlannedStep, refusal: cycod_shell::Refusal) -> Refusal {
-    Refusal::new(refusal.code, refusal.message).place(&step.name).attempt(refusal.try_)
+    Refusal::new(refusal.code, refusal.message).place(&*step.own_name()).attempt(refusal.try_)
 }
 
 /// The values among the pieces of a command.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use cycod_call::{Scripts, StepValue, Steps};
 use cycod_definition::{Cleanup, CommandText, ToolUse, Value};
 use cycod_diagnostic::Refusal;
-use cycod_syntax::template::{Reference, StepAttribute};
+use cycod_syntax::template::{ITEM, Reference, StepAttribute};
 
 use crate::{Plan, PlannedAction, PlannedStep, plan::text_for, secrets::Masked};
 
@@ -46,6 +46,23 @@ impl Steps for NotYet {
     fn value(&self, _step: &str, _attribute: StepAttribute) -> StepValue {
         StepValue::Later
     }
+
+    fn item(&self) -> StepValue {
+        StepValue::Later
+    }
+}
+
+/// An item that is known before anything runs, and the results of steps that have not run.
+struct OfItem<'a, S>(&'a Value, S);
+
+impl<S: Steps> Steps for OfItem<'_, S> {
+    fn value(&self, step: &str, attribute: StepAttribute) -> StepValue {
+        self.1.value(step, attribute)
+    }
+
+    fn item(&self) -> StepValue {
+        StepValue::Known(self.0.clone())
+    }
 }
 
 /// The same in a text: the placeholder itself stands for its value.
@@ -54,6 +71,10 @@ struct AsWritten;
 impl Steps for AsWritten {
     fn value(&self, step: &str, attribute: StepAttribute) -> StepValue {
         StepValue::Known(Value::Text(format!("{{{step}.{}}}", attribute.name())))
+    }
+
+    fn item(&self) -> StepValue {
+        StepValue::Known(Value::Text(format!("{{{ITEM}}}")))
     }
 }
 
@@ -67,14 +88,42 @@ impl Plan {
     }
 
     fn preview_step(&self, step: &PlannedStep, scripts: &dyn Scripts) -> StepPreview {
+        let Some(each) = &step.each else { return self.preview_once(step, &NotYet, &AsWritten, scripts) };
+        let items = self.known_items(step, each, &AsWritten);
+        let once = self.preview_once(step, &NotYet, &AsWritten, scripts);
+        let count = items.as_ref().and_then(|items| items.as_ref().ok()).map(Vec::len);
+        let steps = match &items {
+            Some(Err(refusal)) => return StepPreview { command: Err(refusal.clone()), nested: None, ..once },
+            None => vec![StepPreview { name: "each".to_owned(), after: Vec::new(), condition: None, ..once.clone() }],
+            Some(Ok(items)) => {
+                let plan = self.for_items(step, items.len());
+                let of_item = |(step, item): (&PlannedStep, &Value)| {
+                    plan.preview_once(step, &OfItem(item, NotYet), &OfItem(item, AsWritten), scripts)
+                };
+                plan.steps.iter().zip(items).map(of_item).collect()
+            }
+        };
+        let nested = Preview { tool: self.tool().name.to_string(), reach: Vec::new(), steps, cleanup: Vec::new() };
+        StepPreview { command: Ok(each.line(count)), fallback: None, nested: Some(Box::new(nested)), ..once }
+    }
+
+    /// Shows a step that has no items, or one item of a step.
+    fn preview_once(
+        &self,
+        step: &PlannedStep,
+        in_command: &dyn Steps,
+        steps: &dyn Steps,
+        scripts: &dyn Scripts,
+    ) -> StepPreview {
+        let shown = |command| self.shown_with(step, command, in_command, steps);
         let (command, nested) = match &step.action {
-            PlannedAction::Command(command) => (self.shown(step, command), None),
+            PlannedAction::Command(command) => (shown(command), None),
             PlannedAction::Handler(handler) => (Ok(self.shown_call(&handler.runtime.to_string())), None),
             PlannedAction::BuiltIn => {
                 (self.unplanned.clone().map_or_else(|| Ok(self.shown_call("built in")), Err), None)
             }
             PlannedAction::Remote(remote) => (Ok(format!("mcp: {}/{}", remote.server, remote.tool)), None),
-            PlannedAction::Tool(tool_use) => match self.nested(step, tool_use, &AsWritten, scripts) {
+            PlannedAction::Tool(tool_use) => match self.nested(step, tool_use, steps, scripts) {
                 Ok(plan) => (Ok(format!("use-tool: {}", tool_use.tool)), Some(Box::new(plan.preview(scripts)))),
                 // An argument that only a result can give may not fit its type before it is there.
                 Err(_) if refers_to_steps(tool_use) => (Ok(format!("use-tool: {}", tool_use.tool)), None),
@@ -86,13 +135,23 @@ impl Plan {
             after: step.after.iter().filter_map(|&index| Some(self.steps.get(index)?.name.clone())).collect(),
             condition: step.condition.as_ref().map(|(_, source)| source.clone()),
             command,
-            fallback: step.fallback.as_ref().map(|command| self.shown(step, command)),
+            fallback: step.fallback.as_ref().map(shown),
             nested,
         }
     }
 
     fn shown(&self, step: &PlannedStep, command: &CommandText) -> Result<String, Refusal> {
-        let prepared = self.prepare_with(step, command, &NotYet, &AsWritten)?;
+        self.shown_with(step, command, &NotYet, &AsWritten)
+    }
+
+    fn shown_with(
+        &self,
+        step: &PlannedStep,
+        command: &CommandText,
+        in_command: &dyn Steps,
+        steps: &dyn Steps,
+    ) -> Result<String, Refusal> {
+        let prepared = self.prepare_with(step, command, in_command, steps)?;
         Ok(prepared.masks.apply(&prepared.shown).into_owned())
     }
 
@@ -114,7 +173,9 @@ impl Plan {
 
 fn refers_to_steps(tool_use: &ToolUse) -> bool {
     let mut templates = tool_use.with.iter().flat_map(|(_, value)| value.templates());
-    templates.any(|template| template.references().any(|(reference, _)| matches!(reference, Reference::Step { .. })))
+    templates.any(|template| {
+        template.references().any(|(reference, _)| matches!(reference, Reference::Step { .. } | Reference::Item))
+    })
 }
 
 impl Preview {

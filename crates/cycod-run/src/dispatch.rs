@@ -185,7 +185,8 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             self.is_cancelled = true;
             self.on(flow::Event::Cancelled);
         }
-        self.open(None, tool);
+        let results = Results::new(tool.plan.steps.len());
+        self.open(None, tool, results);
         if let Err(refusal) = self.go_on() {
             return RunReport::refused(refusal);
         }
@@ -396,11 +397,11 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         self.commands.extend(self.flow.on(event));
     }
 
-    fn open(&mut self, by: Option<Task>, tool: Tool<'a>) {
-        let shapes = tool.shapes();
+    fn open(&mut self, by: Option<Task>, tool: Tool<'a>, results: Results) {
+        let (steps, at_once) = (tool.shapes(), tool.at_once());
         self.in_time.insert(ScopeId(self.scopes.len()));
-        self.scopes.push(Scope::new(tool));
-        self.on(flow::Event::Opened { by, steps: shapes });
+        self.scopes.push(Scope::new(tool, results));
+        self.on(flow::Event::Opened { by, steps, at_once });
     }
 
     /// Tells the flow what time has brought: that the run was cancelled, that limits are over, that pauses are.
@@ -439,7 +440,11 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 let tool = Arc::clone(&scope.tool);
                 let new = || Box::new(UnderWay::new(&tool.plan.steps[task.step.index], tool.began));
                 let under_way = scope.under_way[task.step.index].take().unwrap_or_else(new);
-                self.jobs.push(Job { results: scope.results.clone(), tool, what: What::Attempt(task, under_way) });
+                self.jobs.push(Job {
+                    results: scope.results.seen_by(task.step.index),
+                    tool,
+                    what: What::Attempt(task, under_way),
+                });
             }
             Command::Pause { after } => {
                 let scope = &self.scopes[after.step.scope.0];
@@ -477,13 +482,13 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         let report = scope.report(verdict);
         let (duration, called) = (scope.opened.elapsed(), Arc::clone(&scope.tool));
         match self.flow.opened_by(id) {
-            Some(task) => self.returned(task, &called.plan, report, duration),
+            Some(task) => self.returned(task, &called, report, duration),
             None => self.report = Some(report),
         }
     }
 
     /// Ends the step that called a tool with what came of the tool.
-    fn returned(&mut self, task: Task, called: &Plan, report: RunReport, duration: Duration) {
+    fn returned(&mut self, task: Task, called: &Tool<'_>, report: RunReport, duration: Duration) {
         let caller = &mut self.scopes[task.step.scope.0];
         if let Some(under_way) = &mut caller.under_way[task.step.index] {
             let outcome = under_way.report.record_called(called, report, duration, &caller.tool.plan);
@@ -578,11 +583,16 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 match attempted {
                     Attempted::Ended(outcome) => self.on(flow::Event::Ended { task, outcome }),
                     Attempted::Calls(called) => {
-                        let tool = self.scopes[task.step.scope.0].tool.called(task.step.index, *called);
+                        let scope = &self.scopes[task.step.scope.0];
+                        let results = match called.items.clone() {
+                            Some(items) => Results::of_items(scope.results.seen_by(task.step.index), items),
+                            None => Results::new(called.plan.steps.len()),
+                        };
+                        let tool = scope.tool.called(task.step.index, *called);
                         match tool.prepare() {
-                            Ok(()) => self.open(Some(task), tool),
+                            Ok(()) => self.open(Some(task), tool, results),
                             Err(refusal) => {
-                                self.returned(task, &tool.plan, RunReport::refused(refusal), Duration::ZERO);
+                                self.returned(task, &tool, RunReport::refused(refusal), Duration::ZERO);
                             }
                         }
                     }

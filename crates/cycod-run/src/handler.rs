@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use cycod_definition::{Handler, Level, Parameter, Privilege, Runtime, digest};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_definition::{Handler, Level, Parameter, Privilege, Produces, Runtime, digest};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::PreparedCall;
 use cycod_process::{Ending, Input, Limits, Program, Spec, Stream};
@@ -64,6 +65,7 @@ impl Worker<'_> {
         };
         let deadline = self.attempt_deadline();
         let (request, places) = self.request(handler, call, deadline)?;
+        let is_file = request.produces.is_some();
         let starts = match &handler.allowlist {
             Some(list) => Starts::Listed(list),
             None if !self.plan.confinement.layers.is_empty() || self.plan.granted() == Level::Run => Starts::Any,
@@ -89,6 +91,10 @@ impl Worker<'_> {
             follow("info", &line);
         }
         match answer {
+            Ok(Ok(Value::String(text))) if is_file => match STANDARD.decode(text) {
+                Ok(output) => Ok(Outcome { output, ..Outcome::default() }),
+                Err(error) => Err(self.broken(Broken::Ended(format!("its worker answered with no file: {error}")))),
+            },
             Ok(Ok(value)) => Ok(outcome(value)),
             Ok(Err(_)) if Instant::now() >= deadline => Err(self.timed_out()),
             Ok(Err(failure)) => {
@@ -130,6 +136,7 @@ impl Worker<'_> {
             file: self.file().map(|file| file.to_string_lossy().into_owned()),
             args: arguments.collect(),
             types: tool.parameters.iter().filter_map(argument_type).collect(),
+            produces: file_type(handler, &tool.produces),
             timeout: u64::try_from((deadline + PATIENCE).saturating_duration_since(Instant::now()).as_millis()).ok(),
             memory: is_engine.then(|| tool.resources.max_memory.unwrap_or(SCRIPT_MEMORY)),
             context: CallContext {
@@ -276,6 +283,14 @@ impl Worker<'_> {
     /// The file in which the handler's code is.
     fn file(&self) -> Option<&std::path::Path> {
         self.plan.tool().origin.file.as_deref()
+    }
+}
+
+/// The media type of the file that a function yields, for those that can yield bytes.
+fn file_type(handler: &Handler, produces: &Produces) -> Option<String> {
+    match produces {
+        Produces::Media(media_type) if handler.runtime != Runtime::Engine => Some(media_type.clone()),
+        _ => None,
     }
 }
 

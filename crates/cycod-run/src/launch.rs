@@ -40,7 +40,7 @@ impl Worker<'_> {
         let is_elevated = self.plan.confinement.privilege == Privilege::Elevated;
         let mut files = prepared.files.clone();
         // Who starts programs for us passes no descriptors on.
-        let script = temp.join(format!("{}.script", self.step.name));
+        let script = temp.join(format!("{}.script", self.step.own_name()));
         let by_file = prepared.script.as_ref().filter(|_| image.is_some() || is_elevated);
         files.extend(by_file.map(|text| ScriptFile { path: script.clone(), text: text.clone() }));
         write_files(temp, &files)?;
@@ -66,7 +66,8 @@ impl Worker<'_> {
                     Refusal::new(Code::ConfinementUnavailable, missing.to_string()).attempt("install podman or docker")
                 })?;
                 let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-                let name = format!("cycod-{}-{}", self.plan.run_id(), self.step.name).replace(|c| !is_plain(c), "_");
+                let name =
+                    format!("cycod-{}-{}", self.plan.run_id(), self.step.own_name()).replace(|c| !is_plain(c), "_");
                 let allowed = crate::reach::Allowed::by(&self.plan.confinement, host)?;
                 let inside = Inside {
                     words,

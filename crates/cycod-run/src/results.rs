@@ -10,9 +10,42 @@ use crate::{Status, StepReport};
 
 /// The results of the steps that have ended, as templates and conditions see them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Results(pub(crate) Vec<Option<Arc<StepReport>>>);
+pub(crate) struct Results {
+    /// By the step's index.
+    pub(crate) steps: Vec<Option<Arc<StepReport>>>,
+    /// What the items of a step see: the steps around it, and each its own item.
+    of_items: Option<Arc<OfItems>>,
+    /// Whose item it is, by index.
+    item: usize,
+}
+
+/// What the items of a step have in common.
+#[derive(Debug)]
+struct OfItems {
+    around: Results,
+    items: Vec<Value>,
+}
 
 impl Results {
+    /// Those of a tool of which no step has ended.
+    pub(crate) fn new(count: usize) -> Self {
+        Self { steps: vec![None; count], ..Self::default() }
+    }
+
+    /// Those of the items of a step, of which none has ended; `around` are those of the step's tool.
+    pub(crate) fn of_items(around: Self, items: Vec<Value>) -> Self {
+        let count = items.len();
+        Self { of_items: Some(Arc::new(OfItems { around, items })), ..Self::new(count) }
+    }
+
+    /// What the step with this index sees.
+    pub(crate) fn seen_by(&self, index: usize) -> Self {
+        match &self.of_items {
+            Some(of_items) => Self { of_items: Some(Arc::clone(of_items)), item: index, steps: Vec::new() },
+            None => self.clone(),
+        }
+    }
+
     /// What finds the secrets of a call and of the steps that have ended.
     pub(crate) fn masks(&self, plan: &Plan) -> Masks {
         plan.masks().with(self.secrets())
@@ -21,15 +54,24 @@ impl Results {
 
 impl Steps for Results {
     fn value(&self, step: &str, attribute: StepAttribute) -> StepValue {
-        let ended = self.0.iter().flatten().find(|report| report.name == step);
+        if let Some(of_items) = &self.of_items {
+            return of_items.around.value(step, attribute);
+        }
+        let ended = self.steps.iter().flatten().find(|report| report.name == step);
         match ended {
             Some(report) if report.status != Status::NotRun => attribute_of(report, attribute),
             _ => StepValue::Missing,
         }
     }
 
+    fn item(&self) -> StepValue {
+        let item = self.of_items.as_ref().and_then(|of_items| of_items.items.get(self.item));
+        item.map_or(StepValue::Missing, |item| StepValue::Known(item.clone()))
+    }
+
     fn secrets(&self) -> Vec<String> {
-        self.0.iter().flatten().flat_map(|report| report.secrets.iter().cloned()).collect()
+        let around = self.of_items.iter().flat_map(|of_items| of_items.around.secrets());
+        around.chain(self.steps.iter().flatten().flat_map(|report| report.secrets.iter().cloned())).collect()
     }
 }
 

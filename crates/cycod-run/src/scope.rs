@@ -29,27 +29,46 @@ pub(crate) struct Tool<'a> {
     pub(crate) plan: Cow<'a, Plan>,
     pub(crate) driver: Driver<'a>,
     pub(crate) session: &'a Session,
-    /// The step that called it.
+    /// The step that called it, or whose items it is.
     parent: Option<StepPath>,
+    /// What its steps are.
+    pub(crate) kind: Kind,
     /// When the run began.
     pub(crate) began: Instant,
     pub(crate) deadline: Instant,
+}
+
+/// What the steps of a scope are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Those of the tool that was asked for.
+    Outermost,
+    /// Those of a tool that a step calls.
+    Called,
+    /// The items of a step, of which so many may run at once.
+    Items(usize),
 }
 
 impl<'a> Tool<'a> {
     /// The outermost tool of a run.
     pub(crate) fn outermost(plan: Cow<'a, Plan>, driver: &Driver<'a>, session: &'a Session, began: Instant) -> Self {
         let deadline = began + plan.timeout;
-        Self { plan, driver: *driver, session, parent: None, began, deadline }
+        Self { plan, driver: *driver, session, parent: None, kind: Kind::Outermost, began, deadline }
     }
 
-    /// The tool that a step of this one calls.
+    /// The tool that a step of this one calls, or the items that it runs for.
     pub(crate) fn called(&self, step: usize, called: Called) -> Self {
+        let step = &self.plan.steps[step];
+        let kind = match (&called.items, &step.each) {
+            (Some(_), Some(each)) => Kind::Items(each.max_parallel),
+            _ => Kind::Called,
+        };
         Self {
             plan: Cow::Owned(called.plan),
+            kind,
             driver: Driver { keep: called.keep, ..self.driver },
             session: self.session,
-            parent: Some(self.path(&self.plan.steps[step])),
+            parent: Some(self.path(step)),
             began: self.began,
             deadline: called.deadline,
         }
@@ -74,14 +93,23 @@ impl<'a> Tool<'a> {
         Worker { plan: &self.plan, step, path, results, driver: self.driver, session: self.session, deadline }
     }
 
+    /// How many of its steps may be under way at once.
+    pub(crate) fn at_once(&self) -> usize {
+        match self.kind {
+            Kind::Items(most) => most,
+            Kind::Outermost | Kind::Called => self.plan.tool().max_parallel.unwrap_or(flow::AT_ONCE),
+        }
+    }
+
     /// What a flow has to know of its steps.
     pub(crate) fn shapes(&self) -> Vec<StepShape> {
         let shape = |(index, step): (usize, &PlannedStep)| StepShape {
             after: step.after.clone(),
             is_conditional: step.condition.is_some(),
             continue_on_error: step.continue_on_error,
-            retries: step.retry.map_or(0, |retry| retry.attempts),
-            has_fallback: step.fallback.is_some(),
+            // With items, each of them is tried again by itself.
+            retries: step.retry.filter(|_| step.each.is_none()).map_or(0, |retry| retry.attempts),
+            has_fallback: step.fallback.is_some() && step.each.is_none(),
             on_lost: self.on_lost(index),
         };
         self.plan.steps.iter().enumerate().map(shape).collect()
@@ -89,6 +117,10 @@ impl<'a> Tool<'a> {
 
     /// What follows when a crash interrupts a step: what only reads may be done twice.
     pub(crate) fn on_lost(&self, step: usize) -> flow::OnLost {
+        // What opens the items does nothing else.
+        if self.plan.steps[step].each.is_some() {
+            return flow::OnLost::Retry;
+        }
         match self.plan.steps[step].on_lost {
             Some(OnLost::Retry) => flow::OnLost::Retry,
             Some(OnLost::Fail) => flow::OnLost::Fail,
@@ -110,10 +142,13 @@ impl<'a> Tool<'a> {
 
     /// Runs the cleanup, whatever happened before, with a limit of its own.
     pub(crate) fn clean(&self, results: &Results) -> Cleaned {
+        if matches!(self.kind, Kind::Items(_)) {
+            return Cleaned::default();
+        }
         let plan = &self.plan;
         // The cleanup removes the files that are asked for.
-        let is_asked_for = self.parent.is_none() && plan.tool().produces == Produces::Blocks;
-        let output = last_run(results.0.iter().flatten().map(Arc::as_ref)).map(|last| last.raw_output.as_slice());
+        let is_asked_for = self.kind == Kind::Outermost && plan.tool().produces == Produces::Blocks;
+        let output = last_run(results.steps.iter().flatten().map(Arc::as_ref)).map(|last| last.raw_output.as_slice());
         let mut files = output.filter(|_| is_asked_for).map(|output| named_in(output, plan)).unwrap_or_default();
         if !files.is_empty() {
             let masks = results.masks(plan);
@@ -170,17 +205,21 @@ pub(crate) struct Scope<'a> {
     pub(crate) under_way: Vec<Option<Box<UnderWay>>>,
     pub(crate) cleaned: Cleaned,
     pub(crate) opened: Instant,
+    /// How many bytes of each stream its items have said so far.
+    said: [u64; 2],
 }
 
 impl<'a> Scope<'a> {
-    pub(crate) fn new(tool: Tool<'a>) -> Self {
+    /// The steps of a tool, of which none has begun, and what is known before.
+    pub(crate) fn new(tool: Tool<'a>, results: Results) -> Self {
         let count = tool.plan.steps.len();
         Self {
             tool: Arc::new(tool),
-            results: Results(vec![None; count]),
+            results,
             under_way: std::iter::repeat_with(|| None).take(count).collect(),
             cleaned: Cleaned::default(),
             opened: Instant::now(),
+            said: [0; 2],
         }
     }
 
@@ -207,7 +246,7 @@ impl<'a> Scope<'a> {
     /// Takes over the result of a step.
     pub(crate) fn settle(&mut self, step: usize, settled: flow::Settled) -> &StepReport {
         let name = &self.tool.plan.steps[step].name;
-        let report = match (settled, self.under_way[step].take()) {
+        let mut report = match (settled, self.under_way[step].take()) {
             (flow::Settled::Skipped, _) => StepReport::new(name, Status::Skipped),
             (_, None) => StepReport::new(name, Status::NotRun),
             (settled, Some(under_way)) => {
@@ -230,14 +269,42 @@ impl<'a> Scope<'a> {
                 report
             }
         };
-        self.results.0[step].insert(Arc::new(report))
+        if matches!(self.tool.kind, Kind::Items(_)) {
+            self.keep_within_limit(step, &mut report);
+        }
+        self.results.steps[step].insert(Arc::new(report))
+    }
+
+    /// Cuts what an item said to what its step may still keep.
+    fn keep_within_limit(&mut self, step: usize, report: &mut StepReport) {
+        let limit = self.tool.plan.steps[step].output.buffer_limit;
+        let [said_out, said_err] = &mut self.said;
+        let streams = [
+            (&mut report.output, &mut report.raw_output, said_out),
+            (&mut report.error, &mut report.raw_error, said_err),
+        ];
+        for (shown, raw, said) in streams {
+            let room = usize::try_from(limit - *said).unwrap_or(usize::MAX);
+            if shown.len().max(raw.len()) > room {
+                shown.truncate(room);
+                raw.truncate(room);
+                report.truncated = true;
+            }
+            *said = (*said + shown.len().max(raw.len()) as u64).min(limit);
+        }
     }
 
     /// The report of the tool, which is over.
     pub(crate) fn report(&mut self, verdict: Verdict) -> RunReport {
         let steps: Vec<StepReport> =
-            std::mem::take(&mut self.results.0).into_iter().flatten().map(Arc::unwrap_or_clone).collect();
-        let failure = if let Verdict::Failed(step) = verdict { steps.get(step) } else { None };
+            std::mem::take(&mut self.results.steps).into_iter().flatten().map(Arc::unwrap_or_clone).collect();
+        let is_items = matches!(self.tool.kind, Kind::Items(_));
+        let failure = match verdict {
+            Verdict::Failed(step) => steps.get(step),
+            // The others went on, and the step has failed all the same.
+            Verdict::Completed if is_items => steps.iter().find(|step| step.is_failure()),
+            _ => None,
+        };
         let timed_out = verdict == Verdict::OutOfTime || failure.is_some_and(|step| step.status == Status::TimedOut);
         let refusal = failure.and_then(|step| step.refusal.clone()).or_else(|| {
             timed_out.then(|| {
@@ -245,7 +312,18 @@ impl<'a> Scope<'a> {
                     .attempt(self.tool.plan.more_time())
             })
         });
+        let is_too_large = is_items && failure.is_none() && steps.iter().any(|step| step.truncated);
+        let refusal = match self.tool.plan.steps.first() {
+            Some(step) if is_too_large && !step.output.truncation => {
+                let (name, limit) = (step.known_as(), step.output.buffer_limit);
+                let why = format!("the items of `{name}` wrote more than its `buffer-limit` of {limit} bytes");
+                let refusal = Refusal::new(Code::OutputTooLarge, why).place(name);
+                Some(refusal.attempt("raise `output.buffer-limit`, or set `output.truncation: true`"))
+            }
+            _ => refusal,
+        };
         let exit_code = match (verdict, failure) {
+            (Verdict::Completed, None) if refusal.is_some() => refusal.as_ref().map_or(1, exit_code),
             (_, Some(step)) => step.exit_code,
             (Verdict::OutOfTime, None) => Exit::TimedOut.in_result(),
             (Verdict::Cancelled, None) => Exit::Stopped.in_result(),
@@ -254,12 +332,16 @@ impl<'a> Scope<'a> {
         let Cleaned { warnings: of_cleanup, files } = std::mem::take(&mut self.cleaned);
         let mut warnings: Vec<String> = steps.iter().flat_map(|step| step.warnings.iter().cloned()).collect();
         warnings.extend(of_cleanup);
-        let last = last_run(steps.iter());
+        let last = last_run(steps.iter()).filter(|_| !is_items);
+        let (output, error) = match is_items {
+            true => (joined(&steps, |step| &step.output), joined(&steps, |step| &step.error)),
+            false => last.map(|step| (step.output.clone(), step.error.clone())).unwrap_or_default(),
+        };
         let report = RunReport {
             success: exit_code == 0,
             exit_code,
-            output: last.map(|step| step.output.clone()).unwrap_or_default(),
-            error: last.map(|step| step.error.clone()).unwrap_or_default(),
+            output,
+            error,
             answer: last.and_then(|step| step.answer.clone()),
             value: None,
             files,
@@ -272,16 +354,30 @@ impl<'a> Scope<'a> {
             warnings,
             steps,
         };
-        match &self.tool.parent {
-            Some(_) => failed_unless_held(&self.tool.plan, report, self.tool.driver.keep.is_none()),
-            None => held_to_promise(&self.tool.plan, report),
+        match self.tool.kind {
+            Kind::Outermost => held_to_promise(&self.tool.plan, report),
+            Kind::Called => failed_unless_held(&self.tool.plan, report, self.tool.driver.keep.is_none()),
+            // Each item is held to the promise of what it calls.
+            Kind::Items(_) => report,
         }
     }
 
     /// How long the tool has run: the outermost one since the start of the run.
     fn run_time(&self) -> Duration {
-        if self.tool.parent.is_some() { self.opened.elapsed() } else { self.tool.began.elapsed() }
+        if self.tool.kind == Kind::Outermost { self.tool.began.elapsed() } else { self.opened.elapsed() }
     }
+}
+
+/// What the items of a step said, in their order, each from the start of a line.
+pub(crate) fn joined(steps: &[StepReport], of: impl Fn(&StepReport) -> &Vec<u8>) -> Vec<u8> {
+    let mut joined = Vec::new();
+    for said in steps.iter().filter(|step| step.has_run()).map(of).filter(|said| !said.is_empty()) {
+        if !joined.is_empty() && !joined.ends_with(b"\n") {
+            joined.push(b'\n');
+        }
+        joined.extend_from_slice(said);
+    }
+    joined
 }
 
 /// Everything that was said, headed per step for a workflow.

@@ -11,7 +11,9 @@ use std::{
 };
 
 use cycod_call::Scripts;
-use cycod_definition::{Body, Cleanup, CommandText, Level, OutputMode, RemoteTool, Step, StreamTarget, ToolUse};
+use cycod_definition::{
+    Body, Cleanup, CommandText, ForEach, Level, OutputMode, RemoteTool, Step, StreamTarget, ToolUse, Value,
+};
 use cycod_diagnostic::{Code, Exit, Refusal};
 use cycod_file::create_plain;
 use cycod_flow as flow;
@@ -35,6 +37,7 @@ use crate::{
     report::last_run,
     reports::{Report, Reports, VARIABLE},
     results::Results,
+    scope::{Kind, Tool, joined},
 };
 
 /// Everything a worker needs to carry out one step by itself.
@@ -118,16 +121,18 @@ impl UnderWay {
 pub(crate) enum Attempted {
     /// It ended.
     Ended(flow::Outcome),
-    /// It calls a tool.
+    /// It calls a tool, or runs for each item of a list.
     Calls(Box<Called>),
 }
 
-/// A tool that a step calls.
+/// A tool that a step calls, or the items that it runs for.
 pub(crate) struct Called {
     pub(crate) plan: Plan,
     pub(crate) deadline: Instant,
     /// The most bytes of each stream that its steps need to keep.
     pub(crate) keep: Option<u64>,
+    /// Present when these are no steps of another tool, but what the step runs for.
+    pub(crate) items: Option<Vec<Value>>,
 }
 
 impl Worker<'_> {
@@ -158,6 +163,7 @@ impl Worker<'_> {
             (_, action, _) => {
                 report.attempts += 1;
                 match action {
+                    _ if let Some(each) = &self.step.each => self.run_for_each(each, report, emit),
                     PlannedAction::Command(command) => Ok(self.attempt(command, report, emit)),
                     PlannedAction::Tool(tool_use) => self.call_tool(tool_use, report, emit),
                     PlannedAction::Handler(handler) => Ok(self.call_handler(handler, report, emit)),
@@ -322,7 +328,7 @@ impl Worker<'_> {
             matches!(
                 reference,
                 Reference::Step { step, attribute: StepAttribute::Output | StepAttribute::Error }
-                    if *step == self.step.name
+                    if step == self.step.known_as()
             )
         };
         let steps = match &self.plan.tool().body {
@@ -344,6 +350,9 @@ impl Worker<'_> {
 
     /// Whether no step waits for this one.
     fn is_last(&self) -> bool {
+        if self.step.item_of.is_some() {
+            return false;
+        }
         let waits_for = |index: usize| self.plan.steps.get(index).is_some_and(|step| step.name == self.step.name);
         !self.plan.steps.iter().any(|step| step.after.iter().copied().any(waits_for))
     }
@@ -353,7 +362,7 @@ impl Worker<'_> {
         if !self.plan.tool().reports {
             return Ok(None);
         }
-        let path = self.plan.temp_directory.join(format!("{}.report", self.step.name));
+        let path = self.plan.temp_directory.join(format!("{}.report", self.step.own_name()));
         let opened = private_directory(&self.plan.temp_directory).and_then(|()| Reports::open(path.clone()));
         opened
             .map(Some)
@@ -535,7 +544,7 @@ impl Worker<'_> {
         let scripts: &dyn Scripts = self.driver.scripts;
         let plan = match self.plan.nested(self.step, tool_use, &self.results, scripts) {
             Ok(plan) => plan,
-            Err(error) => return Ok(Attempt::refused(error.in_step(&self.step.name, &tool_use.tool))),
+            Err(error) => return Ok(Attempt::refused(error.in_step(self.step.known_as(), &tool_use.tool))),
         };
         if let Some(demand) = plan.unmet.first() {
             let refusal = Refusal::new(Code::ConfinementUnavailable, demand.clone()).place(&tool_use.tool);
@@ -556,7 +565,25 @@ impl Worker<'_> {
             .into_iter()
             .flatten()
             .fold(self.deadline, Instant::min);
-        Err(Box::new(Called { plan, deadline, keep: self.keep() }))
+        Err(Box::new(Called { plan, deadline, keep: self.keep(), items: None }))
+    }
+
+    /// Finds the items that the step runs for.
+    fn run_for_each(
+        &self,
+        each: &ForEach,
+        report: &mut StepReport,
+        emit: &dyn Fn(Event<'_>),
+    ) -> Result<Attempt, Box<Called>> {
+        let items = match self.plan.items(self.step, each, &self.results) {
+            Ok(items) => items,
+            Err(refusal) => return Ok(Attempt::refused(refusal)),
+        };
+        let command = each.line(Some(items.len()));
+        report.commands.push(command.clone());
+        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command });
+        let plan = self.plan.for_items(self.step, items.len());
+        Err(Box::new(Called { plan, deadline: self.deadline, keep: self.keep(), items: Some(items) }))
     }
 }
 
@@ -574,18 +601,22 @@ impl StepReport {
     /// Takes over what came of the tool that the step called.
     pub(crate) fn record_called(
         &mut self,
-        called: &Plan,
+        called: &Tool<'_>,
         ended: RunReport,
         duration: Duration,
         plan: &Plan,
     ) -> flow::Outcome {
         self.duration = duration;
         // What it made of a secret may be in what it says, which others read.
-        self.keep_secret(&called.call.secrets());
+        self.keep_secret(&called.plan.call.secrets());
         ended.steps.iter().for_each(|step| self.keep_secret(&step.secrets));
-        let last = last_run(ended.steps.iter());
-        self.raw_output = last.map(|step| step.raw_output.clone()).unwrap_or_default();
-        self.raw_error = last.map(|step| step.raw_error.clone()).unwrap_or_default();
+        (self.raw_output, self.raw_error) = match (called.kind, last_run(ended.steps.iter())) {
+            (Kind::Items(_), _) => {
+                (joined(&ended.steps, |step| &step.raw_output), joined(&ended.steps, |step| &step.raw_error))
+            }
+            (_, Some(last)) => (last.raw_output.clone(), last.raw_error.clone()),
+            (_, None) => (Vec::new(), Vec::new()),
+        };
         self.output = ended.output;
         self.error = ended.error;
         self.truncated = ended.truncated;

@@ -63,6 +63,10 @@ pub struct Call {
     /// What arguments are declared as, for languages with more kinds of vectors than JSON has.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub types: BTreeMap<String, ArgumentType>,
+    /// The media type of the one file that the call yields, if it yields one. A result is then its bytes in Base64, and not
+    /// data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub produces: Option<String>,
     /// How many milliseconds the call may take; the host kills a worker that takes longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
@@ -486,6 +490,7 @@ mod tests {
             language: None,
             args: object(json!({ "name": "Ada", "n": null })),
             types: BTreeMap::new(),
+            produces: None,
             timeout: None,
             memory: None,
             context: CallContext { directory: "/d".to_owned(), workspace: "/w".to_owned(), ..CallContext::default() },
@@ -498,6 +503,7 @@ mod tests {
             file: Some("/w/greet.md".to_owned()),
             language: Some(Language::TypeScript),
             types: [("n".to_owned(), ArgumentType::Double)].into(),
+            produces: None,
             timeout: Some(30_000),
             memory: Some(1 << 28),
             context: CallContext {

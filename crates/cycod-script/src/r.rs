@@ -7,9 +7,10 @@ mod json;
 mod read;
 mod write;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-use self::read::{Item, Malformed};
+use self::read::{Data, Item, Malformed};
 use crate::protocol::{Failure, FromWorker, Ready, ToWorker};
 
 /// What every frame begins with, so that what is none is seen at once.
@@ -45,6 +46,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<FromWorker, Malformed> {
             },
         };
         return Ok(FromWorker::Failure { id: id()?, failure });
+    }
+    if let Some(Data::Raw(bytes)) = message.entry("file").map(|file| &file.data) {
+        return Ok(FromWorker::Result { id: id()?, value: Value::String(STANDARD.encode(bytes)) });
     }
     let result = message.entry("result").ok_or(Malformed("it has none of `ready`, `result` and `error`"))?;
     Ok(match json::value(result) {
@@ -94,6 +98,7 @@ mod tests {
             language: None,
             args: [("x".to_owned(), json!([1, null]))].into_iter().collect(),
             types: [("x".to_owned(), crate::protocol::ArgumentType::Double)].into(),
+            produces: Some("image/png".to_owned()),
             timeout: None,
             memory: None,
             context: CallContext { directory: "/d".to_owned(), workspace: "/w".to_owned(), ..CallContext::default() },
@@ -108,6 +113,7 @@ mod tests {
                 "call": {
                     "tool": "t", "key": "k", "file": "", "code": "function() 1", "line": 3, "args": {"x": [1, null]},
                     "context": {"directory": "/d", "workspace": "/w", "environment": null},
+                    "produces": "image/png",
                 },
             }))
         );

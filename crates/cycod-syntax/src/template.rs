@@ -90,9 +90,14 @@ pub enum Reference {
         /// Which of its results.
         attribute: StepAttribute,
     },
+    /// `ITEM` in a step with `for-each`: the item that it runs for.
+    Item,
     /// An unresolved upper-case name: the environment, else an error that names it.
     Environment(String),
 }
+
+/// The name of the item in a step with `for-each`.
+pub const ITEM: &str = "ITEM";
 
 /// The variables every template may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -161,6 +166,8 @@ pub struct Names {
     pub parameters: Vec<String>,
     /// Steps of the tool; empty for a tool without steps.
     pub steps: Vec<String>,
+    /// Whether the text is in a step with `for-each`, where `ITEM` is the item.
+    pub has_item: bool,
     /// Whether the text is code of a language whose grammar nobody here knows. Braces are its own there, so a predefined variable
     /// or one of the environment is no placeholder, and neither is what looks like the subscript of a variable: `$ENV{HOME}`.
     pub is_code: bool,
@@ -257,6 +264,7 @@ impl std::fmt::Display for Reference {
         match self {
             Self::Parameter(name) | Self::Environment(name) => f.write_str(name),
             Self::Predefined(variable) => f.write_str(variable.name()),
+            Self::Item => f.write_str(ITEM),
             Self::Step { step, attribute } => write!(f, "{step}.{}", attribute.name()),
         }
     }

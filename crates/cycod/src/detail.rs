@@ -287,6 +287,9 @@ impl<'a> Detail<'a> {
         let after: Vec<&str> = step.after.iter().filter_map(|&index| Some(steps.get(index)?.name.as_str())).collect();
         let after = if after.is_empty() { "starts at once".to_owned() } else { format!("after {}", after.join(", ")) };
         page.paragraph(2, &format!("{}  {after}", step.name));
+        if let Some(each) = &step.each {
+            page.paragraph(4, &each.line(None));
+        }
         match &step.action {
             StepAction::Command(command) => self.command(page, 4, command),
             StepAction::Use(tool_use) => {

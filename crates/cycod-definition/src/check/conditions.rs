@@ -215,7 +215,7 @@ fn kind(operand: &Expr, lowering: &Lowering<'_>) -> Kind {
         }
         Expr::Reference(Reference::Predefined(_), _) => Kind::Text,
         Expr::Reference(Reference::Environment(_), _) if lowering.alias => Kind::Unknown,
-        Expr::Reference(Reference::Environment(_), _) => Kind::Untyped,
+        Expr::Reference(Reference::Environment(_) | Reference::Item, _) => Kind::Untyped,
         _ => Kind::Boolean,
     }
 }
@@ -243,6 +243,7 @@ fn describe(operand: &Expr, kind: Kind) -> String {
             Kind::List => format!("`{name}`, a list or object,"),
             _ => format!("`{name}`"),
         },
+        Expr::Reference(Reference::Item, _) => "`ITEM`".to_owned(),
         _ => "one side".to_owned(),
     }
 }

@@ -34,6 +34,11 @@ pub(crate) fn in_step(step: &Step, view: &View<'_>, lowering: &Lowering<'_>) {
 
 /// Reports what concerns the commands of a tool that has none, because all it does is call others.
 pub(crate) fn in_tool(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
+    if let (false, Some(entry)) = (matches!(tool.body, Body::Steps(_) | Body::Alias { .. }), view.entry("max-parallel"))
+    {
+        let message = "`max-parallel` has no effect on a tool without `steps`";
+        lowering.sink.warning(Code::UnusedKey, entry.key_span, message);
+    }
     let first_calls = match &tool.body {
         Body::Use(_) => true,
         Body::Steps(steps) => steps.first().is_some_and(|step| {
@@ -75,8 +80,9 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         let diagnostic = loss.diagnostic(Code::IgnoredByAlias, entry, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
     };
-    const KEYS: [&str; 19] = [
+    const KEYS: [&str; 20] = [
         "durable",
+        "max-parallel",
         "on-lost",
         "input-schema",
         "returns",

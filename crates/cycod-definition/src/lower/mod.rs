@@ -66,6 +66,7 @@ pub(crate) fn lower(
         built_in: origin == Whose::Ours,
         beside: beside.clone(),
         flow: false,
+        has_item: Cell::new(false),
         used: RefCell::default(),
         uses_temp: Cell::new(false),
         parameters: Vec::new(),
@@ -117,6 +118,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) beside: Beside,
     /// Whether the whole file is in braces, as JSON is.
     pub(crate) flow: bool,
+    /// Whether a step with `for-each` is being read, in which `{ITEM}` has a value.
+    pub(crate) has_item: Cell<bool>,
     /// The parameters that something refers to.
     pub(crate) used: RefCell<BTreeSet<String>>,
     /// Whether something refers to `{TEMP}`.
@@ -147,12 +150,15 @@ impl Lowering<'_> {
 
     /// Reads a template.
     pub(crate) fn template(&self, text: Text<'_>, scope: Scope) -> Template {
-        self.template_under(text, scope, &self.names)
+        match self.has_item.get() {
+            true => self.template_under(text, scope, &Names { has_item: true, ..self.names.clone() }),
+            false => self.template_under(text, scope, &self.names),
+        }
     }
 
     /// Reads a template of code in a language whose grammar is not known here.
     pub(crate) fn template_of_code(&self, text: Text<'_>, scope: Scope) -> Template {
-        self.template_under(text, scope, &Names { is_code: true, ..self.names.clone() })
+        self.template_under(text, scope, &Names { is_code: true, has_item: self.has_item.get(), ..self.names.clone() })
     }
 
     fn template_under(&self, text: Text<'_>, scope: Scope, names: &Names) -> Template {

@@ -3,18 +3,23 @@
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::{
     condition::{self, Expr, Position},
-    template::Reference,
+    template::{HoleValue, ITEM, Reference, Segment, StepAttribute, Template},
+    yaml::{Entry, NodeKind},
 };
 
 use super::{
     Lowering, Scope, Text, View,
     command::{Defaults, Form},
+    literal::Expected,
     settings::delay,
 };
 use crate::{
-    Backoff, Command, Environment, OnLost, Output, OutputMode, Retry, Step, StepAction, StreamTarget,
-    check::graph::cycles, table::ENVIRONMENT,
+    Backoff, Command, Environment, ForEach, Literal, OnLost, Output, OutputMode, ParameterType, Retry, Step,
+    StepAction, StreamTarget, check::graph::cycles, table::ENVIRONMENT,
 };
+
+/// How many steps, or items of a step, run at once at the most, whatever a file says.
+const MOST_PARALLEL: usize = 64;
 
 /// A step, and where its dependencies were written.
 struct Draft {
@@ -75,8 +80,25 @@ impl Lowering<'_> {
         };
         let name = self.step_name(view, head, before);
         let span = view.text("name").map_or(head, |text| text.span);
-        let form = self.form(view, Scope::Steps, defaults, span);
         let condition = view.text("run-condition").and_then(|text| self.condition(text));
+        let each = self.for_each(view, condition.as_ref());
+        // Everything but the condition and the list itself belongs to an item.
+        self.has_item.set(view.entry("for-each").is_some());
+        let draft = self.step_of(view, defaults, name, span, (condition, each));
+        self.has_item.set(false);
+        draft
+    }
+
+    /// Reads the rest of a step.
+    fn step_of<'a>(
+        &self,
+        view: &View<'a>,
+        defaults: &Defaults<'a>,
+        name: Option<String>,
+        span: Span,
+        (condition, each): (Option<(Expr, String)>, Option<ForEach>),
+    ) -> Option<Draft> {
+        let form = self.form(view, Scope::Steps, defaults, span);
         let handling = view.object("error-handling");
         let retry = handling.and_then(|handling| handling.object("retry")).map(|retry| self.retry(&retry));
         let fallback = handling.and_then(|handling| handling.text("fallback")).map(|text| {
@@ -112,6 +134,7 @@ impl Lowering<'_> {
             },
             after: Vec::new(),
             parallel,
+            each,
             condition,
             continue_on_error: view.flag("continue-on-error"),
             on_lost: on_lost(view),
@@ -165,6 +188,117 @@ impl Lowering<'_> {
         self.mark_used(expression.references().into_iter().map(|(reference, _)| reference));
         crate::check::conditions::check(&expression, text.span, self);
         Some((expression, text.to_owned()))
+    }
+
+    /// Reads what a step runs for.
+    fn for_each(&self, view: &View<'_>, condition: Option<&(Expr, String)>) -> Option<ForEach> {
+        let max_parallel = self.max_parallel(view);
+        let Some(entry) = view.entry("for-each") else {
+            if let Some(entry) = view.entry("max-parallel") {
+                let message = "`max-parallel` has no effect on a step without `for-each`";
+                self.sink.report(
+                    Diagnostic::warning(Code::UnusedKey, entry.key_span, message)
+                        .help("at the top of the file, it limits how many steps run at once"),
+                );
+            }
+            return None;
+        };
+        if self.names.parameters.iter().any(|name| name == ITEM) {
+            self.sink.report(
+                Diagnostic::error(
+                    Code::ShadowsPredefined,
+                    entry.key_span,
+                    format!("`{{{ITEM}}}` is the item here, and the tool has a parameter of this name"),
+                )
+                .help("rename the parameter"),
+            );
+        }
+        if let Some((condition, _)) = condition
+            && let Some((_, span)) =
+                condition.references().into_iter().find(|(of, _)| **of == Reference::Environment(ITEM.to_owned()))
+        {
+            self.sink.report(
+                Diagnostic::error(
+                    Code::UnknownNameInCondition,
+                    span,
+                    format!("`{{{ITEM}}}` has no value here: a step is skipped or runs with all its items"),
+                )
+                .help("leave items out of the list, or decide in the command"),
+            );
+        }
+        let list = self.literal(&entry.value, Expected::ANY, Scope::Steps);
+        let is_list = match &list {
+            Literal::List(items) => !self.too_many_items(items.len(), entry),
+            Literal::Text(template) => self.gives_a_list(template, entry),
+            _ => {
+                self.no_list(entry, "it is no list".to_owned());
+                false
+            }
+        };
+        is_list.then(|| ForEach { list, max_parallel: max_parallel.unwrap_or(1) })
+    }
+
+    fn too_many_items(&self, count: usize, entry: &Entry) -> bool {
+        let most = ForEach::MOST_ITEMS;
+        if count > most {
+            self.sink.error(Code::TooMany, entry.key_span, format!("a step has at most {most} items, not {count}"));
+        }
+        count > most
+    }
+
+    /// Whether a text is one placeholder whose value is a list; what is wrong is reported.
+    fn gives_a_list(&self, template: &Template, entry: &Entry) -> bool {
+        let why = match template.segments.as_slice() {
+            [Segment::Hole(hole)] => match &hole.value {
+                HoleValue::Reference { of, transforms, format: None } if transforms.is_empty() && !hole.raw => match of
+                {
+                    Reference::Step { attribute: StepAttribute::Output | StepAttribute::Error, .. } => return true,
+                    Reference::Step { step, attribute } => format!("`{step}.{}` is no list", attribute.name()),
+                    Reference::Parameter(name) => {
+                        let known = self.parameters.iter().find(|parameter| parameter.name == *name);
+                        match known.map(|parameter| parameter.kind) {
+                            None | Some(ParameterType::Array | ParameterType::Any) => return true,
+                            Some(kind) => format!("`{name}` is of type {}", kind.name()),
+                        }
+                    }
+                    of => format!("`{of}` is one text"),
+                },
+                _ => "a list can't be changed here".to_owned(),
+            },
+            _ => "it is one text".to_owned(),
+        };
+        self.no_list(entry, why);
+        false
+    }
+
+    fn no_list(&self, entry: &Entry, why: String) {
+        let is_words = matches!(&entry.value.kind, NodeKind::Scalar(_));
+        let help = match is_words {
+            true => {
+                "write `[a, b]`, one parameter of type array such as `\"{FILES}\"`, or the output of a step, one item \
+                     a line"
+            }
+            false => "write `[a, b]`",
+        };
+        self.sink.report(
+            Diagnostic::error(Code::WrongType, entry.value.span, format!("`for-each` needs a list, and {why}"))
+                .help(help),
+        );
+    }
+
+    /// Reads how many steps of a tool, or items of a step, run at once at the most.
+    pub(super) fn max_parallel(&self, view: &View<'_>) -> Option<usize> {
+        let most = view.count("max-parallel").and_then(|count| usize::try_from(count).ok())?;
+        if most > MOST_PARALLEL
+            && let Some(entry) = view.entry("max-parallel")
+        {
+            self.sink.error(
+                Code::OutOfRange,
+                entry.value.span,
+                format!("`max-parallel` is {most}, but must be at most {MOST_PARALLEL}"),
+            );
+        }
+        Some(most)
     }
 
     fn retry(&self, view: &View<'_>) -> Retry {

@@ -1779,6 +1779,46 @@ mod steps {
     }
 
     #[test]
+    fn for_each_needs_a_list() {
+        for list in
+            ["a b c", "3", "{a: 1}", "{NAME}", "{HOME}", "{first.exit-code}", "x{first.output}", "{FILES:uppercase}"]
+        {
+            let quoted = if list.starts_with("{a") || list == "3" { list.to_owned() } else { format!("\"{list}\"") };
+            let yaml = format!(
+                "name: a\ndescription: b\nsteps:\n  - {{name: first, bash: ls}}\n  - {{name: each, for-each: {quoted}, bash: echo \
+                 {{ITEM}}}}\nparameters:\n  NAME: {{description: N, default: x}}\n  FILES: {{type: array, description: F, default: []}}\n"
+            );
+            let yaml = yaml.replace("bash: echo {ITEM}}", "bash: 'echo {ITEM} {NAME} {FILES}'}");
+            let (_, lines) = report(&yaml, None);
+            assert!(lines.contains("error[wrong-type]: `for-each` needs a list, and "), "{list}:\n{lines}");
+        }
+    }
+
+    #[test]
+    fn item_without_for_each() {
+        check(
+            "name: a\ndescription: b\nsteps:\n  - {name: one, max-parallel: 2, bash: ls}\n  - {name: two, for-each: [x], max-parallel: 65, run-condition: \"{ITEM} == 'x'\", bash: 'echo {ITEM}'}\nmax-parallel: 3\nparameters:\n  ITEM: {description: I, default: x}\n",
+            expect![[r#"
+                4:17-4:29 warning[unused-key]: `max-parallel` has no effect on a step without `for-each`
+                  help: at the top of the file, it limits how many steps run at once
+                5:17-5:25 error[shadows-predefined]: `{ITEM}` is the item here, and the tool has a parameter of this name
+                  help: rename the parameter
+                5:46-5:48 error[out-of-range]: `max-parallel` is 65, but must be at most 64
+            "#]],
+        );
+        check(
+            "name: a\ndescription: b\nmax-parallel: 2\nbash: ls\n",
+            expect![[r#"
+            3:1-3:13 warning[unused-key]: `max-parallel` has no effect on a tool without `steps`
+        "#]],
+        );
+        check(
+            "name: a\ndescription: b\nsteps:\n  - {name: two, for-each: [x], run-condition: \"{ITEM} == 'x'\", bash: '{ITEM} --version'}\n",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
     fn steps_in_a_circle() {
         check(
             "name: a\ndescription: b\nsteps:\n  - {name: x, bash: ls, wait-for: [z]}\n  - {name: y, bash: ls, wait-for: [x]}\n  - {name: z, bash: ls, wait-for: [y]}\n",

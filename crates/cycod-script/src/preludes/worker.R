@@ -184,6 +184,45 @@ local({
     eval(as.call(c(as.name(name), sapply(names(arguments), as.name, simplify = FALSE))), frame)
   }
 
+  # The graphics device that draws a file of a media type, or NULL.
+  device_for <- function(media_type, file) {
+    cairo <- if (isTRUE(capabilities("cairo"))) "cairo" else getOption("bitmapType")
+    size <- list(width = 1200, height = 900, res = 144)
+    bitmap <- function(device) function(...) do.call(device, c(list(file, type = cairo), size))
+    switch(sub(";.*", "", tolower(media_type)),
+      "image/png" = bitmap(grDevices::png),
+      "image/jpeg" = bitmap(grDevices::jpeg),
+      "image/tiff" = bitmap(grDevices::tiff),
+      "image/bmp" = bitmap(grDevices::bmp),
+      "image/svg+xml" = function(...) grDevices::svg(file),
+      "application/pdf" = function(...) grDevices::pdf(file),
+      NULL
+    )
+  }
+
+  # The bytes of the one file that a tool produces: what a handler returned, or what it drew.
+  file_bytes <- function(value, drawing, media_type) {
+    if (is.raw(value)) return(value)
+    if (inherits(value, "fs_path")) return(readBin(value, "raw", file.size(value)))
+    if (is.character(value) && length(value) == 1 && !is.na(value)) return(charToRaw(enc2utf8(value)))
+    if (inherits(value, "magick-image")) return(asNamespace("magick")$image_write(value, format = basename(media_type)))
+    # Pictures of ggplot2, lattice, patchwork and the like draw themselves when they are printed.
+    if (inherits(value, c("gg", "ggplot", "trellis", "recordedplot", "pheatmap"))) {
+      print(value)
+    } else if (inherits(value, c("grob", "gTree"))) {
+      asNamespace("grid")$grid.draw(value)
+    }
+    if ("grDevices" %in% loadedNamespaces()) while (grDevices::dev.cur() > 1) grDevices::dev.off()
+    if (file.exists(drawing) && file.size(drawing) > 0) return(readBin(drawing, "raw", file.size(drawing)))
+    what <- if (is.null(value)) "nothing" else paste0("a value of class ", class(value)[1])
+    message <- paste0(
+      "the handler returned ", what, " and drew nothing, and the tool produces ", media_type,
+      "; return raw bytes or a plot, or draw one"
+    )
+    # No line of the handler is to blame.
+    stop(structure(class = c("cycod_located", "error", "condition"), list(message = message, line = NA, call = NULL)))
+  }
+
   # Carries a call out; returns the message that answers it.
   serve <- function(id, call) {
     failure <- NULL
@@ -203,6 +242,16 @@ local({
     })
     seen <- NULL
     tool <- NULL
+    drawing <- tempfile("picture")
+    if (!is.null(call$produces)) {
+      # What draws without a device of its own draws the file that the tool produces.
+      device <- device_for(call$produces, drawing)
+      if (!is.null(device)) {
+        before <- options(device = device)
+        on.exit(options(before), add = TRUE)
+      }
+      on.exit(unlink(drawing), add = TRUE)
+    }
     run <- function() {
       # Nothing that runs here jumps past us to the top level, where R would end.
       withRestarts(
@@ -213,7 +262,11 @@ local({
             }
             setwd(call$context$directory)
             tool <<- load_tool(call)
-            list(value = invoke(tool$handler, call$args))
+            value <- invoke(tool$handler, call$args)
+            # Who says that the call failed says it as data.
+            is_failure <- is.list(value) && identical(value$success, FALSE)
+            is_file <- !is.null(call$produces) && !is_failure
+            if (is_file) list(file = file_bytes(value, drawing, call$produces)) else list(value = value)
           },
           error = function(e) {
             functions <- lapply(seq_len(sys.nframe()), sys.function)
@@ -246,7 +299,9 @@ local({
     # A copy of this process, as `parallel` makes them, must not answer.
     if (Sys.getpid() != me) tools::pskill(Sys.getpid(), 9L)
     if ("grDevices" %in% loadedNamespaces()) while (grDevices::dev.cur() > 1) grDevices::dev.off()
-    if (is.null(failure)) list(id = id, result = outcome$value) else failure
+    if (!is.null(failure)) return(failure)
+    # A file is its bytes, which are no data of R.
+    if (!is.null(outcome$file)) list(id = id, file = outcome$file) else list(id = id, result = outcome$value)
   }
 
   work <- function() {

@@ -138,6 +138,20 @@ const encode = (value) => {
   return json;
 };
 
+// The bytes of the one file that a tool produces, in Base64; who says that the call failed says it as data.
+const encodeFile = (value, type) => {
+  if (value?.success === false) return encode(value);
+  let bytes;
+  if (typeof value === 'string') bytes = Buffer.from(value);
+  else if (value instanceof ArrayBuffer) bytes = Buffer.from(value);
+  else if (ArrayBuffer.isView(value)) bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  if (bytes === undefined) {
+    const found = value === null || value === undefined ? 'nothing' : `a value of type ${value.constructor?.name ?? typeof value}`;
+    throw new NoData(`the handler returned ${found}, and the tool produces ${type}; return a Buffer, a Uint8Array or text`);
+  }
+  return encode(bytes.toString('base64'));
+};
+
 // ---- Tools.
 
 // By name: the key of the code, its function and the name under which its lines are known.
@@ -360,7 +374,8 @@ const carryOut = async (id, call) => {
       const { config = {}, conversation } = call.context;
       return entry(call.args, { platform, logger, llm, permissions, config, conversation, signal: controller.signal });
     };
-    answer = `"result":${encode(await Promise.race([run(), ended]))}`;
+    const value = await Promise.race([run(), ended]);
+    answer = `"result":${call.produces === undefined ? encode(value) : encodeFile(value, call.produces)}`;
   } catch (error) {
     const told = describe(error, current.identifier);
     answer = `"error":${JSON.stringify({ ...told, message: wellFormed(told.message) })}`;

@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import base64
 import contextlib
 import dataclasses
 import datetime
@@ -10,6 +11,7 @@ import enum
 import fcntl
 import fractions
 import inspect
+import io
 import itertools
 import json
 import linecache
@@ -79,6 +81,61 @@ def encode(value):
         return text.encode("utf-8")
     except (TypeError, ValueError, RecursionError, NoData):
         return json.dumps(convert(value, "result", 0), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def encode_file(value, media_type):
+    """Returns the bytes of the one file that a tool produces, in Base64 as JSON."""
+    # Who says that the call failed says it as data.
+    if isinstance(value, Mapping) and value.get("success") is False:
+        return encode(value)
+    return b'"' + base64.b64encode(file_bytes(value, media_type)) + b'"'
+
+
+def file_bytes(value, media_type):
+    """Returns the bytes of a picture or another file that a handler returned, or drew and did not return."""
+    form = media_type.split(";")[0].split("/")[-1].split("+")[0].strip().lower()
+    if value is None:
+        # A plot that was drawn is the picture that is meant.
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is None or not pyplot.get_fignums():
+            raise NoData(f"the handler returned nothing and drew nothing, and the tool produces {media_type}")
+        value = pyplot.gcf()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, str):
+        return text(value, "result").encode("utf-8")
+    if isinstance(value, os.PathLike):
+        with open(value, "rb") as file:
+            return file.read()
+    if isinstance(value, io.BytesIO):
+        return value.getvalue()
+    buffer = io.BytesIO()
+    # A subplot, or several of them, mean their figure.
+    first = value.flat[0] if callable(getattr(value, "flatten", None)) and getattr(value, "size", 0) else value
+    figure = first if callable(getattr(first, "savefig", None)) else getattr(first, "figure", None)
+    if callable(getattr(figure, "savefig", None)):
+        figure.savefig(buffer, format=form)
+        return buffer.getvalue()
+    if callable(getattr(value, "to_image", None)):
+        return value.to_image(format=form)
+    if callable(getattr(value, "save", None)):
+        # JPEG has no transparency.
+        if form in ("jpeg", "jpg") and getattr(value, "mode", "RGB") not in ("RGB", "L", "CMYK"):
+            value = value.convert("RGB")
+        value.save(buffer, format=form)
+        return buffer.getvalue()
+    kind = type(value)
+    raise NoData(
+        f"the result is of type `{kind.__qualname__}`, and the tool produces {media_type}; return bytes, a figure of "
+        "matplotlib, a picture of PIL, or the path of a file"
+    )
+
+
+def close_figures():
+    """Closes what a handler drew, so that the next call begins with nothing."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
 
 
 def refuse(value):
@@ -330,6 +387,9 @@ def carry_out(call):
     """Carries a call out, and returns the part of the answer that says how it went, as JSON."""
     file = call.get("file")
     name = file or f"<{call['tool']}>"
+    if call.get("produces"):
+        # Nobody sits at a window of ours.
+        os.environ.setdefault("MPLBACKEND", "Agg")
     try:
         with surroundings(call["context"], file):
             handler, name = load(call)
@@ -338,7 +398,8 @@ def carry_out(call):
                 value = asyncio.run(awaited(value))
             elif inspect.isasyncgen(value):
                 value = asyncio.run(collected(value))
-            result = encode(value)
+            media_type = call.get("produces")
+            result = encode(value) if media_type is None else encode_file(value, media_type)
             if len(result) + 100 > LONGEST:
                 raise NoData(f"the result takes {len(result) / (1 << 20):.1f} MiB; a worker can answer with 64")
             return b'"result":' + result
@@ -348,6 +409,10 @@ def carry_out(call):
         # It holds the handler's variables.
         error.__traceback__ = None
         return b'"error":' + json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
+    finally:
+        if call.get("produces"):
+            with contextlib.suppress(Exception):
+                close_figures()
 
 
 def serve():

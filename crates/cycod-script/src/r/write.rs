@@ -63,8 +63,8 @@ struct Writer {
 
 impl Writer {
     fn call(&mut self, call: &Call) -> Result<(), String> {
-        let Call { tool, key, file, code, line, args, types, context, .. } = call;
-        self.list(7);
+        let Call { tool, key, file, code, line, args, types, produces, context, .. } = call;
+        self.list(if produces.is_some() { 8 } else { 7 });
         for text in [tool, key, file.as_deref().unwrap_or_default(), code] {
             self.text(text)?;
         }
@@ -78,7 +78,12 @@ impl Writer {
         self.text(&context.workspace)?;
         self.value(&environment, None)?;
         self.names(["directory", "workspace", "environment"].into_iter())?;
-        self.names(["tool", "key", "file", "code", "line", "args", "context"].into_iter())
+        let mut names = vec!["tool", "key", "file", "code", "line", "args", "context"];
+        if let Some(media_type) = produces {
+            self.text(media_type)?;
+            names.push("produces");
+        }
+        self.names(names.into_iter())
     }
 
     fn arguments(&mut self, args: &Map<String, Value>, types: &BTreeMap<String, ArgumentType>) -> Result<(), String> {

@@ -110,6 +110,7 @@ pub(crate) fn whole(code: &str) -> Call {
         language: None,
         args: Map::new(),
         types: Default::default(),
+        produces: None,
         timeout: Some(60_000),
         memory: None,
         context: CallContext {

@@ -134,6 +134,7 @@ impl Worker {
             language: None,
             args,
             types: BTreeMap::new(),
+            produces: None,
             timeout: None,
             memory: None,
             context: CallContext {

@@ -1,6 +1,6 @@
 use cycod_diagnostic::closest;
 
-use super::{Names, Predefined, Reference, StepAttribute};
+use super::{ITEM, Names, Predefined, Reference, StepAttribute};
 
 /// What a name turned out to be.
 #[derive(Debug, PartialEq)]
@@ -28,6 +28,9 @@ impl Names {
         }
         if self.parameters.iter().any(|parameter| parameter == name) {
             return Resolution::Known(Reference::Parameter(name.to_owned()));
+        }
+        if self.has_item && name == ITEM {
+            return Resolution::Known(Reference::Item);
         }
         if let Some((_, variable)) = Predefined::NAMES.iter().find(|(known, _)| *known == name && !self.is_code) {
             return Resolution::Known(Reference::Predefined(*variable));

@@ -67,6 +67,13 @@ pub(crate) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Let the run continue after a crash; see `cycod runs resume`"),
         )
+        .arg(
+            Arg::new("background")
+                .long("background")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["dry-run", "show-command"])
+                .help("Return when the run has begun, and print its ID; see `cycod help background-runs`"),
+        )
         .args(rules::options());
     with_scope(command)
 }
@@ -115,7 +122,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let done = opened.and_then(|opened| {
         let tool = Arc::new(opened.tool);
         if !matches.get_flag("dry-run") && !matches.get_flag("show-command") {
-            let how = How { timeout, json, durable: matches.get_flag("durable"), asks: true };
+            let (durable, in_background) = (matches.get_flag("durable"), matches.get_flag("background"));
+            let how = How { timeout, json, durable, in_background, asks: true };
             return execute(context, &tool, arguments, how);
         }
         let arguments = completed(context, &tool, arguments)?;
@@ -143,7 +151,12 @@ pub(crate) fn call(
     arguments: Vec<(String, Given)>,
     json: bool,
 ) -> Result<u8, CommandError> {
-    let done = execute(context, tool, arguments, How { timeout: None, json, durable: false, asks: false });
+    let done = execute(
+        context,
+        tool,
+        arguments,
+        How { timeout: None, json, durable: false, in_background: false, asks: false },
+    );
     told(context, done, Some(tool), json)
 }
 
@@ -185,6 +198,7 @@ struct How {
     timeout: Option<Duration>,
     json: bool,
     durable: bool,
+    in_background: bool,
     /// Whether the user is asked for what is missing.
     asks: bool,
 }
@@ -193,7 +207,7 @@ fn execute(
     context: &mut Context,
     tool: &Arc<Tool>,
     arguments: Vec<(String, Given)>,
-    How { timeout, json, durable, asks }: How,
+    How { timeout, json, durable, in_background, asks }: How,
 ) -> Result<u8, CommandError> {
     let subjects = context.engine.subjects(tool)?;
     settle(context, subjects, ByHand::Tool)?;
@@ -216,6 +230,11 @@ fn execute(
         (Err(_), Some(signal)) => return Ok(u8::try_from(128 + signal).unwrap_or(exit::FAILURE)),
         (Err(error), None) => return Err(not_planned(tool.name.as_str(), error)),
     };
+    if in_background {
+        let run = approved.subject().run_id.clone();
+        context.engine.run_in_background(approved, &control)?;
+        return Ok(begun(context, tool, &run, json));
+    }
     let mut display = Display::new(approved.subject(), json);
     if context.engine.history().is_some() {
         display = display.kept_as(&approved.subject().run_id);
@@ -230,6 +249,18 @@ fn execute(
         display.finish(printer, &report);
     }
     Ok(exit_code(&report, signal))
+}
+
+/// Says how a run in the background is called, and how it is followed.
+fn begun(context: &mut Context, tool: &Tool, run: &str, json: bool) -> u8 {
+    if json {
+        let next = format!("cycod runs wait {run}");
+        context.printer.json(&serde_json::json!({"run": run, "status": "running", "next": next}).to_string());
+    } else {
+        context.printer.line(run);
+        context.printer.say(&format!("`{}` runs in the background: cycod runs follow {run}", tool.name));
+    }
+    0
 }
 
 fn unprepared(error: &std::io::Error) -> CommandError {

@@ -19,7 +19,7 @@ use cycod_engine::diagnostic::{Refusal, Shown, shown, visible_json};
 use serde::Serialize;
 
 pub(crate) use hidden::{Unasked, ask_hidden};
-pub(crate) use lines::{Lines, RunningLine};
+pub(crate) use lines::{Lines, Place, RunningLine};
 use streams::Stream;
 pub(crate) use tty::{Line, Tty};
 
@@ -52,6 +52,8 @@ pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 /// The style of what is new.
 pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+/// The style of what went well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 /// The style of headings.
 pub(crate) const HEADING: Style = Style::new().bold();
 /// The style of what matters less.
@@ -187,6 +189,11 @@ pub(crate) fn talk_is_terminal() -> bool {
 /// How many columns the terminal behind standard output has.
 pub(crate) fn columns() -> Option<usize> {
     streams::columns()
+}
+
+/// How many columns and rows the terminal behind standard error has.
+pub(crate) fn talk_size() -> Option<(usize, usize)> {
+    streams::talk_size()
 }
 
 /// How many rows it has.

@@ -60,6 +60,12 @@ impl Stream {
     }
 }
 
+/// Writes signs of ours, and between them text that is shown, to the terminal behind standard error.
+pub(super) fn draw(text: &str) {
+    // A terminal that has gone away has nobody to tell.
+    drop(write_err(text.as_bytes()));
+}
+
 /// Writes talk where there is no printer.
 pub(super) fn talk(text: &Shown) {
     // Nobody is left to be told when this fails.
@@ -89,13 +95,29 @@ pub(super) fn rows() -> Option<usize> {
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
 fn size() -> Option<(usize, usize)> {
-    let out = io::stdout();
-    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out).ok()).flatten()?;
+    size_of(io::stdout())
+}
+
+/// The columns and rows of the terminal behind standard error.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
+pub(super) fn talk_size() -> Option<(usize, usize)> {
+    size_of(io::stderr()).filter(|&(columns, rows)| columns > 0 && rows > 0)
+}
+
+#[cfg(unix)]
+fn size_of(stream: impl IsTerminal + std::os::fd::AsFd) -> Option<(usize, usize)> {
+    let size = stream.is_terminal().then(|| rustix::termios::tcgetwinsize(&stream).ok()).flatten()?;
     Some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
 #[cfg(not(unix))]
 fn size() -> Option<(usize, usize)> {
+    None
+}
+
+#[cfg(not(unix))]
+pub(super) fn talk_size() -> Option<(usize, usize)> {
     None
 }
 

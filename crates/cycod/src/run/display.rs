@@ -8,7 +8,7 @@ use cycod_engine::{
 };
 
 use super::{live::Live, plain::Plain, text, timeline::timeline};
-use crate::printer::{ERROR, Lines, Printer, out_is_terminal, paint};
+use crate::printer::{ERROR, GOOD, Lines, Printer, out_is_terminal, paint, talk_size};
 
 /// How a run is shown.
 ///
@@ -38,7 +38,7 @@ enum Look {
     /// Lines, for a log.
     Plain(Plain),
     /// Lines that change, for a person; made with the first event.
-    Live(Option<Live>),
+    Live { live: Option<Live>, steps: usize },
 }
 
 impl Display {
@@ -47,7 +47,7 @@ impl Display {
         let look = match (json, plan.is_workflow || plan.calls_tools(), Lines::can_be_drawn()) {
             (true, ..) => Look::Silent,
             (false, false, _) => Look::Direct,
-            (false, true, true) => Look::Live(None),
+            (false, true, true) => Look::Live { live: None, steps: plan.steps.len() },
             (false, true, false) => Look::Plain(Plain::default()),
         };
         Self { look, passed_on: HashSet::new(), run: None }
@@ -63,10 +63,15 @@ impl Display {
         let look = match (steps, Lines::can_be_drawn()) {
             (None, _) => Look::Silent,
             (Some(0 | 1), _) => Look::Direct,
-            (Some(_), true) => Look::Live(None),
+            (Some(steps), true) => Look::Live { live: None, steps },
             (Some(_), false) => Look::Plain(Plain::default()),
         };
         Self { look, passed_on: HashSet::new(), run: None }
+    }
+
+    /// Whether it is of lines that change, and that are gone when it is.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.look, Look::Live { .. })
     }
 
     /// The sink of the run.
@@ -86,33 +91,33 @@ impl Display {
             (look, Event::Output { step, stream: Stream::Stdout, bytes, live: true }) => {
                 self.passed_on.insert(step.clone());
                 match look {
-                    Look::Live(Some(live)) => live.aside(|| printer.data(bytes)),
+                    Look::Live { live: Some(live), .. } => live.aside(|| printer.data(bytes)),
                     _ => printer.data(bytes),
                 }
             }
-            (Look::Live(live), event) => live.get_or_insert_with(Live::new).event(event),
+            (Look::Live { live, steps }, event) => {
+                live.get_or_insert_with(|| Live::of_steps(*steps, printer.colour)).event(event);
+            }
             (Look::Plain(plain), event) => plain.event("", event, &mut |line| printer.talk(line)),
         }
     }
 
     /// Shows what came out, and why it was not what it should have been.
     pub(crate) fn finish(&mut self, printer: &mut Printer, report: &RunReport) {
-        if let Look::Live(_) = self.look {
-            if report.steps.len() > 1 {
-                printer.say("");
-                printer.talk(&timeline(report));
-            }
+        if let Look::Live { live, .. } = &mut self.look {
+            live.take().into_iter().for_each(Live::end);
+            printer.talk(timeline(report, talk_size().map_or(80, |(columns, _)| columns), printer.colour));
             if !report.success && !report.cancelled {
                 printer.say("");
                 failures(printer, "", &report.steps);
             }
         }
-        if matches!(self.look, Look::Live(_) | Look::Plain(_)) {
+        if matches!(self.look, Look::Live { .. } | Look::Plain(_)) {
             let last = report.steps.iter().rev().find(|step| step.has_run());
             let was_shown = last.is_some_and(|step| self.passed_on.contains(&StepPath::root(&step.name)));
             // Of what was answered in other words nothing was shown yet.
             let is_told =
-                matches!(self.look, Look::Live(_)) && last.is_some_and(StepReport::is_failure) && !report.success;
+                matches!(self.look, Look::Live { .. }) && last.is_some_and(StepReport::is_failure) && !report.success;
             let is_seen = was_shown || (is_told && out_is_terminal());
             if !is_seen || report.answer.is_some() {
                 printer.data(&report.output);
@@ -128,9 +133,11 @@ impl Display {
                 _ if report.cancelled => "interrupted",
                 _ => "failed",
             };
-            printer.say(&format!("{verdict}: {count} {noun} in {}", text::duration(report.duration)));
+            let style = if report.success { GOOD } else { ERROR };
+            let verdict = paint(printer.colour, style, verdict);
+            printer.say(shown![verdict, &format!(": {count} {noun} in {}", text::duration(report.duration))]);
             if let (false, Some(run), true) = (report.success, &self.run, printer.is_terminal) {
-                printer.say(&format!("  everything about it: cycod runs show {}", run.get(..SHORT).unwrap_or(run)));
+                printer.say(&format!("  more: cycod runs show {}", run.get(..SHORT).unwrap_or(run)));
             }
         } else if report.cancelled && matches!(self.look, Look::Direct) && printer.is_terminal {
             printer.say("interrupted");

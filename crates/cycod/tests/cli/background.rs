@@ -273,3 +273,32 @@ fn nothing_goes_on_behind_a_run() {
     assert!(err.contains("background-unavailable") || out.contains("background-unavailable"), "{out}{err}");
     assert!(!file(&place, "pid").exists());
 }
+
+#[test]
+fn any_tool_runs_in_the_background_from_the_command_line() {
+    let place = Place::with_tool(
+        "slow",
+        "description: Slow\nbash: echo begun > log; until [ -e go ]; do sleep 0.05; done; echo ended {WORD}\nparameters: \
+         {WORD: {type: string, description: A word, required: true}}\ntags: [write]\n",
+    );
+    let started = place.run(&["run", "slow", "WORD=well", "--background"]);
+    assert_eq!(started.code(), 0, "{}", started.stderr());
+    let run = started.stdout().trim().to_owned();
+    assert!(started.stderr().contains(&format!("cycod runs follow {run}")), "{}", started.stderr());
+    until("it has begun", || place.project().join("log").exists());
+    assert!(place.run(&["runs", "list", "--status", "running"]).stdout().contains("slow"));
+    place.write("go", "");
+    let waited = place.run(&["runs", "wait", &run]);
+    assert_eq!((waited.code(), waited.stdout().as_str()), (0, "ended well\n"), "{}", waited.stderr());
+    assert_eq!(place.run(&["runs", "show", &run, "--output"]).stdout(), "ended well\n");
+
+    // It can be ended from elsewhere, and what is wrong is said at once.
+    std::fs::remove_file(place.project().join("go")).expect("it is there");
+    let started = place.run(&["run", "slow", "WORD=never", "--background", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&started.stdout()).expect("JSON");
+    let run = json["run"].as_str().expect("an ID").to_owned();
+    assert_eq!(place.run(&["runs", "cancel", &run]).code(), 0);
+    assert_ne!(place.run(&["runs", "wait", &run]).code(), 0);
+    let refused = place.run(&["run", "slow", "--background"]);
+    assert!(refused.code() == 2 && refused.stdout().is_empty(), "{}", refused.block());
+}

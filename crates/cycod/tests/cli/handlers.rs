@@ -711,3 +711,91 @@ fn the_guides_tools_run_the_tests_of_a_project() {
         assert!(ran.code() == 1 && ran.stderr().contains(why), "{}", ran.block());
     }
 }
+
+/// Pictures that functions return, or draw and do not return: the media type, the language and the code.
+const PICTURES: [(&str, &str, &str); 14] = [
+    (
+        "image/png",
+        "python",
+        "import matplotlib.pyplot as plt\ndef handler():\n    figure, axes = plt.subplots()\n    axes.plot([1, 2])\n    return figure",
+    ),
+    ("image/png", "python", "import matplotlib.pyplot as plt\ndef handler():\n    return plt.subplots(2)[1]"),
+    ("image/png", "python", "def handler():\n    import matplotlib.pyplot as plt\n    plt.plot([1, 2])"),
+    ("image/svg+xml", "python", "def handler():\n    import matplotlib.pyplot as plt\n    return plt.subplots()[0]"),
+    ("image/png", "python", "from PIL import Image\ndef handler():\n    return Image.new('RGBA', (30, 30))"),
+    ("image/jpeg", "python", "from PIL import Image\ndef handler():\n    return Image.new('RGBA', (30, 30))"),
+    ("image/png", "python", "def handler():\n    return b'\\x89PNG\\r\\n\\x1a\\n\\x00\\xff rest'"),
+    (
+        "image/png",
+        "r",
+        "function() ggplot2::ggplot(data.frame(x = 1:3, y = 1:3), ggplot2::aes(x, y)) + ggplot2::geom_point()",
+    ),
+    ("image/png", "r", "function() plot(1:3)"),
+    ("image/svg+xml", "r", "function() barplot(c(a = 1, b = 2))"),
+    ("image/jpeg", "r", "function() { plot(1:3); invisible(3) }"),
+    ("image/png", "r", "function() { png(f <- tempfile()); plot(1); dev.off(); readBin(f, 'raw', file.size(f)) }"),
+    ("image/png", "javascript", "export const execute = () => Buffer.from('89504e470d0a1a0a00ff', 'hex');"),
+    ("image/svg+xml", "javascript", "export const execute = () => '<?xml version=\"1.0\"?><svg/>';"),
+];
+
+#[test]
+fn a_picture_is_returned_by_returning_it() {
+    let place = Place::new();
+    for (number, (media_type, language, code)) in PICTURES.iter().enumerate() {
+        handler(&place, &format!("picture{number}"), &format!("produces: {media_type}\n"), language, code);
+    }
+    let begins = |media_type: &str| match media_type {
+        "image/png" => "89504e470d0a1a0a",
+        "image/jpeg" => "ffd8ff",
+        // `<?xml`
+        _ => "3c3f786d6c",
+    };
+    // In a file: Debian's Python is the one with the libraries.
+    for (number, (media_type, language, _)) in PICTURES.iter().enumerate() {
+        let script = format!("PATH=/usr/bin:$PATH cycod run picture{number} > picture && head -c 8 picture | xxd -p");
+        let ran = place.shell(&script);
+        assert!(ran.stdout().starts_with(begins(media_type)), "picture {number} in {language}: {}", ran.block());
+    }
+    // Over MCP, one after another in the same processes.
+    let mut client = Client::in_path(&place, "/usr/bin", &[]);
+    for (number, (media_type, language, _)) in PICTURES.iter().enumerate() {
+        let answer = client.call(&format!("picture{number}"), json!({}));
+        let content = &answer["content"][0];
+        if media_type.ends_with("xml") {
+            let text = content["resource"]["text"].as_str().or(content["text"].as_str()).unwrap_or_default();
+            let is_image = content["type"] == "image" && content["mimeType"] == *media_type;
+            assert!(is_image || text.starts_with("<?xml"), "picture {number} in {language}: {answer}");
+            continue;
+        }
+        assert_eq!((&content["type"], &content["mimeType"]), (&json!("image"), &json!(media_type)), "{answer}");
+        let data =
+            base64::Engine::decode(&base64::engine::general_purpose::STANDARD, content["data"].as_str().unwrap());
+        let hex: String = data.expect("Base64").iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        assert!(hex.starts_with(begins(media_type)), "picture {number} in {language}: {hex}");
+    }
+}
+
+#[test]
+fn what_is_no_picture_is_said() {
+    let place = Place::new();
+    let says = |name: &str, language: &str, code: &str| {
+        handler(&place, name, "produces: image/png\n", language, code);
+        let ran = run(&place, name, &[]);
+        assert_eq!((ran.code(), ran.stdout().as_str()), (1, ""), "{}", ran.block());
+        ran.stderr()
+    };
+    assert!(
+        says("a", "python", "def handler():\n    return {'a': 1}").contains("`dict`, and the tool produces image/png")
+    );
+    assert!(says("b", "python", "def handler():\n    pass").contains("drew nothing"));
+    assert!(says("c", "r", "function() 3").contains("class numeric and drew nothing"));
+    assert!(says("d", "javascript", "export const execute = () => ({a: 1});").contains("type Object"));
+    // Who says that it failed has failed, and not drawn something wrong.
+    for (name, language, code) in [
+        ("e", "python", "def handler():\n    return {'success': False, 'error': 'too far'}"),
+        ("f", "r", "function() list(success = FALSE, error = 'too far')"),
+        ("g", "javascript", "export const execute = () => ({success: false, error: 'too far'});"),
+    ] {
+        assert!(says(name, language, code).contains("too far"), "{language}");
+    }
+}

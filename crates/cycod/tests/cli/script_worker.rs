@@ -66,6 +66,7 @@ impl Worker {
             language: None,
             args: Map::new(),
             types: Default::default(),
+            produces: None,
             timeout: Some(timeout),
             memory: None,
             context: CallContext { directory: "/".to_owned(), workspace: "/".to_owned(), ..CallContext::default() },

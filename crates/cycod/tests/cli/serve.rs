@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     io::{BufRead, BufReader, Write},
     path::Path,
-    process::{Child, ChildStdin, Stdio},
+    process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     time::{Duration, Instant},
 };
@@ -34,12 +34,20 @@ pub(crate) struct Client {
 impl Client {
     /// A client of the era without handshakes.
     fn modern(place: &Place, arguments: &[&str], capabilities: Value) -> Self {
-        let mut server = place
-            .command(&[&["mcp", "serve"], arguments].concat())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the server starts");
+        Self::of(place.command(&[&["mcp", "serve"], arguments].concat()), capabilities)
+    }
+
+    /// A client of a server that finds programs in this directory first.
+    pub(crate) fn in_path(place: &Place, directory: &str, arguments: &[&str]) -> Self {
+        let mut command = place.command(&[&["mcp", "serve"], arguments].concat());
+        let path = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path);
+        let path = format!("{directory}:{}", path.unwrap_or_default().to_string_lossy());
+        command.env("PATH", path);
+        Self::of(command, json!({}))
+    }
+
+    fn of(mut command: Command, capabilities: Value) -> Self {
+        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
         let output = BufReader::new(server.stdout.take().expect("piped"));
         let (sender, lines) = channel();
         std::thread::spawn(move || {

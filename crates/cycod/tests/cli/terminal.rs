@@ -101,6 +101,11 @@ impl Terminal {
         self.wait_for(text, 1)
     }
 
+    /// Gives the terminal another width.
+    pub(crate) fn resize(&self, columns: u32) {
+        self.order(&["resize-window", "-x", &columns.to_string()]);
+    }
+
     /// Presses keys by the names that tmux gives them.
     pub(crate) fn press(&self, keys: &[&str]) {
         self.order(&[&["send-keys"], keys].concat());

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command};
-use cycod_app::views::{RunView, outcome};
+use cycod_app::views::{RunView, outcome, step_times};
 use cycod_engine::{Sink, journal};
 use cycod_process::{Stop, host_interrupts};
 use cycod_store::{History, Run, RunReader, State};
@@ -11,7 +11,8 @@ use super::{failed, format_argument, history, is_json, meant, name_argument, nam
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
-    run::Display,
+    printer::talk_size,
+    run::{Display, timeline_of},
 };
 
 /// How often it is checked whether more has happened.
@@ -65,7 +66,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     }
     // The running lines go before the last word.
-    drop(display);
+    let is_live = display.is_some_and(|display| display.is_live());
+    if is_live {
+        let (steps, total) = step_times(&history, &run).map_err(|error| failed(&error))?;
+        let columns = talk_size().map_or(80, |(columns, _)| columns);
+        context.printer.talk(&timeline_of(&steps, total, columns));
+    }
     let took = took(&run).map(|took| format!(", {took}")).unwrap_or_default();
     context.printer.say(&format!("{}: {}{took}", run.id, outcome(&run)));
     Ok(wait::exit_code(&run))

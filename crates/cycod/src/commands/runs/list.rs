@@ -4,9 +4,8 @@ use anstyle::Style;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cycod_app::views::{RunView, outcome, who};
 use cycod_store::{Run, State};
-use jiff::{Timestamp, tz::TimeZone};
 
-use super::{ago, filter, history, is_json, is_of_project, newest, took, with_filter};
+use super::{LOCAL, ago, filter, history, is_json, is_of_project, local, newest, took, with_filter};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -71,7 +70,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     for run in &runs {
         let mut row = vec![
             Cell::default().with(run.id.get(..SHORT).unwrap_or(&run.id), DIM),
-            Cell::new(if is_exact { local_moment(run.at) } else { ago(run.at) }),
+            Cell::new(if is_exact { local(run.at, LOCAL) } else { ago(run.at) }),
             Cell::new(run.tool.as_str()),
             Cell::new(who(run)),
             Cell::new(run.call["verdict"].as_str().unwrap_or_default()),
@@ -83,13 +82,6 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     printer.text(table.render(printer.width, printer.data_colour));
     Ok(0)
-}
-
-/// A moment by the clock of this machine.
-fn local_moment(at: u64) -> String {
-    let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
-    let moment = moment.map(|moment| moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string());
-    moment.unwrap_or_else(|| at.to_string())
 }
 
 fn style(run: &Run) -> Style {

@@ -67,10 +67,11 @@ fn since(text: &str) -> Result<u64, CommandError> {
     let moment = match span(text) {
         Some(span) => now().checked_sub(span).unwrap_or_default(),
         None => {
-            let date = || text.parse::<civil::DateTime>().ok()?.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp());
+            let date =
+                || text.parse::<civil::DateTime>().ok()?.to_zoned(TimeZone::system()).ok().map(|at| at.timestamp());
             let moment = text.parse::<Timestamp>().ok().or_else(date).ok_or_else(|| {
                 CommandError::usage(format!("`{text}` is no time"))
-                    .hint("such as 30m, 2h, 7d, 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00:00Z; times are UTC")
+                    .hint("such as 30m, 2h, 7d, 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00:00Z; times without a zone are local")
             })?;
             Duration::from_millis(u64::try_from(moment.as_millisecond()).unwrap_or(0))
         }
@@ -94,6 +95,16 @@ fn span(text: &str) -> Option<Duration> {
 
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// How a moment is written in a list, by the clock of this machine.
+pub(crate) const LOCAL: &str = "%Y-%m-%d %H:%M:%S";
+
+/// A moment by the clock of this machine.
+pub(crate) fn local(at: u64, pattern: &str) -> String {
+    let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
+    let moment = moment.map(|moment| moment.to_zoned(TimeZone::system()).strftime(pattern).to_string());
+    moment.unwrap_or_else(|| at.to_string())
 }
 
 /// Whether a call was made in the project at `workspace`; one whose place is not known may have been.

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{Arg, ArgMatches, Command};
-use cycod_app::views::{RunView, moment, outcome, step_times, who};
+use cycod_app::views::{RunView, outcome, step_times, who};
 use cycod_engine::journal::StepTimes;
 use cycod_store::{Outputs, Retention, Run};
 use serde_json::Value;
 
-use super::{ago, failed, format_argument, history, is_json, meant, name_argument, took};
+use super::{ago, failed, format_argument, history, is_json, local, meant, name_argument, took};
 use crate::{cli::Context, command_error::CommandError, page::Page, run::timeline_of};
 
 /// How much is read of an output at once.
@@ -35,13 +35,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if is_json(matches) {
         context.printer.json_of(&RunView::of(&run).with_timeline(&steps));
     } else {
-        let text = page(&run, &steps, total).finish(context.printer.data_colour);
+        let columns = context.printer.width.unwrap_or(80);
+        let text = page(&run, &steps, total, columns).finish(context.printer.data_colour);
         context.printer.text(text);
     }
     Ok(0)
 }
 
-fn page(run: &Run, times: &[StepTimes], total: Duration) -> Page {
+fn page(run: &Run, times: &[StepTimes], total: Duration, columns: usize) -> Page {
     let (call, none) = (&run.call, Value::Null);
     let end = run.end.as_ref().map_or(&none, |(_, end)| end);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -49,7 +50,7 @@ fn page(run: &Run, times: &[StepTimes], total: Duration) -> Page {
     page.heading(&format!("{}: {}", run.tool, outcome(run)));
     page.blank();
     page.fact("run", &run.id);
-    page.fact("when", &format!("{} ({})", moment(run.at), ago(run.at)));
+    page.fact("when", &format!("{} ({})", local(run.at, "%Y-%m-%d %H:%M:%S %:z"), ago(run.at)));
     page.fact("took", &took(run).unwrap_or_default());
     page.fact("who", &format!("{}, {}", who(run), text(&call["principal"])));
     page.fact("file", &text(&call["file"]));
@@ -76,7 +77,7 @@ fn page(run: &Run, times: &[StepTimes], total: Duration) -> Page {
     }
     if times.len() > 1 {
         page.section("TIMELINE");
-        timeline_of(times, total).lines().for_each(|line| page.code(0, line));
+        timeline_of(times, total, columns).lines().for_each(|line| page.code(0, line));
     }
     for (name, output) in end["outputs"].as_object().into_iter().flatten() {
         page.section(&format!("OUTPUT ({name}, {} bytes)", output["bytes"]));

@@ -7,7 +7,7 @@ use cycod_process::{Stop, host_interrupts};
 use cycod_store::Row;
 use serde_json::json;
 
-use super::{failed, format_argument, history, is_json};
+use super::{LOCAL, failed, format_argument, history, is_json, local};
 use crate::{cli::Context, command_error::CommandError};
 
 /// How often it is looked for new rows.
@@ -82,5 +82,5 @@ fn line(row: &Row) -> String {
         other => other.to_owned(),
     };
     let run = row.run.get(..16).unwrap_or(&row.run);
-    visible(&format!("{}  {run:<16}  {said}", moment(row.at))).into_owned()
+    visible(&format!("{}  {run:<16}  {said}", local(row.at, LOCAL))).into_owned()
 }
