@@ -1,8 +1,8 @@
 //! The tree of a program: what [`parse`](crate::track::parse) read, put together.
 //!
 //! The tree keeps what decides where a value can go, and nothing else: which words a command has, what feeds it, what is a
-//! function, what a loop assigns. Whether a command runs because of `if`, `&&` or `while` makes no difference to that, so all of
-//! these are a [`Form::Group`].
+//! function, what a loop assigns. Whether a command runs because of `if` or `&&` makes no difference to that, so all of these are a
+//! [`Form::Group`].
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -41,8 +41,10 @@ pub(crate) enum Form {
     Test(Vec<Word>),
     /// `(( … ))`.
     Arithmetic(Vec<Part>),
-    /// `( … )`, `{ …; }`, `if`, `while`, `until`: everything that they may run.
+    /// `( … )`, `{ …; }`, `if`: everything that they may run.
     Group(Vec<Script>),
+    /// `while`, `until`, `for ((…))`: the same, any number of times.
+    Loop(Vec<Script>),
     /// `for` and `select`; without words, the positional parameters.
     For {
         name: Word,
@@ -474,7 +476,7 @@ impl Grammar {
             match self.reserved() {
                 Some(word) if word == end => {
                     self.tokens.next();
-                    return Ok(Form::Group(scripts));
+                    return Ok(if end == "done" { Form::Loop(scripts) } else { Form::Group(scripts) });
                 }
                 Some(word) if between.contains(&word) => {
                     self.tokens.next();
@@ -502,7 +504,7 @@ impl Grammar {
         if matches!(self.peek(), Some(Token::Whole(Form::Arithmetic(_)))) {
             let Some((Token::Whole(Form::Arithmetic(parts)), span)) = self.tokens.next() else { return Err(MISPLACED) };
             let head = Script::of(vec![Command { form: Form::Arithmetic(parts), redirects: Vec::new(), span }]);
-            return Ok(Form::Group(vec![head, self.loop_body()?]));
+            return Ok(Form::Loop(vec![head, self.loop_body()?]));
         }
         let name = match self.tokens.next() {
             Some((Token::Word(Role::ForName, word), _)) => word,
@@ -613,7 +615,7 @@ impl Command {
             Form::Simple { assignments, words: arguments } => words(assignments).max(words(arguments)),
             Form::Test(tested) => words(tested),
             Form::Arithmetic(parts) => height(parts),
-            Form::Group(inner) => scripts(inner),
+            Form::Group(inner) | Form::Loop(inner) => scripts(inner),
             Form::For { words: over, body, .. } => body.height.max(words(over.as_deref().unwrap_or_default())),
             Form::Case { subject, arms } => {
                 arms.iter().map(|(patterns, body)| body.height.max(words(patterns))).fold(subject.height(), usize::max)

@@ -1867,7 +1867,16 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
                         self.advance();
                         return self.push(Frame::Single);
                     }
-                    // In `"${x:-it's}"` bash looks for a second one; other shells take it for text.
+                    // In `"${x:-it's}"` bash looks for a second one; other shells take it for text. Where nothing between two
+                    // of them could end anything, both come to the same.
+                    if (self.shell != Shell::Zsh || stage != Stage::Pattern)
+                        && let Some(length) = self.harmless_quotes()
+                    {
+                        let from = self.at;
+                        self.skip(length);
+                        self.text(self.style(), from);
+                        continue;
+                    }
                     self.odd();
                     self.unsure("a quote inside an expansion before it is read differently by different shells");
                     self.advance();
@@ -1884,6 +1893,19 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
                 _ => return self.backtick(),
             }
         }
+    }
+
+    /// The length of `'…'`, quotes included, when it ends where it does in whatever way its quotes are read.
+    fn harmless_quotes(&self) -> Option<usize> {
+        let rest = self.source.get(self.at + 1..)?;
+        let length = rest.iter().position(|byte| *byte == b'\'')?;
+        let inside = &rest[..length];
+        let is_harmless = |(index, byte): (usize, &u8)| match *byte {
+            b'{' | b'}' | b'"' | b'`' | b'$' | b'\n' | HOLE => false,
+            b'\\' => inside.get(index + 1).is_some_and(|next| next.is_ascii_alphanumeric()),
+            _ => true,
+        };
+        inside.iter().enumerate().all(is_harmless).then_some(length + 2)
     }
 
     fn tell_parameter_name(&mut self, from: usize) {

@@ -207,7 +207,8 @@ impl Guard {
                 std::iter::once(text)
                     .chain(text.match_indices(character).map(move |(at, _)| &text[at + character.len_utf8()..])),
             ),
-            Cut::Word => Box::new(text.split([' ', '\t', '\n'])),
+            Cut::Without(character) => Box::new(std::iter::once(text).chain(text.strip_prefix(character))),
+            Cut::Word => Box::new(text.split([' ', '\t', '\n', '\r', '\u{b}', '\u{c}'])),
         }
     }
 
@@ -222,6 +223,7 @@ impl Guard {
                 let begins = match self.cut {
                     Cut::Beginning => format!("begins with `{sign}`"),
                     Cut::Behind(character) => format!("has a part behind `{character}` that begins with `{sign}`"),
+                    Cut::Without(character) => format!("has `{sign}` at its beginning, or behind `{character}` there"),
                     Cut::Word => format!("holds a word that begins with `{sign}`"),
                 };
                 (

@@ -155,7 +155,7 @@ fn no_value_that_may_be_placed_acts() {
     Canary::sings(&Lab::real());
     let canary = Canary::new();
     let counts = Mutex::new(Counts::default());
-    search(seconds(40), Lab::real, |lab, bytes| {
+    search(seconds(60), Lab::real, |lab, bytes| {
         let seen = canary.check(lab, bytes)?;
         let mut counts = counts.lock().expect("no thread panics with it");
         counts.scripts += 1;

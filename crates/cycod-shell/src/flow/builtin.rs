@@ -97,16 +97,25 @@ impl Flow<'_> {
                 }
                 None
             }
+            // These print nothing.
             "test" | "[" => {
                 self.tests(rest);
-                None
+                self.places(name, rest);
+                Some(Input::Clean)
+            }
+            ":" | "true" | "false" | "cd" | "chdir" => {
+                self.places(name, rest);
+                Some(Input::Clean)
             }
             "echo" | "print" => {
                 self.places(name, rest);
+                self.leaves_lines_open |= rest.first().and_then(word_literal).is_some_and(|text| text.starts_with('-'));
                 Some(printed_by_echo(rest))
             }
             "printf" => {
                 self.places(name, rest);
+                self.leaves_lines_open |=
+                    rest.iter().find_map(word_literal).is_none_or(|format| !format.ends_with("\\n"));
                 Some(self.printf(rest))
             }
             "cat" => {
@@ -214,7 +223,7 @@ impl Flow<'_> {
                 self.shell_builtin(inner, &fields[1..], &words[from..], splits_otherwise)
             });
             let one = one.unwrap_or_else(|| self.programs_of(&fields));
-            printed = printed.and(one);
+            printed = printed.or(one);
         }
         Some(printed)
     }

@@ -224,7 +224,8 @@ impl Flow<'_> {
                     for &hole in holes.iter() {
                         self.split_guard(hole, name);
                     }
-                    pieces.push(Piece::Atom(atom));
+                    // What was made of a value may have blanks that the value has not: `${list//,/ }`, or two lines that hold it.
+                    pieces.push(Piece::Several(atom));
                 }
                 Atom::Unknown(Tag::Number(_)) if !self.splits_otherwise => pieces.push(Piece::Atom(atom)),
                 // A directory is one word where the author meant one.
@@ -514,16 +515,10 @@ impl Flow<'_> {
                 if operator.starts_with('%') {
                     return cut(Some(Cut::Beginning));
                 }
-                // `${file##*/}` begins behind a `/`, or is the whole.
-                let behind = match patterns.as_slice() {
-                    [pattern] => literal(pattern).and_then(|pattern| {
-                        let mut characters = pattern.strip_prefix('*')?.chars();
-                        let only = characters.next()?;
-                        (characters.next().is_none() && !"*?[\\".contains(only)).then_some(Cut::Behind(only))
-                    }),
+                cut(match patterns.as_slice() {
+                    [pattern] => literal(pattern).and_then(behind_pattern),
                     _ => None,
-                };
-                cut(behind)
+                })
             }
             ":" => {
                 self.arithmetic(&expansion.word);
@@ -907,6 +902,13 @@ fn joined(pieces: &Pieces) -> Text {
         }
     }
     text
+}
+
+/// What is left when what a pattern matches is taken from the front: it begins behind the pattern's last character, or is the
+/// whole.
+fn behind_pattern(pattern: &str) -> Option<Cut> {
+    let last = pattern.chars().next_back().filter(|last| !"*?[]()\\".contains(*last))?;
+    Some(if pattern.len() == last.len_utf8() { Cut::Without(last) } else { Cut::Behind(last) })
 }
 
 /// What is left of a text that is cut, when it can be told.

@@ -15,6 +15,7 @@
 mod builtin;
 mod expand;
 mod files;
+mod filter;
 mod graph;
 mod sourced;
 pub(crate) mod value;
@@ -46,6 +47,8 @@ const MOST_READINGS: usize = 20_000;
 const MOST_PASSES: usize = 12;
 /// The pass from which on a new text of a variable is only known by whose values are in it.
 const WIDENS_AFTER: usize = 3;
+/// How many texts a command may print that are told apart.
+const MOST_PRINTED: usize = 10;
 /// How deep functions may call each other, and code may be evaluated in code.
 const DEEPEST: usize = 16;
 
@@ -161,6 +164,15 @@ impl Input {
         }
     }
 
+    /// One of them.
+    fn or(self, other: Self) -> Self {
+        let either = match (&self, &other) {
+            (Self::Texts(texts), Self::Texts(others)) => texts.iter().chain(others).cloned().collect(),
+            _ => Vec::new(),
+        };
+        one_of(either).unwrap_or_else(|| self.and(other))
+    }
+
     /// Both, one behind the other.
     fn and(self, other: Self) -> Self {
         if self == Self::Clean {
@@ -172,12 +184,20 @@ impl Input {
         let all = part_of(&[self.part(), other.part()]);
         match (&all, self) {
             (Atom::Derived(_), Self::Texts(texts)) => {
-                Self::Texts(texts.iter().map(|text| behind(beginning(text), all.clone())).collect())
+                let mut texts = texts.iter().map(|text| behind(beginning(text), all.clone())).collect();
+                value::dedup(&mut texts);
+                Self::Texts(texts)
             }
             (Atom::Derived(_), _) => Self::Texts(vec![vec![all]]),
             _ => Self::printed(all.holes().to_vec()),
         }
     }
+}
+
+/// What a command prints that prints one of these texts, when there are few.
+fn one_of(mut texts: Vec<Text>) -> Option<Input> {
+    value::dedup(&mut texts);
+    (1..=MOST_PRINTED).contains(&texts.len()).then_some(Input::Texts(texts))
 }
 
 /// A text that begins as it is known, and goes on.
@@ -243,6 +263,8 @@ pub(crate) struct Flow<'a> {
     calculates: bool,
     /// `IFS` is not what it is at the start.
     splits_otherwise: bool,
+    /// Something in it prints a text that no end of a line follows.
+    leaves_lines_open: bool,
     /// `set -a`: every variable is exported.
     exports_all: bool,
     has_grown: bool,
@@ -321,6 +343,7 @@ fn walk<'a>(
         written: Written::default(),
         calculates: false,
         splits_otherwise: false,
+        leaves_lines_open: false,
         exports_all: false,
         has_grown: true,
         widens: false,
@@ -461,14 +484,62 @@ impl Flow<'_> {
 
     /// Walks a script, and tells what it may print.
     fn script(&mut self, script: &Script) -> Input {
-        let mut printed = Input::Clean;
+        let mut printed: Option<Input> = None;
         for pipeline in &script.pipelines {
-            printed = printed.and(self.pipeline(pipeline));
+            let new = self.pipeline(pipeline);
+            printed = Some(match printed {
+                Some(before) => self.then(before, new),
+                None => new,
+            });
             if self.lost.is_some() {
                 break;
             }
         }
-        printed
+        printed.unwrap_or(Input::Clean)
+    }
+
+    /// What two commands print, each of which may not run.
+    fn then(&self, first: Input, second: Input) -> Input {
+        // Few texts that are known are told apart. Which files start is asked of what is printed, not of what may be missing.
+        let is_known = |input: &Input| match input {
+            Input::Clean => true,
+            Input::Texts(texts) => {
+                texts.iter().all(|text| text.len() <= 8 && !text.iter().any(|atom| matches!(atom, Atom::Derived(_))))
+            }
+            Input::Printed(_) => false,
+        };
+        if self.watches() || !is_known(&first) || !is_known(&second) {
+            return first.and(second);
+        }
+        let joined = match (&first, &second) {
+            (Input::Texts(first), Input::Texts(second)) if first.len() * second.len() <= MOST_PRINTED => {
+                let joints: &[&str] = if self.leaves_lines_open { &["\n", ""] } else { &["\n"] };
+                let join = |before: &Text, after: &Text, joint: &str| {
+                    let mut text = before.clone();
+                    value::push(&mut text, Atom::text(joint));
+                    after.iter().for_each(|atom| value::push(&mut text, atom.clone()));
+                    text
+                };
+                let is_there = |text: &&Text| !text.is_empty();
+                let both = first
+                    .iter()
+                    .filter(is_there)
+                    .flat_map(|before| second.iter().filter(is_there).map(move |after| (before, after)))
+                    .flat_map(|(before, after)| joints.iter().map(move |joint| join(before, after, joint)));
+                first.iter().chain(second).cloned().chain(both).chain([Text::new()]).collect()
+            }
+            (Input::Clean, Input::Texts(texts)) => {
+                let begun = texts.iter().filter(|_| self.leaves_lines_open).map(|text| {
+                    let mut begun = vec![Atom::Unknown(Tag::Somewhere)];
+                    begun.extend(text.iter().cloned());
+                    begun
+                });
+                texts.iter().cloned().chain(begun).chain([Text::new()]).collect()
+            }
+            (Input::Texts(texts), Input::Clean) => texts.iter().cloned().chain([Text::new()]).collect(),
+            _ => Vec::new(),
+        };
+        one_of(joined).unwrap_or_else(|| first.and(second))
     }
 
     fn pipeline(&mut self, stages: &[Command]) -> Input {
@@ -538,20 +609,37 @@ impl Flow<'_> {
                 Input::Clean
             }
             Form::Group(scripts) => {
-                scripts.iter().fold(Input::Clean, |printed, script| printed.and(self.script(script)))
+                let mut printed: Option<Input> = None;
+                for script in scripts {
+                    let new = self.script(script);
+                    printed = Some(match printed {
+                        Some(before) => self.then(before, new),
+                        None => new,
+                    });
+                }
+                printed.unwrap_or(Input::Clean)
+            }
+            Form::Loop(scripts) => {
+                let printed = scripts.iter().fold(Input::Clean, |printed, script| printed.and(self.script(script)));
+                printed.clone().and(printed)
             }
             Form::For { name, words, body } => {
                 self.loop_over(name, words.as_deref());
-                self.inside(body)
+                let printed = self.inside(body);
+                printed.clone().and(printed)
             }
             Form::Case { subject, arms } => {
                 self.place_in_shell(subject, "the subject of `case`");
                 let mut printed = Input::Clean;
                 for (patterns, body) in arms {
                     patterns.iter().for_each(|pattern| self.place_in_shell(pattern, "a pattern of `case`"));
-                    printed = printed.and(self.inside(body));
+                    printed = printed.or(self.inside(body));
                 }
-                printed
+                // None of them may fit.
+                match printed {
+                    Input::Texts(_) => printed.or(Input::Texts(vec![Text::new()])),
+                    printed => printed,
+                }
             }
             Form::Function { name, body } => {
                 match name.literal() {
@@ -778,7 +866,7 @@ impl Flow<'_> {
                 None => None,
             };
             let one = one.unwrap_or_else(|| self.programs_of(&fields));
-            printed = printed.and(one);
+            printed = printed.or(one);
         }
         printed
     }
@@ -799,7 +887,7 @@ impl Flow<'_> {
         for _ in 0..MOST_PASSES {
             let before = self.arguments.last().cloned();
             let input = self.input.clone();
-            printed = printed.and(self.reading(input, false, |flow| flow.command(&body)));
+            printed = printed.or(self.reading(input, false, |flow| flow.command(&body)));
             let after = self.arguments.last();
             let is_same = before.as_ref().zip(after).is_none_or(|(before, after)| {
                 (before.lists.len(), before.appended.len(), before.shifted)
@@ -844,7 +932,10 @@ impl Flow<'_> {
         let in_files = std::mem::replace(&mut self.in_files, outer);
         let read = if self.is_input_its_own || self.prints_input { self.input.clone() } else { Input::Clean };
         let read = match read {
-            Input::Texts(_) => Input::made("", &read.holes()),
+            Input::Texts(texts) => match filter::filtered(fields, &texts) {
+                Some(parts) => Input::Texts(parts),
+                None => Input::made("", &Input::Texts(texts).holes()),
+            },
             read => read,
         };
         let is_filter = std::mem::replace(&mut self.is_filter, was_filter);

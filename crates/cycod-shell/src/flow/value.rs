@@ -27,6 +27,8 @@ pub(crate) enum Cut {
     Beginning,
     /// What follows one of these characters in it, or all of it.
     Behind(char),
+    /// What follows this character at its beginning, or all of it.
+    Without(char),
     /// A word of it, as blanks separate them.
     Word,
 }

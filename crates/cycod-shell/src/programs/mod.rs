@@ -115,12 +115,65 @@ pub(crate) fn runs_variable(name: &str, is_exported: bool) -> bool {
 }
 
 /// Looks a name up, also with the version that some carry: `python3.11`, `gcc-12`. A digit alone may be another program's name.
+/// Tools that make programs for another machine carry its name before theirs: `arm-none-eabi-gcc`.
 fn in_table(base: &str) -> Option<&'static [Known]> {
-    table::named(base).or_else(|| {
+    let versioned = || {
         let stem = base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let is_version = stem.len() < base.len() && (stem.ends_with('-') || base[stem.len()..].contains('.'));
         is_version.then(|| table::named(stem.trim_end_matches('-'))).flatten()
-    })
+    };
+    table::named(base).or_else(versioned).or_else(|| table::named(without_target(base)?))
+}
+
+/// The name of a compiler or of one of its tools behind the machine that it makes programs for.
+fn without_target(name: &str) -> Option<&str> {
+    const MACHINES: [&str; 18] = [
+        "aarch64",
+        "arm",
+        "avr",
+        "i386",
+        "i486",
+        "i586",
+        "i686",
+        "loongarch64",
+        "m68k",
+        "mips",
+        "powerpc",
+        "riscv32",
+        "riscv64",
+        "s390x",
+        "sparc",
+        "wasm32",
+        "x86_64",
+        "xtensa",
+    ];
+    const TOOLS: [&str; 22] = [
+        "addr2line",
+        "ar",
+        "as",
+        "c++",
+        "c++filt",
+        "clang",
+        "clang++",
+        "cpp",
+        "g++",
+        "gcc",
+        "gcov",
+        "gfortran",
+        "ld",
+        "nm",
+        "objcopy",
+        "objdump",
+        "pkg-config",
+        "ranlib",
+        "readelf",
+        "size",
+        "strings",
+        "strip",
+    ];
+    let is_tool = |tool: &&str| name.strip_suffix(*tool).is_some_and(|machine| machine.ends_with('-'));
+    let tool = TOOLS.into_iter().filter(is_tool).max_by_key(|tool| tool.len())?;
+    MACHINES.iter().any(|machine| name.starts_with(machine)).then_some(tool)
 }
 
 /// The language of which everything is code for a program that may be any.

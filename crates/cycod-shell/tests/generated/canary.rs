@@ -17,7 +17,7 @@ const ACTORS: &str = "\
     unzip wc wget xargs xxd xz zip zsh";
 
 /// Values that act when something reads them as more than text. Each would make the file `PWNED`.
-const PAYLOADS: [&str; 46] = [
+const PAYLOADS: [&str; 51] = [
     "; touch PWNED;",
     "$(touch PWNED)",
     "`touch PWNED`",
@@ -64,6 +64,11 @@ const PAYLOADS: [&str; 46] = [
     "sh -c 'touch PWNED'",
     "*",
     "~/PWNED",
+    "a,sh,-c,touch${IFS}PWNED",
+    ",sh,-c,touch${IFS}PWNED",
+    "x,-exec,sh,-c,touch${IFS}PWNED,;",
+    ",-oPWNED",
+    "x--output=PWNED",
 ];
 
 /// Scripts that are refused, and values that would act in them.

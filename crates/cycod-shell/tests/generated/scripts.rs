@@ -203,7 +203,7 @@ impl Maker<'_, '_> {
 
     /// Something that does something with the value.
     fn statement(&mut self, inner: &str, depth: usize) -> String {
-        let choice = if depth == 0 { 0 } else { self.choices.below(38) };
+        let choice = if depth == 0 { 0 } else { self.choices.below(40) };
         let is_bash = self.shell == Shell::Bash;
         let below = |maker: &mut Self, inner: &str| maker.statement(inner, depth - 1);
         match choice {
@@ -434,6 +434,39 @@ impl Maker<'_, '_> {
                 let command = self.command(None);
                 let call = self.choices.pick(&["\"$@\"", "$@", "env \"$@\"", "command \"$@\""]);
                 format!("{function}() {{ {call}\n}}; {function} {command} {word}")
+            }
+            // What is printed again and again, and what a value was changed to, falls apart where there are no quotes.
+            38 => {
+                self.is_exact = false;
+                let command = self.command(None);
+                let printed = self.choices.pick(&[
+                    "for w in 1 2; do echo \"V\"; done",
+                    "echo 1; echo \"V\"",
+                    "[ -n \"V\" ] && echo \"-n V\" || echo x",
+                    "if true; then echo \"V\"; else echo y; fi",
+                    "printf '%s' -; echo \"V\"",
+                    "echo \"V\" | cut -d, -f2",
+                    "echo \"V\" | tr -d ,",
+                    "echo \"V\" | tr , _",
+                    "echo \"V\" | awk -F, '{print $2}'",
+                    "echo \"V\" | head -n1",
+                    "echo \"V\" | sed 's/^x//'",
+                ]);
+                let printed = printed.replace('V', inner);
+                match self.choices.below(3) {
+                    0 => format!("{command} \"$({printed})\""),
+                    _ => format!("{command} $({printed})"),
+                }
+            }
+            39 if is_bash => {
+                self.is_exact = false;
+                let (name, word, command) = (self.name(), self.alone(inner), self.command(None));
+                let form = self.choices.pick(&["//,/ }", "//,/}", "#x}", "#*,}", "/#,/}", "//[,]/$' '}"]);
+                let expansion = format!("${{{name}{form}");
+                match self.choices.below(3) {
+                    0 => format!("{name}={word}; {command} \"{expansion}\""),
+                    _ => format!("{name}={word}; {command} {expansion}"),
+                }
             }
             _ => self.command(Some(inner)),
         }

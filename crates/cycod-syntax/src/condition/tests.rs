@@ -15,6 +15,7 @@ fn names() -> Names {
         parameters: own(&["NAME", "COUNT", "BIG", "VERSION", "LIST", "NONE", "FLAG"]),
         steps: own(&["fetch", "try-https", "count"]),
         is_code: false,
+        has_item: false,
     }
 }
 

@@ -13,6 +13,7 @@ fn names() -> Names {
         parameters: own(&["NAME", "FILE", "author", "count", "SHOULD-RUN", "LOCATION", "DEBUG"]),
         steps: own(&["fetch", "try-https", "build.all", "1st"]),
         is_code: false,
+        has_item: false,
     }
 }
 
@@ -66,6 +67,7 @@ fn kind(reference: &Reference) -> String {
         Reference::Parameter(_) => "parameter",
         Reference::Predefined(_) => "predefined",
         Reference::Step { .. } => "step",
+        Reference::Item => "item",
         Reference::Environment(_) => "environment",
     }
     .to_owned()

@@ -1,0 +1,145 @@
+//! Filters that leave parts of what they read: where a part of a value begins, as far as that can be told.
+
+use super::expand::cut_text;
+use super::value::{Cut, Field, Text, literal};
+
+/// What a filter prints of these texts, when each can be told; the filter's words have to be the author's alone.
+pub(super) fn filtered(fields: &[Field], texts: &[Text]) -> Option<Vec<Text>> {
+    let words: Option<Vec<&str>> = fields
+        .iter()
+        .map(|field| match field {
+            Field::Word(text) => literal(text),
+            _ => None,
+        })
+        .collect();
+    let words = words?;
+    let (name, words) = words.split_first()?;
+    let how = match *name {
+        "cut" => cut(words),
+        "tr" => translated(words),
+        // Whole lines of it, in some order; what begins with a `-` is an option with a meaning that need not be known.
+        "head" | "tail" => lines(words, |word| !word.contains('c') && !word.starts_with("--b")),
+        "sort" => lines(words, |word| !word.starts_with("-o") && !word.starts_with("--o") && !word.starts_with("--d")),
+        "uniq" => lines(words, |word| !word.starts_with('-')),
+        "grep" | "egrep" | "fgrep" => selected(words),
+        "awk" | "gawk" | "mawk" => field(words),
+        "sed" => shortened(words),
+        _ => None,
+    }?;
+    texts.iter().map(|text| cut_text(text, how)).collect()
+}
+
+/// Lines of the input, if every option is one of `keeps`, and no other file is read.
+fn lines(words: &[&str], keeps: impl Fn(&str) -> bool) -> Option<Cut> {
+    let is_count = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit() || c == '+');
+    let fits = |word: &&str| word.starts_with('-') && keeps(word) || is_count(word);
+    words.iter().all(fits).then_some(Cut::Behind('\n'))
+}
+
+/// `cut -d. -f1`, `cut -c1-7`.
+fn cut(words: &[&str]) -> Option<Cut> {
+    let mut delimiter = '\t';
+    let (mut has_fields, mut from_start) = (false, false);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if *word == "-s" {
+            continue;
+        }
+        let (option, attached) = (word.get(..2)?, word.get(2..)?);
+        let argument = if attached.is_empty() { *words.next()? } else { attached };
+        match option {
+            "-d" => {
+                let mut characters = argument.chars();
+                delimiter = characters.next()?;
+                if characters.next().is_some() {
+                    return None;
+                }
+            }
+            "-f" => has_fields = true,
+            "-c" | "-b" => from_start = argument.starts_with("1-") || argument.starts_with('-') || argument == "1",
+            _ => return None,
+        }
+    }
+    match (has_fields, from_start) {
+        (true, false) => Some(Cut::Behind(delimiter)),
+        // Of each line.
+        (false, true) => Some(Cut::Behind('\n')),
+        _ => None,
+    }
+}
+
+/// `tr A-Z a-z` and `tr / _` change no beginning to a sign; `tr -d .` takes some away.
+fn translated(words: &[&str]) -> Option<Cut> {
+    const CASES: &[&str] = &["A-Z", "a-z", "[A-Z]", "[a-z]", "[:upper:]", "[:lower:]"];
+    let one = |text: &str| {
+        let mut characters = match text {
+            "\\n" => "\n",
+            "\\r" => "\r",
+            text => text,
+        }
+        .chars();
+        characters.next().filter(|_| characters.next().is_none())
+    };
+    match words {
+        [from, to] if CASES.contains(from) && CASES.contains(to) => Some(Cut::Beginning),
+        [from, to]
+            if one(from).is_some() && one(to).is_some_and(|to| to.is_ascii_alphanumeric() || "_.".contains(to)) =>
+        {
+            Some(Cut::Beginning)
+        }
+        ["-d", taken] => one(taken).map(Cut::Behind),
+        _ => None,
+    }
+}
+
+/// Lines that `grep` selects; not with `-o`, which prints parts of them, nor with what it prints before them.
+fn selected(words: &[&str]) -> Option<Cut> {
+    let (pattern, options) = words.split_last()?;
+    let is_plain = |word: &&str| {
+        word.strip_prefix('-')
+            .is_some_and(|letters| !letters.is_empty() && letters.chars().all(|letter| "EFGPivwxsqa".contains(letter)))
+    };
+    (!pattern.starts_with('-') && options.iter().all(is_plain)).then_some(Cut::Behind('\n'))
+}
+
+/// `awk '{print $1}'`, with a separator of one character or none.
+fn field(words: &[&str]) -> Option<Cut> {
+    let (separator, program) = match words {
+        [program] => (None, program),
+        ["-F", separator, program] => (Some(*separator), program),
+        [option, program] => (Some(option.strip_prefix("-F")?), program),
+        _ => return None,
+    };
+    let number = program.trim().strip_prefix('{')?.strip_suffix('}')?.trim().trim_end_matches(';');
+    let number = number.strip_prefix("print")?.trim().strip_prefix('$')?;
+    let is_field = number == "NF" || number.parse::<u8>().is_ok_and(|number| number > 0);
+    let cut = match separator.map(|separator| separator.chars().collect::<Vec<_>>()).as_deref() {
+        None => Cut::Word,
+        // A blank and some letters mean something else.
+        Some([only]) if !only.is_ascii_alphanumeric() && !" \\".contains(*only) => Cut::Behind(*only),
+        _ => return None,
+    };
+    is_field.then_some(cut)
+}
+
+/// `sed 's/^v//'` and `sed 's/.git$//'`.
+fn shortened(words: &[&str]) -> Option<Cut> {
+    let program = match words {
+        [program] | ["-e" | "-E" | "-r", program] => program.strip_prefix('s')?,
+        _ => return None,
+    };
+    let sign = program.chars().next().filter(char::is_ascii_punctuation)?;
+    let (pattern, rest) = program[1..].split_once(sign)?;
+    if rest.strip_prefix(sign) != Some("") || pattern.contains('\\') && pattern.trim_end_matches('$').ends_with('\\') {
+        return None;
+    }
+    if let Some(taken) = pattern.strip_prefix('^') {
+        let mut characters = taken.chars();
+        let only = characters.next().filter(char::is_ascii_alphanumeric)?;
+        return characters.next().is_none().then_some(Cut::Without(only));
+    }
+    // What goes from the end leaves the beginning.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./\\".contains(c);
+    let taken = pattern.strip_suffix('$')?;
+    taken.chars().all(is_plain).then_some(Cut::Beginning)
+}
