@@ -123,7 +123,7 @@ impl Plan {
             masks,
             swaps: self.swaps(),
         };
-        prepared.delivered(&command.interpreter, &*step.own_name())
+        prepared.delivered(&command.interpreter, &step.own_name())
     }
 
     /// Keeps secrets from where others can look: what is shown, the arguments of a process, and files.

@@ -91,7 +91,7 @@ fn exact(directory: &SkillDirectory, skill: u32, words: &[String], score: f64) -
     let mut is_name = !words.is_empty() && score > 0.0;
     if is_name {
         each_word(directory.image.skill(skill).name, |word| {
-            is_name &= rest.next().is_some_and(|wanted| wanted == word)
+            is_name &= rest.next().is_some_and(|wanted| wanted == word);
         });
         is_name &= rest.next().is_none();
     }

@@ -231,7 +231,7 @@ impl Lowering<'_> {
             Literal::List(items) => !self.too_many_items(items.len(), entry),
             Literal::Text(template) => self.gives_a_list(template, entry),
             _ => {
-                self.no_list(entry, "it is no list".to_owned());
+                self.no_list(entry, "it is no list");
                 false
             }
         };
@@ -267,11 +267,11 @@ impl Lowering<'_> {
             },
             _ => "it is one text".to_owned(),
         };
-        self.no_list(entry, why);
+        self.no_list(entry, &why);
         false
     }
 
-    fn no_list(&self, entry: &Entry, why: String) {
+    fn no_list(&self, entry: &Entry, why: &str) {
         let is_words = matches!(&entry.value.kind, NodeKind::Scalar(_));
         let help = match is_words {
             true => {

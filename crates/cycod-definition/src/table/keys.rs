@@ -191,7 +191,7 @@ static STEP: Section = Section {
         key("run-condition", Condition, "The step runs only if this is true; otherwise it is skipped, with exit code 0 and no output.").chapter("Multi-Step Tools").restricts(),
         key("parallel", Bool, "`true`: doesn't wait for the steps above it.").or("false").chapter("Parallel Execution"),
         key("wait-for", Texts, "The steps that must end first. Steps that it refers to are added.").chapter("Parallel Execution"),
-        key("for-each", Any, "Runs the step once for each item, which `{ITEM}` stands for: a list, a parameter of type array, or the output of a step, one item a line or a JSON array. At most 1000 items."),
+        key("for-each", Any, "Runs the step once for each item of a list, of a parameter of type array, or of the output of a step, one item a line or a JSON array; `{ITEM}` is the item. At most 1000 items."),
         key("max-parallel", Integer(1), "How many items of `for-each` run at once; at most 64.").or("1"),
         key("continue-on-error", Bool, "Whether the workflow continues if it fails; with `for-each`, also with the next items.").or("the tool's `ignore-errors`").chapter("Error Handling"),
         key("error-handling", Object(&ERROR_HANDLING), "What to try if it fails.").chapter("Error Handling"),

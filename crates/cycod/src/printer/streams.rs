@@ -95,19 +95,19 @@ pub(super) fn rows() -> Option<usize> {
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
 fn size() -> Option<(usize, usize)> {
-    size_of(io::stdout())
+    size_of(&io::stdout())
 }
 
 /// The columns and rows of the terminal behind standard error.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
 pub(super) fn talk_size() -> Option<(usize, usize)> {
-    size_of(io::stderr()).filter(|&(columns, rows)| columns > 0 && rows > 0)
+    size_of(&io::stderr()).filter(|&(columns, rows)| columns > 0 && rows > 0)
 }
 
 #[cfg(unix)]
-fn size_of(stream: impl IsTerminal + std::os::fd::AsFd) -> Option<(usize, usize)> {
-    let size = stream.is_terminal().then(|| rustix::termios::tcgetwinsize(&stream).ok()).flatten()?;
+fn size_of(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<(usize, usize)> {
+    let size = stream.is_terminal().then(|| rustix::termios::tcgetwinsize(stream).ok()).flatten()?;
     Some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
