@@ -107,6 +107,13 @@ impl Flow<'_> {
                 self.places(name, rest);
                 Some(Input::Clean)
             }
+            _ => self.printing(name, rest),
+        }
+    }
+
+    /// A command that prints what it is given or reads.
+    fn printing(&mut self, name: &str, rest: &[Field]) -> Option<Input> {
+        match name {
             "echo" | "print" => {
                 self.places(name, rest);
                 self.leaves_lines_open |= rest.first().and_then(word_literal).is_some_and(|text| text.starts_with('-'));

@@ -1,3 +1,5 @@
+//! `cycod tool call`: the calls in a provider's message are made, and their results are written in its form.
+
 use std::{io::Read, sync::Arc, time::Duration};
 
 use clap::{Arg, ArgMatches, Command, value_parser};

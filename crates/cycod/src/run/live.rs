@@ -1,3 +1,5 @@
+//! The lines of a run that change while it is under way.
+
 use std::{
     collections::{HashMap, VecDeque},
     time::Duration,

@@ -1,3 +1,5 @@
+//! When each step of a run ran, as bars that fit the terminal.
+
 use std::time::Duration;
 
 use anstyle::Style;
