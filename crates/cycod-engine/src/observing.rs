@@ -64,7 +64,7 @@ impl Observation {
             let kind = match touch {
                 Touch::Write => "write",
                 Touch::Execute => "execute",
-                Touch::Read | Touch::Connect => "read",
+                Touch::Read | Touch::Connect | Touch::Enter => "read",
             };
             let permission = format!("filesystem:{kind}:{}", names.written(&path));
             needs.entry(permission).or_default().insert(example.display().to_string());
@@ -156,6 +156,9 @@ impl<'a> Names<'a> {
             // A service that does not run was asked for in vain, as libraries do.
             Touch::Connect if !is_there => return None,
             Touch::Connect => Touch::Write,
+            // A program that makes a directory goes down to it from the root, and a confined one finds these directories, too.
+            Touch::Enter if self.plan.working_directory.starts_with(path) => return None,
+            Touch::Enter => Touch::Read,
             touch => touch,
         };
         let temp = &self.plan.host().temp;
@@ -167,7 +170,7 @@ impl<'a> Names<'a> {
         match touch {
             _ if is_own || path.parent().is_none() => None,
             Touch::Write if path.starts_with("/dev") || path.starts_with("/proc") => None,
-            Touch::Read | Touch::Execute if is_system || !is_there => None,
+            Touch::Read | Touch::Execute | Touch::Enter if is_system || !is_there => None,
             Touch::Write if self.parameters.iter().any(|(known, _)| known == path) => Some((touch, path.to_owned())),
             // What is missing at the next run is made before it starts: a directory, unless its name has an extension.
             Touch::Write if made.contains(path) && path.extension().is_none() => Some((touch, path.to_owned())),

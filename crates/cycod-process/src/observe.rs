@@ -30,6 +30,8 @@ pub enum Touch {
     Execute,
     /// Connects or sends to it.
     Connect,
+    /// Makes it its working directory.
+    Enter,
 }
 
 /// What a program touches.

@@ -62,7 +62,7 @@ enum About {
 }
 
 use About::{Address, Make, Messages, Open, Path as OnePath, Paths};
-use Touch::{Execute, Read, Write};
+use Touch::{Enter, Execute, Read, Write};
 
 /// The calls that we are asked about.
 #[rustfmt::skip]
@@ -73,7 +73,7 @@ const CALLS: &[(c_long, About)] = &[
     (libc::SYS_mkdirat, Make(Some(0), 1)), (libc::SYS_mknodat, Make(Some(0), 1)),
     (libc::SYS_fchmodat, OnePath(Write, Some(0), 1)), (libc::SYS_fchownat, OnePath(Write, Some(0), 1)),
     (libc::SYS_utimensat, OnePath(Write, Some(0), 1)), (libc::SYS_symlinkat, Make(Some(1), 2)),
-    (libc::SYS_chdir, OnePath(Read, None, 0)),
+    (libc::SYS_chdir, OnePath(Enter, None, 0)),
     (libc::SYS_linkat, Paths([(Read, Some(0), 1), (Write, Some(2), 3)])),
     (libc::SYS_renameat2, Paths([(Write, Some(0), 1), (Write, Some(2), 3)])),
     (libc::SYS_renameat, Paths([(Write, Some(0), 1), (Write, Some(2), 3)])),

@@ -77,7 +77,7 @@ fn given(place: &Place, provider: &ScriptedProvider, options: &[&str], lines: &s
 fn each_line_of_a_pipe_is_a_turn() {
     let (place, provider) = (place(), obedient());
     let ran = piped(&place, &provider, &[], "hello\ncall look\n\ngo \\\non\n");
-    assert_eq!(ran.stdout(), "You said: hello\nIt said: one\u{1b}[31m\nYou said: go \non\n");
+    assert_eq!(ran.stdout(), "You said: hello\nIt said: one\\u{1b}[31m\nYou said: go \non\n");
     assert_eq!(ran.code(), 0, "{}", ran.block());
     let talk = ran.stderr();
     for part in ["Let me see.\n→ look {}\n", "[look] one\\u{1b}[31m\n", "  ok   look  "] {

@@ -196,7 +196,8 @@ mod at_a_terminal {
 
     #[test]
     fn in_bash() {
-        let terminal = shell(&place(), "bash --norc --noprofile -i", "eval \"$(cycod completions bash)\"");
+        let place = place();
+        let terminal = shell(&place, "bash --norc --noprofile -i", "eval \"$(cycod completions bash)\"");
         a_call(&terminal);
     }
 

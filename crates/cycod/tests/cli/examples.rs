@@ -257,6 +257,7 @@ const BEFORE: &str = "# Example tools
 Tools that people use, and the local tools of this repository: `.cycod/tools` is a link to this directory, so that they can
 be called anywhere in a clone. Each file holds its own tests.
 
+<!-- not run: tests of their own run every example -->
 ```console
 $ cycod list --category git
 $ cycod run git-hot-spots COUNT=5
