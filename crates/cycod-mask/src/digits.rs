@@ -185,9 +185,8 @@ impl Digits {
                 (Base::Base64, 2) => (last << 4 | digit >> 2, unit.start),
                 (Base::Base64, _) => (last << 6 | digit, unit.start),
             };
-            // Of a secret that begins with the last digit of a line, or with few bytes of a short one, those are shown: a line
-            // would be held back for them.
-            let start = if was_broken && self.trackers[index].holds_nothing() { unit.start } else { start };
+            // Of a secret that begins with the last digit of a line, that one is shown: a line would be held back for it.
+            let start = if was_broken && self.trackers[index].is_quiet() { unit.start } else { start };
             if let Some(place) = self.trackers[index].read(words, Unit { byte, start, end: unit.end }) {
                 found(place);
             }
@@ -224,13 +223,14 @@ impl Digits {
         self.trackers[self.count % self.base.period()].clear();
     }
 
-    /// Ends a line; its digits may go on in the next.
+    /// Ends a line; returns whether its digits may go on in the next.
     fn break_line(&mut self) -> bool {
-        if self.line < self.base.long_line() {
-            self.trackers.iter_mut().filter(|tracker| tracker.depth() < NO_CHANCE).for_each(Tracker::let_go);
+        let is_long = self.line >= self.base.long_line();
+        if !is_long {
+            self.trackers.iter_mut().filter(|tracker| tracker.depth() < NO_CHANCE).for_each(Tracker::clear);
         }
         (self.line, self.is_broken) = (0, true);
-        true
+        is_long || self.trackers.iter().any(|tracker| tracker.depth() > 0)
     }
 
     fn clear(&mut self) {

@@ -115,9 +115,6 @@ pub(super) struct Unit {
     pub(super) end: usize,
 }
 
-/// Where a byte stands that was shown before it was clear whether it begins a secret.
-const SHOWN: usize = usize::MAX;
-
 /// Follows one way of reading a text.
 #[derive(Clone, Default)]
 pub(super) struct Tracker {
@@ -134,8 +131,6 @@ impl Tracker {
         }
         self.state = words.next(self.state, unit.byte);
         let Node { depth, ends, .. } = words.nodes[self.state as usize];
-        // Of a secret whose first bytes were shown, the rest begins here.
-        self.starts.iter_mut().take_while(|start| **start == SHOWN).for_each(|start| *start = unit.start);
         self.starts.push_back(unit.start);
         let passed = self.starts.len() - depth as usize;
         self.starts.drain(..passed);
@@ -150,16 +145,6 @@ impl Tracker {
         }
     }
 
-    /// Lets what it read be shown. If that is the beginning of a secret, the secret counts from the next byte on.
-    pub(super) fn let_go(&mut self) {
-        self.starts.iter_mut().for_each(|start| *start = SHOWN);
-    }
-
-    /// Whether nothing that it read is held back.
-    pub(super) fn holds_nothing(&self) -> bool {
-        self.starts.front().is_none_or(|start| *start == SHOWN)
-    }
-
     /// Of how many bytes the beginning of a secret is that was read last.
     pub(super) fn depth(&self) -> usize {
         self.starts.len()
@@ -167,7 +152,7 @@ impl Tracker {
 
     /// Where that begins.
     pub(super) fn start(&self) -> Option<usize> {
-        self.starts.front().copied().filter(|start| *start != SHOWN)
+        self.starts.front().copied()
     }
 
     /// Whether it has read nothing of a secret.
