@@ -1496,11 +1496,14 @@ mod parameters {
         for tags in ["[bun, run]", "[read, raed, write]", "[rnu, read, run]"] {
             check(&format!("name: a\ndescription: b\nbash: ls\ntags: {tags}\n"), expect![""]);
         }
-        check("name: a\ndescription: b\nbash: ls\ntags: [bun, write]\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nbash: ls\ntags: [bun, write]\n",
+            expect![[r#"
             4:8-4:11 error[misspelt-tag]: the tag `bun` looks like `run`, which declares how dangerous the tool is
               help: did you mean `run`? another word has its place under `metadata.tags`
               fix: write `run`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -3046,14 +3049,17 @@ mod habits {
 
     #[test]
     fn of_a_shell() {
-        check("name: a\ndescription: b\nsteps:\n- name: c\n  zsh: echo\n  cleanup: rm x\n", expect![[r#"
+        check(
+            "name: a\ndescription: b\nsteps:\n- name: c\n  zsh: echo\n  cleanup: rm x\n",
+            expect![[r#"
             4:9-4:10 error[no-command]: a step does not define what to execute
               help: add one of `bash`, `cmd`, `pwsh`, `run`, `script`, `python`, `commands` or `use-tool`
             5:3-5:6 warning[unknown-key]: a step has no key `zsh`
               help: write `script`, with `shell: zsh`
             6:3-6:10 warning[unknown-key]: a step has no key `cleanup`
               help: write it for the whole tool: `resources: {cleanup: [{final-command: …}]}`
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

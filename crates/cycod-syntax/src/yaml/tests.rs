@@ -966,10 +966,37 @@ fn more_than_the_first_mistake() {
 
 #[test]
 fn what_is_missing_inside_brackets_is_not_the_end_of_the_text() {
-    check("tags: [read,, x]\nb: 1\n", expect![[r#""#]]);
-    check(r#"{"tags": ["read",, "x"], "c": }"#, expect![[r#""#]]);
-    check("tags: {a\ntimeout: : 5\n", expect![[r#""#]]);
-    check("tags: [, a]\n", expect![[r#""#]]);
+    check(
+        "tags: [read,, x]\nb: 1\n",
+        expect![[r#"
+        1:13 error[yaml-syntax] a value is missing before this `,`: ","
+            help: write the value, or delete the `,`
+    "#]],
+    );
+    check(
+        r#"{"tags": ["read",, "x"], "c": }"#,
+        expect![[r#"
+        1:18 error[yaml-syntax] a value is missing before this `,`: ","
+            help: write the value, or delete the `,`
+    "#]],
+    );
+    check(
+        "tags: {a\ntimeout: : 5\n",
+        expect![[r#"
+        1:7 error[yaml-syntax] this `{` is not closed: "{"
+            2:10 what follows does not fit into it
+            help: add the missing bracket, or quote the value
+        2:10 error[yaml-syntax] this `:` starts a second value on the same line: ":"
+            help: put the whole value in quotes, or write it as a block after `|`
+    "#]],
+    );
+    check(
+        "tags: [, a]\n",
+        expect![[r#"
+        1:8 error[yaml-syntax] a value is missing before this `,`: ","
+            help: write the value, or delete the `,`
+    "#]],
+    );
 }
 
 #[test]
