@@ -1,6 +1,9 @@
 //! A tool as it is put together, before it has a name of its own.
 
-use std::collections::HashSet;
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+};
 
 use cycod_shell::{quoted, quoted_if_needed};
 use cycod_syntax::{
@@ -265,6 +268,26 @@ impl Draft {
     }
 }
 
+/// A pattern, ready to match; nothing when it is wrong. Parameters of one source have few different ones, and each takes a
+/// millisecond to compile.
+fn compiled(pattern: &str) -> Option<Regex> {
+    const MOST: usize = 64;
+    thread_local! {
+        static KNOWN: RefCell<HashMap<String, Option<Regex>>> = RefCell::default();
+    }
+    KNOWN.with_borrow_mut(|known| {
+        if let Some(regex) = known.get(pattern) {
+            return regex.clone();
+        }
+        if known.len() >= MOST {
+            known.clear();
+        }
+        let regex = Regex::new(pattern).ok();
+        known.insert(pattern.to_owned(), regex.clone());
+        regex
+    })
+}
+
 impl Parameter {
     pub(crate) fn described(description: impl Into<String>) -> Self {
         Self { description: description.into(), ..Self::default() }
@@ -366,7 +389,7 @@ impl Parameter {
             Accepts::Integer | Accepts::Number if !are_bare => self.accepts = Accepts::Text,
             _ => {}
         }
-        if let Some(pattern) = self.pattern.take_if(|pattern| Regex::new(pattern).is_err()) {
+        if let Some(pattern) = self.pattern.take_if(|pattern| compiled(pattern).is_none()) {
             lost.push((
                 format!("the pattern `{pattern}`"),
                 "it is no regular expression of ours, which have no lookaround",
@@ -400,10 +423,7 @@ impl Parameter {
     /// Whether a default is a value that the parameter accepts.
     fn takes(&self, default: &str) -> bool {
         let matches = |text: &str| {
-            self.pattern
-                .as_deref()
-                .and_then(|pattern| Regex::new(pattern).ok())
-                .is_none_or(|pattern| pattern.is_match(text))
+            self.pattern.as_deref().and_then(compiled).is_none_or(|pattern| pattern.is_match(text))
                 && (self.choices.is_empty() || self.choices.iter().any(|choice| choice == text))
         };
         let is_within = |size: &str, names: [&str; 2]| {
