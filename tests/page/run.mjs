@@ -287,6 +287,14 @@ await test("without script, links and forms work", async () => {
   await plain.close();
 });
 
+// Runs in the page: the classes of its elements that no rule of its style names.
+const classesWithoutStyle = () => {
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).flatMap((rule) => [rule, ...(rule.cssRules ?? [])]);
+  const named = new Set(rules.flatMap((rule) => rule.selectorText?.match(/\.[\w-]+/g) ?? []));
+  const classes = new Set([...document.querySelectorAll("body [class]")].filter((one) => !one.closest("svg")).flatMap((one) => [...one.classList]));
+  return [...classes].filter((name) => !named.has(`.${name}`));
+};
+
 for (const colorScheme of ["light", "dark"]) {
   const themed = await browser.newContext({ colorScheme, bypassCSP: true, viewport: { width: 1280, height: 860 }, storageState: await context.storageState() });
   const shown = await themed.newPage();
@@ -300,6 +308,7 @@ for (const colorScheme of ["light", "dark"]) {
       await shown.evaluate(axe);
       const { violations } = await shown.evaluate(() => window.axe.run());
       equal(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target).join(" ")}`), []);
+      equal(await shown.evaluate(classesWithoutStyle), []);
       if (pictures) await shown.screenshot({ path: path.join(pictures, `${name.replace(" ", "-")}-${colorScheme}.png`) });
       await shown.setViewportSize({ width: 320, height: 640 });
       equal(await shown.evaluate(() => document.documentElement.scrollWidth), 320);
