@@ -24,7 +24,8 @@ parameters:
 bash: echo hello "{{NAME}}"
 """
 SERVERS = {
-    "cycod": [os.environ["CYCOD"], "mcp", "serve"],
+    # All of the tools, as the others list them.
+    "cycod": [os.environ["CYCOD"], "mcp", "serve", "--list-tokens", "100000000"],
     "floor": [str(PROGRAMS / "floor"), "{tools}"],
     "rmcp": [str(PROGRAMS / "with_rmcp"), "{tools}"],
     "python": [sys.executable, str(HERE / "official.py"), "{tools}"],

@@ -32,7 +32,7 @@ fn main() {
     println!("this machine takes {pace:.2} of the reference's time; aims in time are stretched by that");
     println!("{:<44} {:>12} {:>12} {:>8}  aim", "figure", "measured", "floor", "ratio");
     let aim = |milliseconds: f64| Duration::from_secs_f64(milliseconds * pace / 1e3);
-    version(root, aim(1.0));
+    version(root, aim(0.35));
     one_tool(root);
     five_thousand_tools(root, aim);
     many_steps(root, aim(15.0));
@@ -40,28 +40,40 @@ fn main() {
     templates();
 }
 
-/// `cycod --version` beside a Rust program that does nothing.
+/// `cycod --version` beside a static Rust program that does nothing.
 fn version(root: &Path, more: Duration) {
     let source = root.join("empty.rs");
     fs::write(&source, "fn main() {}\n").expect("a source file");
     let empty = root.join("empty");
-    let built = Command::new("rustc").arg("-O").arg("-o").arg(&empty).arg(&source).status().expect("rustc");
+    let options = ["-O", "-C", "target-feature=+crt-static", "-o"];
+    let built = Command::new("rustc").args(options).arg(&empty).arg(&source).status().expect("rustc");
     assert!(built.success());
     let [ours, floor] = paired(300, [&|| command(root, &["--version"]), &|| Command::new(&empty)]);
-    row("cycod --version", ours, floor, "within 1 ms of the floor", ours < floor + more);
+    row("cycod --version", ours, floor, "within 0.35 ms of the floor", ours < floor + more);
 }
 
 /// A run of one tool from a cold process, beside the shell alone.
 fn one_tool(root: &Path) {
     let project = project(root, "one", 1);
-    let [ours, floor] = paired(300, [&|| command(&project, &["tool", "run", "tool-0", "WHO=you"]), &bash]);
-    row(
-        "tool run, 1 tool (floor: bash -c)",
-        ours,
-        floor,
-        "2.5 ms where bash takes 1.05",
-        ours < floor.mul_f64(2.5 / 1.05),
-    );
+    let run = || command(&project, &["tool", "run", "tool-0", "WHO=you"]);
+    // The first runs make what the others find.
+    (0..3).for_each(|_| quiet(run()));
+    let [ours, floor] = paired(300, [&run, &bash]);
+    row("tool run, 1 tool (floor: bash -c)", ours, floor, "2.3 x", ours < floor.mul_f64(2.3));
+    // As the tests of imports have it: `scripts/runners.sh`.
+    let just = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/runners/bin/just");
+    if !just.exists() {
+        println!("{:<44} {:>12}", "tool run, 1 tool (peer: just)", "no just here");
+        return;
+    }
+    write(&project.join("justfile"), "set quiet\ngreet WHO:\n  echo \"Hello, {{WHO}}\"\n");
+    let peer = || {
+        let mut command = Command::new(&just);
+        command.args(["--shell", "bash", "--shell-arg", "-c", "greet", "you"]).current_dir(&project);
+        command
+    };
+    let [ours, peer] = paired(300, [&run, &peer]);
+    row("tool run, 1 tool (peer: just)", ours, peer, "ahead of it", ours < peer);
 }
 
 fn five_thousand_tools(root: &Path, aim: impl Fn(f64) -> Duration) {
@@ -83,7 +95,7 @@ fn five_thousand_tools(root: &Path, aim: impl Fn(f64) -> Duration) {
     );
     row("tool list, 5,000 files, warm (floor: ls -l)", warm, floor, "30 ms", warm < aim(30.0));
     let [ours, floor] = paired(100, [&|| command(&project, &["tool", "run", "tool-4321", "WHO=you"]), &bash]);
-    row("tool run, 5,000 tools (floor: bash -c)", ours, floor, "4 ms where bash takes 1.05", ours < aim(4.0));
+    row("tool run, 5,000 tools (floor: bash -c)", ours, floor, "4 x", ours < floor * 4);
 }
 
 /// A hundred steps, eight beside each other, beside the same programs started by eight threads.
