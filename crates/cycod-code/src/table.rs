@@ -146,6 +146,7 @@ codes! {
     NotUtf8                 "not-utf8"                  (file)
     NulInValue              "nul-in-value"              (Failure        ToolError     Unprocessable   Decision)
     NumberFormat            "number-format"             (file)
+    OnFailureOrder          "on-failure-order"          (file)
     OptionLikeValue         "option-like-value"         (Failure        ToolError     Unprocessable   Decision)
     OutOfRange              "out-of-range"              (Failure        ToolError     Unprocessable   Decision)
     OutcomeUnknown          "outcome-unknown"           (Failure        ToolError     BadGateway      Decision)

@@ -4,7 +4,7 @@ use cycod_diagnostic::Code;
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [Code; 83] = [
+pub const CODES: [Code; 84] = [
     Code::AliasCommand,
     Code::AliasOfItself,
     Code::AliasWithoutBase,
@@ -52,6 +52,7 @@ pub const CODES: [Code; 83] = [
     Code::NoStreamFile,
     Code::NotAMapping,
     Code::NumberFormat,
+    Code::OnFailureOrder,
     Code::OutOfRange,
     Code::PlatformWithoutCommand,
     Code::ProgramName,

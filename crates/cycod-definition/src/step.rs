@@ -29,6 +29,8 @@ pub struct Step {
     pub condition: Option<(Expr, String)>,
     /// Whether the workflow goes on when it fails; absent means the tool's `ignore-errors`.
     pub continue_on_error: Option<bool>,
+    /// Whether it runs only if another step failed and stopped the workflow.
+    pub on_failure: bool,
     /// What follows in a durable run when a crash interrupted it; absent means the tool's.
     pub on_lost: Option<OnLost>,
     /// How often and how fast to try again.

@@ -63,7 +63,7 @@ impl Flow {
                 Phase::Closed(verdict) if scope.by.is_some_and(|by| self.is_running(by)) => {
                     commands.push(Command::Close { scope: id, verdict });
                 }
-                Phase::Running | Phase::Closed(_) => {}
+                Phase::Running | Phase::HandlingFailure | Phase::Closed(_) => {}
             }
         }
         commands
@@ -184,8 +184,7 @@ impl Flow {
 
     /// Whether steps of a scope may still begin.
     fn may_start(&self, id: ScopeId) -> bool {
-        let scope = &self.scopes[id.0];
-        scope.failure.is_none() && !self.is_over(id) && scope.phase == Phase::Running
+        self.scopes[id.0].goes_on() && !self.is_over(id)
     }
 
     /// Whether nothing more may begin in a scope, whatever came of its steps.
@@ -278,14 +277,25 @@ impl Flow {
         let may_start = self.may_start(id);
         let is_cancelled = self.is_cancelled;
         let scope = &mut self.scopes[id.0];
-        if scope.phase != Phase::Running || scope.busy > 0 || may_start && !scope.ready.is_empty() {
+        let is_at_work = matches!(scope.phase, Phase::Running | Phase::HandlingFailure);
+        if !is_at_work || scope.busy > 0 || may_start && !scope.ready.is_empty() {
             return;
         }
+        let handles_failure = !is_cancelled && scope.handles_failure();
         for index in 0..scope.steps.len() {
-            if !matches!(scope.steps[index].state, State::Settled(_)) {
-                scope.settle(index, Settled::NotRun);
-                commands.push(Command::Settle { step: StepId { scope: id, index }, settled: Settled::NotRun });
+            let step = &scope.steps[index];
+            if matches!(step.state, State::Settled(_)) || handles_failure && step.shape.on_failure {
+                continue;
             }
+            // Without a failure, what runs on failure is not missing.
+            let is_needless = step.shape.on_failure && may_start;
+            let settled = if is_needless { Settled::Skipped } else { Settled::NotRun };
+            scope.settle(index, settled);
+            commands.push(Command::Settle { step: StepId { scope: id, index }, settled });
+        }
+        if handles_failure {
+            self.with_ready.insert(id);
+            return;
         }
         scope.ready.clear();
         scope.phase = Phase::CleaningUp(scope.verdict(is_cancelled));

@@ -1,3 +1,5 @@
+//! The steps of one tool within a flow: which have their turn, which have failed, and how the tool has ended.
+
 use std::collections::BTreeSet;
 
 use crate::{Settled, StepShape, Task};
@@ -33,6 +35,8 @@ pub(crate) struct Scope {
     pub(crate) at_once: usize,
     /// The step whose failure stopped the others.
     pub(crate) failure: Option<usize>,
+    /// Whether a step failed that was to run on failure.
+    pub(crate) has_handling_failed: bool,
     pub(crate) is_out_of_time: bool,
     pub(crate) phase: Phase,
 }
@@ -41,6 +45,8 @@ pub(crate) struct Scope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Running,
+    /// The steps that run on failure do.
+    HandlingFailure,
     CleaningUp(Verdict),
     Closed(Verdict),
 }
@@ -104,9 +110,46 @@ impl Scope {
                 }
             }
         }
-        let ready = steps.iter().enumerate().filter(|(_, step)| step.waits_for == 0).map(|(index, _)| index).collect();
-        let (at_once, phase) = (at_once.max(1), Phase::Running);
-        Self { by, steps, ready, busy: 0, at_once, failure: None, is_out_of_time: false, phase }
+        let mut scope = Self {
+            by,
+            steps,
+            ready: BTreeSet::new(),
+            busy: 0,
+            at_once: at_once.max(1),
+            failure: None,
+            has_handling_failed: false,
+            is_out_of_time: false,
+            phase: Phase::Running,
+        };
+        scope.ready = scope.first(false);
+        scope
+    }
+
+    /// The steps that wait for nothing: of those that run on failure, or of the others.
+    fn first(&self, on_failure: bool) -> BTreeSet<usize> {
+        let is_first = |step: &Step| step.waits_for == 0 && step.shape.on_failure == on_failure;
+        self.steps.iter().enumerate().filter(|(_, step)| is_first(step)).map(|(index, _)| index).collect()
+    }
+
+    /// Goes on with the steps that run on failure, if there are any and a step has failed. Returns whether it did.
+    pub(crate) fn handles_failure(&mut self) -> bool {
+        if self.phase != Phase::Running || self.failure.is_none() || self.is_out_of_time {
+            return false;
+        }
+        self.ready = self.first(true);
+        if !self.ready.is_empty() {
+            self.phase = Phase::HandlingFailure;
+        }
+        self.phase == Phase::HandlingFailure
+    }
+
+    /// Whether a step may begin that is ready.
+    pub(crate) fn goes_on(&self) -> bool {
+        match self.phase {
+            Phase::Running => self.failure.is_none(),
+            Phase::HandlingFailure => !self.has_handling_failed,
+            Phase::CleaningUp(_) | Phase::Closed(_) => false,
+        }
     }
 
     /// Records the result of a step; those that waited for it alone have their turn.
@@ -114,12 +157,19 @@ impl Scope {
         let step = &mut self.steps[index];
         step.state = State::Settled(settled);
         if settled.is_failure() && !step.shape.continue_on_error {
-            self.failure.get_or_insert(index);
+            if step.shape.on_failure {
+                self.has_handling_failed = true;
+            } else {
+                self.failure.get_or_insert(index);
+            }
         }
         for dependent in std::mem::take(&mut step.dependents) {
             let dependent_step = &mut self.steps[dependent];
             dependent_step.waits_for -= 1;
-            if dependent_step.waits_for == 0 && dependent_step.state == State::Waiting {
+            if dependent_step.waits_for == 0
+                && dependent_step.state == State::Waiting
+                && dependent_step.shape.on_failure == (self.phase == Phase::HandlingFailure)
+            {
                 self.ready.insert(dependent);
             }
         }

@@ -9,6 +9,9 @@ pub struct StepShape {
     pub is_conditional: bool,
     /// Whether the scope goes on when it fails.
     pub continue_on_error: bool,
+    /// Whether it runs only after another step has failed and stopped the others. It waits only for steps of this kind, and its own
+    /// failure stops those.
+    pub on_failure: bool,
     /// How many times a failed attempt is tried again.
     pub retries: u32,
     /// Whether there is something to do when all attempts failed.

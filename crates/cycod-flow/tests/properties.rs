@@ -245,11 +245,13 @@ fn is_told_only(command: &Command, flow: &Flow) -> bool {
 fn step(index: usize) -> impl Strategy<Value = StepShape> {
     let after = prop::collection::vec(0..index.max(1), 0..3);
     let on_lost = prop::sample::select(vec![OnLost::Retry, OnLost::Fail, OnLost::Ask]);
-    (after, any::<bool>(), any::<bool>(), 0_u32..3, any::<bool>(), on_lost).prop_map(
-        move |(after, is_conditional, continue_on_error, retries, has_fallback, on_lost)| StepShape {
+    let on_failure = prop::bool::weighted(0.2);
+    (after, any::<bool>(), any::<bool>(), on_failure, 0_u32..3, any::<bool>(), on_lost).prop_map(
+        move |(after, is_conditional, continue_on_error, on_failure, retries, has_fallback, on_lost)| StepShape {
             after: if index == 0 { Vec::new() } else { after },
             is_conditional,
             continue_on_error,
+            on_failure,
             retries,
             has_fallback,
             on_lost,
@@ -375,4 +377,43 @@ fn of_one_scope_no_more_run_at_once_than_may() {
     assert_eq!(flow.on(ended(1, 2, Outcome::Succeeded)), [settle(1, settled), start(3)]);
     // A failure stops those that have not begun.
     assert_eq!(flow.on(ended(3, 1, Outcome::Refused)), [settle(3, Settled::Ended(Outcome::Refused))]);
+}
+
+#[test]
+fn steps_for_a_failure_run_after_all_others_and_do_not_change_the_verdict() {
+    let on_failure = |after| StepShape { on_failure: true, after, ..StepShape::default() };
+    // Two regular steps, the second waits for the first; two for a failure, the second waits for the first.
+    let shapes = || {
+        let second = StepShape { after: vec![0], ..StepShape::default() };
+        vec![on_failure(vec![]), on_failure(vec![0]), StepShape::default(), StepShape { after: vec![2], ..second }]
+    };
+    let number = |index| Command::Start(task(index, Attempt::Number(1)));
+
+    let (mut succeeds, first) = flow(shapes());
+    assert_eq!(first, [number(2)]);
+    assert_eq!(
+        succeeds.on(ended(2, 1, Outcome::Succeeded)),
+        [settle(2, Settled::Ended(Outcome::Succeeded)), number(3)]
+    );
+    let last = succeeds.on(ended(3, 1, Outcome::Succeeded));
+    let skipped = [settle(0, Settled::Skipped), settle(1, Settled::Skipped)];
+    assert_eq!(last[1..], [&skipped[..], &[Command::CleanUp(ScopeId(0))]].concat());
+
+    let failed = settle(2, Settled::Ended(Outcome::Failed));
+    let (mut fails, _) = flow(shapes());
+    assert_eq!(fails.on(ended(2, 1, Outcome::Failed)), [failed.clone(), settle(3, Settled::NotRun), number(0)]);
+    // Its own failure stops the next one of its kind, and the run has failed by the step that failed first.
+    let told = fails.on(ended(0, 1, Outcome::Failed));
+    let clean_up = Command::CleanUp(ScopeId(0));
+    assert_eq!(told, [settle(0, Settled::Ended(Outcome::Failed)), settle(1, Settled::NotRun), clean_up.clone()]);
+    let closed = Command::Close { scope: ScopeId(0), verdict: Verdict::Failed(2) };
+    assert_eq!(fails.on(Event::CleanedUp(ScopeId(0))), [closed]);
+
+    // A run that is cancelled or out of time goes straight to its cleanup.
+    for event in [Event::Cancelled, Event::OutOfTime(ScopeId(0))] {
+        let (mut over, _) = flow(shapes());
+        over.on(event);
+        let rest = [0, 1, 3].map(|index| settle(index, Settled::NotRun));
+        assert_eq!(over.on(ended(2, 1, Outcome::Failed)), [&[failed.clone()], &rest[..], &[clean_up.clone()]].concat());
+    }
 }

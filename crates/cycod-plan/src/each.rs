@@ -71,6 +71,8 @@ impl Plan {
             each: None,
             after: Vec::new(),
             condition: None,
+            // The step as a whole runs on failure; its items are what it does then.
+            on_failure: false,
             ..step.clone()
         };
         let steps = (1..=count).map(item).collect();

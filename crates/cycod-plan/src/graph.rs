@@ -43,6 +43,8 @@ pub struct Node {
     pub retries: u32,
     /// Whether another command takes its place when all tries failed.
     pub has_fallback: bool,
+    /// Whether it runs only if another step failed.
+    pub on_failure: bool,
     /// Whether the workflow goes on when it fails.
     pub continues_on_error: bool,
 }
@@ -94,6 +96,7 @@ impl Graph {
             condition: None,
             retries: 0,
             has_fallback: false,
+            on_failure: false,
             continues_on_error: tool.ignore_errors,
         };
         let (nodes, edges) = match &tool.body {
@@ -188,6 +191,9 @@ impl Node {
         if self.has_fallback {
             remarks.push("fallback".to_owned());
         }
+        if self.on_failure {
+            remarks.push("on failure".to_owned());
+        }
         if self.continues_on_error {
             remarks.push("may fail".to_owned());
         }
@@ -214,6 +220,7 @@ fn node(step: &Step, ignore_errors: bool) -> Node {
         condition: step.condition.as_ref().map(|(_, text)| one_line(text)),
         retries: step.retry.map_or(0, |retry| retry.attempts),
         has_fallback: step.fallback.is_some(),
+        on_failure: step.on_failure,
         continues_on_error: step.continue_on_error.unwrap_or(ignore_errors),
     }
 }

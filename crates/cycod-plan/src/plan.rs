@@ -159,6 +159,8 @@ pub struct PlannedStep {
     pub condition: Option<(Expr, String)>,
     /// Whether the run goes on when it fails.
     pub continue_on_error: bool,
+    /// Whether it runs only if another step failed.
+    pub on_failure: bool,
     /// What follows in a durable run when a crash interrupted it, where its author says so.
     pub on_lost: Option<OnLost>,
     /// How often and how fast to try again.
@@ -418,6 +420,7 @@ impl PlannedStep {
             after: Vec::new(),
             condition: None,
             continue_on_error: tool.ignore_errors,
+            on_failure: false,
             on_lost: tool.on_lost,
             retry: None,
             fallback: None,
@@ -521,6 +524,7 @@ fn planned_step(tool: &Tool, step: &Step, is_first: bool, platform: Platform) ->
         after: step.after.clone(),
         condition: step.condition.clone(),
         continue_on_error: step.continue_on_error.unwrap_or(tool.ignore_errors),
+        on_failure: step.on_failure,
         on_lost: step.on_lost.or(tool.on_lost),
         retry: step.retry,
         fallback,

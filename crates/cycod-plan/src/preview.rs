@@ -31,6 +31,8 @@ pub struct StepPreview {
     pub after: Vec<String>,
     /// Its condition, as written.
     pub condition: Option<String>,
+    /// Whether it runs only if another step failed.
+    pub on_failure: bool,
     /// What it executes, secrets masked, or why it cannot; `{step.output}` stands where a result is not known yet.
     pub command: Result<String, Refusal>,
     /// What it executes when all tries failed.
@@ -94,7 +96,13 @@ impl Plan {
         let count = items.as_ref().and_then(|items| items.as_ref().ok()).map(Vec::len);
         let steps = match &items {
             Some(Err(refusal)) => return StepPreview { command: Err(refusal.clone()), nested: None, ..once },
-            None => vec![StepPreview { name: "each".to_owned(), after: Vec::new(), condition: None, ..once.clone() }],
+            None => vec![StepPreview {
+                name: "each".to_owned(),
+                after: Vec::new(),
+                condition: None,
+                on_failure: false,
+                ..once.clone()
+            }],
             Some(Ok(items)) => {
                 let plan = self.for_items(step, items.len());
                 let of_item = |(step, item): (&PlannedStep, &Value)| {
@@ -134,6 +142,7 @@ impl Plan {
             name: step.name.clone(),
             after: step.after.iter().filter_map(|&index| Some(self.steps.get(index)?.name.clone())).collect(),
             condition: step.condition.as_ref().map(|(_, source)| source.clone()),
+            on_failure: step.on_failure,
             command,
             fallback: step.fallback.as_ref().map(shown),
             nested,

@@ -78,6 +78,8 @@ pub struct StepReport {
     pub answer: Option<Box<Outcome>>,
     /// The steps of the tool it called.
     pub steps: Vec<StepReport>,
+    /// Whether it was to run only after a failure: its output is not the tool's.
+    pub(crate) on_failure: bool,
     /// What it wrote, byte for byte, for the steps that use it.
     pub(crate) raw_output: Vec<u8>,
     /// The same for standard error.
@@ -145,6 +147,7 @@ impl StepReport {
             refusal: None,
             answer: None,
             steps: Vec::new(),
+            on_failure: false,
             raw_output: Vec::new(),
             raw_error: Vec::new(),
             raw_value: None,
@@ -223,7 +226,7 @@ impl RunReport {
 
 /// The step whose output is the tool's: of those that ran, the one that ended last.
 pub(crate) fn last_run<'s>(steps: impl DoubleEndedIterator<Item = &'s StepReport>) -> Option<&'s StepReport> {
-    steps.rev().filter(|step| step.has_run()).max_by_key(|step| step.end_time)
+    steps.rev().filter(|step| step.has_run() && !step.on_failure).max_by_key(|step| step.end_time)
 }
 
 #[cfg(test)]

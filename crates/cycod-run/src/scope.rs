@@ -107,6 +107,7 @@ impl<'a> Tool<'a> {
             after: step.after.clone(),
             is_conditional: step.condition.is_some(),
             continue_on_error: step.continue_on_error,
+            on_failure: step.on_failure,
             // With items, each of them is tried again by itself.
             retries: step.retry.filter(|_| step.each.is_none()).map_or(0, |retry| retry.attempts),
             has_fallback: step.fallback.is_some() && step.each.is_none(),
@@ -269,6 +270,7 @@ impl<'a> Scope<'a> {
                 report
             }
         };
+        report.on_failure = self.tool.plan.steps[step].on_failure;
         if matches!(self.tool.kind, Kind::Items(_)) {
             self.keep_within_limit(step, &mut report);
         }

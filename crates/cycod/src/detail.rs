@@ -310,6 +310,9 @@ impl<'a> Detail<'a> {
         if let Some(timeout) = step.timeout {
             page.paragraph(4, &format!("each try may take {}", duration(timeout)));
         }
+        if step.on_failure {
+            page.paragraph(4, "runs only if another step failed");
+        }
         if step.continue_on_error == Some(true) {
             page.paragraph(4, "may fail: the run continues");
         }

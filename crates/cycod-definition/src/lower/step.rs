@@ -137,6 +137,7 @@ impl Lowering<'_> {
             each,
             condition,
             continue_on_error: view.flag("continue-on-error"),
+            on_failure: view.flag("on-failure").unwrap_or(false),
             on_lost: on_lost(view),
             retry,
             fallback,
@@ -406,13 +407,16 @@ impl Lowering<'_> {
             }
             drafts[index].edges = edges;
         }
-        // What ended before the barrier above has ended before this one too.
-        let mut last_barrier = 0;
-        for (index, draft) in drafts.iter_mut().enumerate() {
-            if draft.barrier {
-                let span = draft.span;
-                draft.edges.extend((last_barrier..index).map(|to| Edge { to, span, why: "comes after" }));
-                last_barrier = index;
+        self.separate_failure_steps(drafts, &names);
+        // What ended before the barrier above has ended before this one too. Steps that run on failure have an order of their own.
+        for on_failure in [false, true] {
+            let mut since_barrier = Vec::new();
+            for (index, draft) in drafts.iter_mut().enumerate().filter(|(_, one)| one.step.on_failure == on_failure) {
+                if draft.barrier {
+                    let span = draft.span;
+                    draft.edges.extend(since_barrier.drain(..).map(|to| Edge { to, span, why: "comes after" }));
+                }
+                since_barrier.push(index);
             }
         }
         self.check_circles(drafts, &names);
@@ -421,6 +425,33 @@ impl Lowering<'_> {
             after.sort_unstable();
             after.dedup();
             draft.step.after = after;
+        }
+    }
+
+    /// Reports steps that need one that runs only on failure, and drops what such a step need not wait for: all others have ended
+    /// when it begins.
+    fn separate_failure_steps(&self, drafts: &mut [Draft], names: &[String]) {
+        let on_failure: Vec<bool> = drafts.iter().map(|draft| draft.step.on_failure).collect();
+        for (index, draft) in drafts.iter_mut().enumerate() {
+            if draft.step.on_failure {
+                draft.edges.retain(|edge| on_failure[edge.to]);
+                continue;
+            }
+            for edge in draft.edges.iter().filter(|edge| on_failure[edge.to]) {
+                let (own, other) = (&names[index], &names[edge.to]);
+                let message =
+                    format!("step `{own}` {} `{other}`, which runs only if the workflow has failed", edge.why);
+                let help = format!("give `{own}` `on-failure: true` as well, or remove it from `{other}`");
+                self.sink.report(Diagnostic::error(Code::OnFailureOrder, edge.span, message).help(help));
+            }
+            draft.edges.retain(|edge| !on_failure[edge.to]);
+        }
+        if let Some(draft) = drafts.first().filter(|_| on_failure.iter().all(|is| *is)) {
+            let message = "every step has `on-failure: true`, so none of them ever runs";
+            self.sink.report(
+                Diagnostic::error(Code::OnFailureOrder, draft.span, message)
+                    .help("add the steps whose failure these handle"),
+            );
         }
     }
 

@@ -195,6 +195,7 @@ static STEP: Section = Section {
         key("max-parallel", Integer(1), "How many items of `for-each` run at once; at most 64.").or("1"),
         key("continue-on-error", Bool, "Whether the workflow continues if it fails; with `for-each`, also with the next items.").or("the tool's `ignore-errors`").chapter("Error Handling"),
         key("error-handling", Object(&ERROR_HANDLING), "What to try if it fails.").chapter("Error Handling"),
+        key("on-failure", Bool, "`true`: runs only if another step failed and stopped the workflow, after all others have ended and before the cleanup. It doesn't change the outcome.").or("false"),
         key("on-lost", Choice(ON_LOST), "What to do in a durable run if a crash interrupted the step: `retry` starts it again, `fail` fails it, `ask` asks the user.").or("the tool's `on-lost`"),
         key("output", Object(&OUTPUT), "What happens to its output.").chapter("Output Management"),
         key("timeout", Milliseconds(1), "The limit of one attempt.").chapter("Set Appropriate Timeouts"),

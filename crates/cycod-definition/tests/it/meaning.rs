@@ -44,9 +44,9 @@ fn nothing_is_wrong_with_the_file_that_has_every_key() {
     expect![[r#"
         13:16-13:21 warning[secret-in-argument]: `URL` is secret, and stands among the arguments of `curl`
           help: let `curl` read it from its environment or its standard input
-        32:18-32:32 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `make` would read it as an option
+        33:18-33:32 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `make` would read it as an option
           fix: write `-- {fetch.output}`; then any value passes
-        134:60-134:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
+        135:60-135:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
           fix: write `-- {fetch.output}`; then any value passes
     "#]]
     .assert_eq(&lines);
@@ -148,6 +148,7 @@ fn steps() {
             each: None,
             condition: None,
             continue_on_error: Some(true),
+            on_failure: false,
             on_lost: Some(Retry),
             retry: Some(Retry { attempts: 3, delay: 50ms, backoff: Linear}),
             fallback: Some(One(CommandText { interpreter: Bash, template: Template { segments: [Text("echo "), Hole(Hole { raw: false, value: Reference { of: Parameter("DEPTH"), transforms: [], format: None}})]}, options: ["e"], verdicts: Verdicts { command: [Verdict { proof: Free, guards: [], code: None, reason: "its values are numbers, booleans or texts of the author", help: "", rewrite: None, hint: None}], environment: [("LIST", [Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}]), ("A", [])], input: [Verdict { proof: Data, guards: [], code: None, reason: "`echo` reads it as text", help: "", rewrite: None, hint: None}]}})),

@@ -101,6 +101,7 @@ pub(crate) struct PreviewStep {
     pub(crate) name: String,
     pub(crate) after: Vec<String>,
     pub(crate) condition: Option<String>,
+    pub(crate) on_failure: bool,
     pub(crate) command: Result<String, Refusal>,
     pub(crate) depth: usize,
 }
@@ -326,6 +327,7 @@ fn add_steps(into: &mut Vec<PreviewStep>, steps: &[StepPreview], depth: usize) {
             name: step.name.clone(),
             after: step.after.clone(),
             condition: step.condition.clone(),
+            on_failure: step.on_failure,
             command: step.command.clone(),
             depth,
         });

@@ -84,6 +84,7 @@ fn steps(preview: &Preview) -> Markup {
                     p.step-name { code { (text(&step.name)) }
                         @if !step.after.is_empty() { span.muted { " after " (text(&step.after.join(", "))) } }
                         @if let Some(condition) = &step.condition { span.muted { " if " code { (text(condition)) } } }
+                        @if step.on_failure { span.muted { " on failure" } }
                     }
                 }
                 @match &step.command { Ok(line) => (command(line)), Err(why) => (refusal(why)) }

@@ -61,6 +61,7 @@ pub(crate) struct StepDraft {
     command: Option<String>,
     commands: Variants,
     pub(crate) continue_on_error: bool,
+    pub(crate) on_failure: bool,
     pub(crate) condition: Option<String>,
     pub(crate) parallel: bool,
     pub(crate) wait_for: Vec<String>,
@@ -254,6 +255,7 @@ impl StepDraft {
         entries.flag("parallel", self.parallel);
         entries.add("wait-for", flow(&self.wait_for));
         entries.flag("continue-on-error", self.continue_on_error);
+        entries.flag("on-failure", self.on_failure);
         let mut retry = Entries::default();
         retry.add("attempts", self.attempts.as_deref().map(number));
         retry.add("delay", self.delay.as_deref().map(number));

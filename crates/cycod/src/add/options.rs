@@ -85,6 +85,7 @@ pub(crate) const OPTIONS: &[AddOption] = &[
     opens("step-command-linux", Two(["NAME", "COMMAND"], |to, name, text| to.draft.step_command(name, "linux", text))),
     opens("step-command-macos", Two(["NAME", "COMMAND"], |to, name, text| to.draft.step_command(name, "macos", text))),
     step("continue-on-error", Nothing(|to| flag(&mut to.draft.open_step()?.continue_on_error))),
+    step("on-failure", Nothing(|to| flag(&mut to.draft.open_step()?.on_failure))),
     step("run-condition", One("CONDITION", |to, text| once(&mut to.draft.open_step()?.condition, text))),
     step("parallel", Nothing(|to| flag(&mut to.draft.open_step()?.parallel))),
     step(

@@ -276,7 +276,7 @@ mod tests {
     fn modifiers_belong_to_the_group_before_them() {
         check(
             r#"build --step fetch "curl {URL} > a" --retry-attempts 3 --retry-delay 500 --fallback "cp b a" --tag run
-              --step-command-windows show "type a" --step-command-default show "cat a" --parallel --continue-on-error
+              --step-command-windows show "type a" --step-command-default show "cat a" --parallel --continue-on-error --on-failure
               --run-condition "{fetch.exit-code} == 0" --wait-for "fetch, other" --output-mode stream --output-buffer-limit 1MB
               --parameter URL "Where from" type=string pattern=a=b min-length=2 escape-shell=true
               --parameter N "How many" type=integer min=1 max=9 default=5 enum=1,5
@@ -306,6 +306,7 @@ mod tests {
                     parallel: true
                     wait-for: [fetch, other]
                     continue-on-error: true
+                    on-failure: true
                     output:
                       mode: stream
                       buffer-limit: 1MB

@@ -73,6 +73,9 @@ fn write_steps(text: &mut String, preview: &Preview, depth: usize) {
         if let Some(condition) = &step.condition {
             text.push_str(&format!("  if {condition}"));
         }
+        if step.on_failure {
+            text.push_str("  on failure");
+        }
         text.push('\n');
         write_command(text, &indent, "", &step.command);
         if let Some(fallback) = &step.fallback {
@@ -158,6 +161,9 @@ fn step_json(step: &StepPreview) -> Value {
     let Some(fields) = json.as_object_mut() else { return json };
     if let Some(condition) = &step.condition {
         fields.insert("run_condition".into(), condition.as_str().into());
+    }
+    if step.on_failure {
+        fields.insert("on_failure".into(), true.into());
     }
     match &step.command {
         Ok(command) => fields.insert("command".into(), command.as_str().into()),

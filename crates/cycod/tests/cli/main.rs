@@ -55,6 +55,7 @@ mod mask;
 mod mcp_client;
 mod mcp_config;
 mod models;
+mod on_failure;
 mod picture;
 mod policy;
 mod programs;
