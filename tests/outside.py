@@ -47,7 +47,8 @@ class Home:
 
     def stdio(self, *options):
         """The server on standard input and output, as a client is told to start it."""
-        return [CYCOD, "mcp", "serve", *options]
+        # Clients count the tools, so all of them are listed.
+        return [CYCOD, "mcp", "serve", "--list-tokens", "100000000", *options]
 
 
 class Server:

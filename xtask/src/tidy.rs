@@ -11,13 +11,14 @@ use cycod_code::Code;
 use serde_json::Value;
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 38] = [
+const ARROWS: [(&str, &[&str]); 39] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
     ("cycod-mask", &[]),
     ("cycod-code", &[]),
     ("cycod-flow", &[]),
+    ("cycod-search", &[]),
     ("cycod-diagnostic", &["cycod-code", "cycod-thread"]),
     ("cycod-syntax", &["cycod-diagnostic"]),
     ("cycod-shell", &["cycod-code"]),
@@ -113,7 +114,18 @@ const ARROWS: [(&str, &[&str]); 38] = [
     ("scripted-provider", &[]),
     ("cycod-model", &["cycod-mask", "cycod-schema"]),
     ("cycod-analysis", &["cycod-diagnostic"]),
-    ("cycod-agent", &["cycod-mask", "cycod-diagnostic", "cycod-engine", "cycod-model", "cycod-schema", "cycod-store"]),
+    (
+        "cycod-agent",
+        &[
+            "cycod-mask",
+            "cycod-diagnostic",
+            "cycod-engine",
+            "cycod-model",
+            "cycod-schema",
+            "cycod-search",
+            "cycod-store",
+        ],
+    ),
     (
         "cycod-cli-tools",
         &[
@@ -156,13 +168,14 @@ const ARROWS: [(&str, &[&str]); 38] = [
     ),
     (
         "cycod-mcp-server",
-        &["cycod-thread", "cycod-http", "cycod-engine", "cycod-process", "cycod-schema", "cycod-store"],
+        &["cycod-thread", "cycod-http", "cycod-engine", "cycod-process", "cycod-schema", "cycod-search", "cycod-store"],
     ),
     ("cycod-web", &["cycod-app", "cycod-engine", "cycod-http", "cycod-store", "cycod-thread"]),
     (
         "cycod",
         &[
             "cycod-thread",
+            "cycod-search",
             "cycod-web",
             "cycod-app",
             "cycod-agent",

@@ -1,10 +1,10 @@
 //! The tools of the loop itself: a look into an output that was left out, and a search among tools that the model was not told of.
 
-use bm25::{Document, SearchEngineBuilder, Tokenizer};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::outputs;
 use cycod_model::ToolSpec;
 use cycod_schema::{Dialect, Exporter, Function};
+use cycod_search::{Described, Index};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
@@ -87,37 +87,23 @@ pub(crate) fn search(tools: &Tools, told: &[Told], arguments: &Map<String, Json>
             }
         },
     };
-    let document = |(at, told): (usize, &Told)| {
-        let offered = &tools.offered()[told.at];
-        let names =
-            offered.function.parameters["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-        let group = offered.group.as_deref().unwrap_or_default();
-        // The name counts for more than what stands around it.
-        let name = &offered.function.name;
-        let text =
-            format!("{name} {name} {group} {} {}", offered.function.description, names.collect::<Vec<_>>().join(" "));
-        Document::new(u32::try_from(at).unwrap_or(u32::MAX), text)
+    let offered = |told: &Told| &tools.offered()[told.at];
+    let parameters = |told| {
+        let names = offered(told).function.parameters["properties"].as_object().into_iter().flatten();
+        names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" ")
     };
-    let documents: Vec<Document<u32>> = told.iter().enumerate().map(document).collect();
-    let engine = SearchEngineBuilder::<u32, u32, Words>::with_tokenizer_and_documents(Words, documents).build();
-    let found = engine.search(query, limit).into_iter();
-    Ok(found.filter_map(|found| usize::try_from(found.document.id).ok()).collect())
-}
-
-/// Words as people write them in names and in sentences.
-#[derive(Debug, Default)]
-struct Words;
-
-impl Tokenizer for Words {
-    fn tokenize(&self, text: &str) -> Vec<String> {
-        let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-        let stem = |word: &str| {
-            let word = word.to_lowercase();
-            // `files` finds `file`, and `searching` is rare enough.
-            word.strip_suffix('s').filter(|stem| stem.len() > 2).map_or_else(|| word.clone(), str::to_owned)
-        };
-        words.map(stem).collect()
-    }
+    let parameters: Vec<String> = told.iter().map(parameters).collect();
+    let index = Index::new(told.iter().zip(&parameters).map(|(told, parameters)| {
+        let offered = offered(told);
+        Described {
+            name: &offered.function.name,
+            group: offered.group.as_deref().unwrap_or_default(),
+            description: &offered.function.description,
+            keywords: "",
+            parameters,
+        }
+    }));
+    Ok(index.find(query, limit))
 }
 
 /// What a search tells the model.

@@ -17,6 +17,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     background,
     call::{Call, Caller, Goal, Outcome, drive},
+    finding,
     handler::{Shared, blocking, owner},
     handles::{Handle, State},
     reply,
@@ -40,14 +41,18 @@ pub(crate) enum Builtin {
     Wait,
     Cancel,
     Output,
+    Search,
+    Call,
 }
 
-const ALL: [(&str, Builtin); 5] = [
+const ALL: [(&str, Builtin); 7] = [
     ("run_start", Builtin::Start),
     ("run_status", Builtin::Status),
     ("run_wait", Builtin::Wait),
     ("run_cancel", Builtin::Cancel),
     (LOOK, Builtin::Output),
+    (finding::SEARCH, Builtin::Search),
+    (finding::CALL, Builtin::Call),
 ];
 
 impl Builtin {
@@ -56,7 +61,7 @@ impl Builtin {
         ALL.iter().find(|(known, _)| *known == name).map(|(_, builtin)| *builtin)
     }
 
-    fn description(self) -> (String, Json) {
+    fn description(self, lists: &Lists) -> (String, Json) {
         let run = json!({"type": "string", "description": "What run_start returned"});
         match self {
             Self::Start => (
@@ -94,6 +99,8 @@ impl Builtin {
                 "End a run with everything it started".to_owned(),
                 json!({"type": "object", "properties": {"run": run}, "required": ["run"]}),
             ),
+            Self::Search => finding::search_function(&lists.searched_groups()),
+            Self::Call => finding::call_function(),
             Self::Output => {
                 let look = look_function();
                 (look.description, look.parameters)
@@ -105,14 +112,19 @@ impl Builtin {
 /// Adds the server's own tools to what is offered, but for names that are taken.
 pub(crate) fn add(lists: &mut Lists) {
     for (name, builtin) in ALL {
-        if builtin != Builtin::Output && !lists.has_long_ones || lists.tools.iter().any(|tool| tool.name == name) {
+        let is_needed = match builtin {
+            Builtin::Output => true,
+            Builtin::Search | Builtin::Call => lists.is_searched(),
+            Builtin::Start | Builtin::Status | Builtin::Wait | Builtin::Cancel => lists.has_long_ones,
+        };
+        if !is_needed || lists.tools.iter().any(|tool| tool.name == name) {
             continue;
         }
-        let (description, schema) = builtin.description();
+        let (description, schema) = builtin.description(lists);
         let mut schema = schema.as_object().cloned().unwrap_or_default();
         schema.insert("additionalProperties".to_owned(), Json::Bool(false));
         let mut tool = Tool::new(name, description, Arc::new(schema));
-        if matches!(builtin, Builtin::Status | Builtin::Wait | Builtin::Output) {
+        if matches!(builtin, Builtin::Status | Builtin::Wait | Builtin::Output | Builtin::Search) {
             tool.annotations = Some(ToolAnnotations::new().read_only(true));
         }
         lists.tools.push(tool);
@@ -174,6 +186,9 @@ pub(crate) async fn call(
             }
             Err(refusal) => Err(refusal),
         },
+        Builtin::Search => blocking(move || stock.search(arguments)).await?.map(|(result, _)| result),
+        // The handler has put the call in its place that it asks for.
+        Builtin::Call => Err(Refusal::new(Code::UnknownTool, stock.unknown_tool(finding::CALL))),
         Builtin::Status | Builtin::Wait | Builtin::Cancel => match read::<Named>(Json::Object(arguments)) {
             Ok(named) if named.timeout_ms.is_some() && builtin != Builtin::Wait => {
                 Err(Refusal::new(Code::InvalidArgument, "only `run_wait` takes `timeout_ms`"))

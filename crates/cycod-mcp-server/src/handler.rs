@@ -1,6 +1,9 @@
 //! Answers the requests of a host, whichever transport they come over.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use cycod_engine::{
     Given,
@@ -33,11 +36,11 @@ use crate::{
     call::{Call, Caller, Goal, Outcome, drive, is_modern},
     changes::{Changes, Listener},
     client::{Client, STDIO},
-    complete,
+    complete, finding,
     handles::{Handle, Handles, State},
     outputs, reply,
     running::Running,
-    shelf::{Difference, Lists, Shelf, Stock},
+    shelf::{Difference, Lists, Shelf, Shown, Stock},
     tasks::{self, Kind},
     wire,
 };
@@ -64,6 +67,8 @@ pub(crate) struct Handler {
 struct Session {
     log: Mutex<Option<LoggingLevel>>,
     watched: Mutex<Vec<String>>,
+    /// The tools that were found by searching, which are listed from then on.
+    found: Mutex<BTreeSet<String>>,
 }
 
 /// What all connections of a server have in common.
@@ -141,6 +146,32 @@ impl Handler {
     async fn lists(&self) -> Result<Arc<Lists>, ErrorData> {
         let stock = self.stock().await?;
         blocking(move || stock.lists()).await
+    }
+
+    /// Finds tools, and lists those that were found from then on.
+    async fn search(
+        &self,
+        stock: Arc<Stock>,
+        arguments: JsonObject,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let result = match blocking(move || stock.search(arguments)).await? {
+            Ok((result, names)) => {
+                let is_new = {
+                    let mut found = self.session.found.lock().unwrap_or_else(PoisonError::into_inner);
+                    let before = found.len();
+                    found.extend(names);
+                    found.len() > before
+                };
+                if is_new && !is_modern(context) {
+                    // A client that does not listen calls them by another tool.
+                    _ = context.peer.notify_tool_list_changed().await;
+                }
+                result
+            }
+            Err(refusal) => reply::refused(&refusal),
+        };
+        Ok(wire::for_era(result, None, is_modern(context)).into())
     }
 
     /// Runs the tool behind a prompt or a resource.
@@ -252,7 +283,11 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.lists().await?.tools_for(is_modern(&context));
+        let shown = match context.client_info() {
+            Some(client) if finding::searches_itself(&client.name) => Shown::All,
+            _ => Shown::Found(self.session.found.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+        };
+        let tools = self.lists().await?.tools_for(is_modern(&context), &shown);
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -264,13 +299,23 @@ impl ServerHandler for Handler {
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let stock = self.stock().await?;
         let (caller, principal) = (self.caller(&context), principal(&context));
-        let Some(tool) = stock.tool(&request.name).filter(|tool| tool.offer == Offer::Tool) else {
-            return match Builtin::named(&request.name) {
+        let named = |name: &str| stock.tool(name).filter(|tool| tool.offer == Offer::Tool);
+        let mut tool = named(&request.name);
+        if tool.is_none() && request.name == finding::CALL {
+            request = match finding::inner(request) {
+                Ok(inner) => inner,
+                Err(refusal) => return Ok(reply::refused(&refusal).into()),
+            };
+            tool = named(&request.name);
+        }
+        let Some(tool) = tool else {
+            return match Builtin::named(&request.name).filter(|builtin| *builtin != Builtin::Call) {
+                Some(Builtin::Search) => self.search(stock, request.arguments.unwrap_or_default(), &context).await,
                 Some(builtin) => {
                     let answer = builtin::call(builtin, &self.shared, stock, request, &caller, &principal).await?;
                     Ok(match answer {

@@ -19,6 +19,7 @@ mod call;
 mod changes;
 mod client;
 mod complete;
+mod finding;
 mod follow;
 mod handler;
 mod handles;

@@ -17,6 +17,9 @@ pub struct Options {
     /// The most of an output that is handed over at once, in tokens of about four characters. The rest is kept as a
     /// resource.
     pub reply_tokens: usize,
+    /// The most that a list of tools may cost a model, in tokens of about four characters. A longer list holds the tools that are
+    /// used most, and a tool that finds the others.
+    pub list_tokens: usize,
     /// Where outputs too large to hand over are kept.
     pub outputs: PathBuf,
     /// How long they are kept, and how much of one and of all.
@@ -56,4 +59,6 @@ impl fmt::Debug for Equip {
 impl Options {
     /// The default of `reply_tokens`.
     pub const REPLY_TOKENS: usize = 8_000;
+    /// The default of `list_tokens`.
+    pub const LIST_TOKENS: usize = 10_000;
 }

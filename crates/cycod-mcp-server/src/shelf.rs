@@ -1,9 +1,9 @@
 //! What is offered: tools, prompts and resources, as of the last look at the files.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
     thread,
     time::SystemTime,
 };
@@ -12,14 +12,16 @@ use cycod_engine::{
     Engine, NotOffered, Standing, WhyNot,
     catalog::{Availability, Entry, Scope, ScopeFilter},
     definition::{Body, JsonSchema, Offer, Tool},
-    diagnostic::{closest, visible},
+    diagnostic::{Refusal, closest, visible},
+    group_of,
     outputs::LOOK,
 };
 use cycod_process::{Pool, PoolSize};
-use rmcp::model::{self, JsonObject};
+use cycod_search::Index;
+use rmcp::model::{self, CallToolResult, JsonObject};
 
 use crate::{
-    Equip, Options, Waiting, builtin,
+    Equip, Options, Waiting, builtin, finding,
     uri::UriTemplate,
     wire::{self, Listed},
 };
@@ -53,6 +55,8 @@ pub(crate) struct Stock {
     /// Made when somebody first asks.
     lists: Mutex<Option<Arc<Lists>>>,
     loaded: Mutex<HashMap<String, Loaded>>,
+    /// Made at the first search.
+    index: OnceLock<Index>,
     options: Arc<Options>,
 }
 
@@ -90,6 +94,10 @@ pub(crate) struct Lists {
     pub(crate) templates: Vec<model::ResourceTemplate>,
     /// The address of each resource and template, with the tool behind it and what its file holds.
     pub(crate) sources: Vec<Source>,
+    /// The group of each tool.
+    groups: BTreeMap<String, String>,
+    /// The tools that are found by searching, because the whole list would cost a model too much.
+    left_out: BTreeSet<String>,
     /// Whether any tool may take long, so that it is worth starting it without waiting for it.
     pub(crate) has_long_ones: bool,
 }
@@ -100,6 +108,15 @@ pub(crate) struct Source {
     pub(crate) address: UriTemplate,
     pub(crate) tool: String,
     digest: String,
+}
+
+/// Which of the tools that are found by searching a client is shown.
+#[derive(Debug)]
+pub(crate) enum Shown {
+    /// All: it searches long lists itself.
+    All,
+    /// Those that it has found.
+    Found(BTreeSet<String>),
 }
 
 /// Which lists differ between two looks, and which resources.
@@ -158,18 +175,41 @@ impl Lists {
         self.resources.append(&mut other.resources);
         self.templates.append(&mut other.templates);
         self.sources.append(&mut other.sources);
+        self.groups.append(&mut other.groups);
         self.has_long_ones |= other.has_long_ones;
         self
     }
 
-    fn add_tool(&mut self, listed: Listed) {
+    fn add_tool(&mut self, listed: Listed, group: &str) {
+        self.groups.insert(listed.tool.name.to_string(), group.to_owned());
         self.older_outputs.extend(listed.older_output.map(|output| (listed.tool.name.to_string(), output)));
         self.tools.push(listed.tool);
     }
 
+    /// Whether some tools are found by searching.
+    pub(crate) fn is_searched(&self) -> bool {
+        !self.left_out.is_empty()
+    }
+
+    /// How many tools of each group are found by searching.
+    pub(crate) fn searched_groups(&self) -> BTreeMap<&str, usize> {
+        let mut groups = BTreeMap::new();
+        for group in self.left_out.iter().filter_map(|name| self.groups.get(name)) {
+            *groups.entry(group.as_str()).or_default() += 1;
+        }
+        groups
+    }
+
     /// The tools as clients of an era are shown them.
-    pub(crate) fn tools_for(&self, is_modern: bool) -> Vec<model::Tool> {
-        let mut tools = self.tools.clone();
+    pub(crate) fn tools_for(&self, is_modern: bool, shown: &Shown) -> Vec<model::Tool> {
+        let is_shown = |tool: &&model::Tool| match shown {
+            // A tool of the user's may have one of these names.
+            Shown::All => {
+                self.groups.contains_key(&*tool.name) || ![finding::SEARCH, finding::CALL].contains(&&*tool.name)
+            }
+            Shown::Found(found) => !self.left_out.contains(&*tool.name) || found.contains(&*tool.name),
+        };
+        let mut tools: Vec<model::Tool> = self.tools.iter().filter(is_shown).cloned().collect();
         if !is_modern {
             for tool in tools.iter_mut().filter(|tool| tool.output_schema.is_some()) {
                 if let Some(older) = self.older_outputs.get(&*tool.name) {
@@ -209,13 +249,23 @@ impl Stock {
             engine = equip(engine);
         }
         let engine = engine.build();
-        Self { engine, lists: Mutex::default(), loaded: Mutex::default(), options }
+        Self { engine, lists: Mutex::default(), loaded: Mutex::default(), index: OnceLock::new(), options }
     }
 
     /// Everything that is offered.
     pub(crate) fn lists(&self) -> Arc<Lists> {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(lists.get_or_insert_with(|| Arc::new(self.list())))
+    }
+
+    /// Finds tools by what they do. Returns what the model is told, and the names of the tools.
+    ///
+    /// # Errors
+    /// When the arguments are wrong.
+    pub(crate) fn search(&self, arguments: JsonObject) -> Result<(CallToolResult, Vec<String>), Refusal> {
+        let lists = self.lists();
+        let index = self.index.get_or_init(|| finding::index(&lists.tools, &lists.groups));
+        finding::search(&lists.tools, index, arguments)
     }
 
     fn list(&self) -> Lists {
@@ -246,6 +296,7 @@ impl Stock {
             let parts = parts.into_iter().map(|part| part.join().unwrap_or_default());
             parts.fold(Lists::default(), Lists::join)
         });
+        lists.left_out = finding::left_out(&lists.tools, &self.engine, self.options.list_tokens);
         builtin::add(&mut lists);
         lists
     }
@@ -258,11 +309,11 @@ impl Stock {
             // An alias is listed with the parameters of its base.
             let tool = self.engine.told_to_models(opened.tool);
             match &tool.offer {
-                Offer::Tool if *is_changed => lists.add_tool(wire::tool(&tool, entry.level)),
+                Offer::Tool if *is_changed => lists.add_tool(wire::tool(&tool, entry.level), group_of(entry)),
                 // What they give is read by a model before anybody is asked.
                 _ if *is_changed => {}
                 Offer::Tool => {
-                    lists.add_tool(wire::tool(&tool, entry.level));
+                    lists.add_tool(wire::tool(&tool, entry.level), group_of(entry));
                     if matches!(tool.body, Body::Steps(_)) {
                         lists.prompts.push(wire::prompt(&tool));
                     }

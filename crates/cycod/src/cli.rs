@@ -199,6 +199,7 @@ pub(crate) const GROUPS: &[Group] = &[
 /// The commands below `cycod tool`, in the order in which help lists them.
 pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("list", list, true),
+    entry!("search", search, true),
     entry!("groups", groups, true),
     entry!("info", info, true),
     entry!("get", get, true),

@@ -160,6 +160,7 @@ pub(crate) fn options(directory: &TempDir) -> Options {
         rules: Vec::new(),
         wait_for_approval: Duration::ZERO,
         reply_tokens: Options::REPLY_TOKENS,
+        list_tokens: Options::LIST_TOKENS,
         jq_worker: Vec::new(),
         equip: None,
         waiting: None,

@@ -182,7 +182,7 @@ fn tell_ignored(entries: &[Entry], printer: &mut Printer) {
     }
 }
 
-fn table<'a>(entries: impl Iterator<Item = (&'a Entry, &'a Beyond)>, host: &Host) -> Table<'a> {
+pub(super) fn table<'a>(entries: impl Iterator<Item = (&'a Entry, &'a Beyond)>, host: &Host) -> Table<'a> {
     let mut table = Table::new(&["NAME", "SCOPE", "LEVEL", "TAGS", "DESCRIPTION"]);
     for (entry, beyond) in entries {
         // A level is also a tag; saying it twice would only take room.

@@ -31,6 +31,7 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod schema_file;
+pub(crate) mod search;
 pub(crate) mod secret;
 pub(crate) mod test;
 pub(crate) mod tools;

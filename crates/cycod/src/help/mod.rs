@@ -22,6 +22,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("import", include_str!("pages/import.txt")),
     ("info", include_str!("pages/info.txt")),
     ("tool", include_str!("pages/tool.txt")),
+    ("tool search", include_str!("pages/tool-search.txt")),
     ("tool groups", include_str!("pages/tool-groups.txt")),
     ("tool get", include_str!("pages/tool-get.txt")),
     ("tool add", include_str!("pages/tool-add.txt")),

@@ -413,3 +413,26 @@ fn a_full_disk_is_not() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: cannot write to standard output: "));
 }
+
+#[test]
+fn tools_are_found_by_what_they_do() {
+    let place = Place::new();
+    place.tool("prune", "description: Remove branches that are merged\nbash: echo gone\ntags: [git, write]\n");
+    place.tool("count", "description: Count the lines of a text\nbash: wc -l\ntags: [read]\n");
+    place.tool("broken", "description: delete branches\nnothing: here\n");
+    let simple =
+        |words: &[&str]| place.run(&[&["tool", "search", "--format", "simple"], words].concat()).stdout().to_owned();
+    assert_eq!(simple(&["delete", "old", "branches"]), "prune\n");
+    assert_eq!(simple(&["how many lines does it have"]), "count\n");
+    assert_eq!(simple(&["git"]), "prune\n");
+    assert_eq!(simple(&["lines", "branches", "--limit", "1"]).lines().count(), 1);
+    let table = place.run(&["tool", "search", "count"]);
+    assert!(table.stdout().contains("Count the lines"), "{}", table.block());
+    let json = place.run(&["tool", "search", "count", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout()).expect("JSON");
+    assert_eq!(json[0]["name"], "count");
+    let nothing = place.run(&["tool", "search", "zzzz"]);
+    assert!(nothing.code() == 0 && nothing.stderr().contains("no tool fits"), "{}", nothing.block());
+    assert_eq!(place.run(&["tool", "search"]).code(), 2);
+    assert_eq!(place.run(&["tool", "search", "x", "--limit", "0"]).code(), 2);
+}

@@ -425,7 +425,18 @@ fn an_entry_can_name_a_directory_and_what_is_allowed() {
     assert!(told.contains("in a directory of its own choice") && told.contains("--directory"), "{told}");
     let told = place.run(&["mcp", "install", "claude-code"]).stderr();
     assert!(!told.contains("in a directory of its own choice"), "{told}");
-    let options = ["--directory", ".", "--auto-approve", "write", "--wait-for-approval", "30", "--reply-tokens", "900"];
+    let options = [
+        "--directory",
+        ".",
+        "--auto-approve",
+        "write",
+        "--wait-for-approval",
+        "30",
+        "--reply-tokens",
+        "900",
+        "--list-tokens",
+        "500",
+    ];
     let ran = place.run(&[&["mcp", "install", "claude-desktop"], &options[..]].concat());
     assert!(!ran.stderr().contains("in a directory of its own choice"), "{}", ran.block());
     let file = place.home().join(".config/Claude/claude_desktop_config.json");
@@ -442,6 +453,8 @@ fn an_entry_can_name_a_directory_and_what_is_allowed() {
             "30",
             "--reply-tokens",
             "900",
+            "--list-tokens",
+            "500",
             "--directory",
             here,
         ])

@@ -28,6 +28,8 @@ pub(crate) struct Client {
     kept: VecDeque<Value>,
     next: u64,
     capabilities: Value,
+    /// What it calls itself.
+    name: &'static str,
     is_modern: bool,
 }
 
@@ -60,7 +62,7 @@ impl Client {
             }
         });
         let input = server.stdin.take();
-        Self { server, input, lines, kept: VecDeque::new(), next: 0, capabilities, is_modern: true }
+        Self { server, input, lines, kept: VecDeque::new(), next: 0, capabilities, name: "test", is_modern: true }
     }
 
     /// A client of the era with handshakes.
@@ -90,7 +92,7 @@ impl Client {
             let meta = params.as_object_mut().expect("an object").entry("_meta").or_insert_with(|| json!({}));
             meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
             meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
-            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "test", "version": "1"});
+            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": self.name, "version": "1"});
         }
         let id = self.next;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -1078,4 +1080,96 @@ fn a_model_is_told_what_is_here_and_what_it_probably_meant() {
     for tool in listed["result"]["tools"].as_array().expect("tools") {
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
     }
+}
+
+/// Forty tools, whose list costs more than the budget of the tests that use them.
+fn many() -> Place {
+    let place = Place::with_tool("greet", GREET);
+    for n in 0..40 {
+        let text = format!(
+            "description: Water plant number {n} in the garden\ngroup: garden\nbash: echo plant {n}\ntags: [read]\nparameters:\n  LITRES: {{type: integer, description: How much, default: 1}}\n"
+        );
+        place.tool(&format!("water-{n}"), &text);
+    }
+    place.tool(
+        "erase-log",
+        "description: Remove the old log of the shop\ngroup: shop\nbash: echo erased\ntags: [write]\n",
+    );
+    place
+}
+
+fn names(client: &mut Client) -> Vec<String> {
+    let listed = client.ask("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().expect("tools").iter();
+    tools.map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn a_long_list_is_searched() {
+    let options = ["--list-tokens", "1000"];
+    for is_modern in [false, true] {
+        // What was called before would be listed.
+        let place = many();
+        let open = if is_modern { Client::modern } else { Client::legacy };
+        let mut client = open(&place, &options, json!({}));
+        let listed = client.ask("tools/list", json!({}));
+        let search = listed["result"]["tools"].as_array().expect("tools").iter();
+        let search = search.clone().find(|tool| tool["name"] == "tools_search").expect("it is listed");
+        let told = search["description"].as_str().expect("text");
+        assert!(told.contains("42 tools are not listed: custom (1), garden (40), shop (1)"), "{told}");
+        let before = names(&mut client);
+        assert!(before.iter().all(|name| !name.starts_with("water")), "{before:?}");
+        // The words of the question are not those of the tool.
+        let found = client.call("tools_search", json!({"query": "delete the logs of the store", "limit": 3}));
+        let first = &found["structuredContent"]["tools"][0];
+        assert_eq!((&first["name"], &first["inputSchema"]["type"]), (&json!("erase-log"), &json!("object")), "{found}");
+        if is_modern {
+            assert_eq!(names(&mut client), before);
+        } else {
+            client.wait(|message| message["method"] == "notifications/tools/list_changed");
+            assert!(names(&mut client).contains(&"erase-log".to_owned()));
+        }
+        // By its name, whether it is listed or not, and by the tool for hosts that only call what is listed.
+        assert_eq!(text(&client.call("water-7", json!({}))), "plant 7\n");
+        let call = json!({"tool": "greet", "arguments": {"NAME": "you"}});
+        assert_eq!(text(&client.call("tools_call", call)), "hello you\n");
+        // What needs approval by its name needs it this way, too.
+        let refused = client.call("tools_call", json!({"tool": "erase-log"}));
+        assert!(text(&refused).contains("\"code\":\"not-approved\""), "{refused}");
+        for (arguments, code) in [
+            (json!({"tool": "tools_call", "arguments": {"tool": "greet"}}), None),
+            (json!({"tool": "nothing"}), None),
+            (json!({}), Some("invalid-argument")),
+            (json!({"tool": "greet", "arguments": {}}), Some("missing-argument")),
+        ] {
+            let answer = client.ask("tools/call", json!({"name": "tools_call", "arguments": arguments}));
+            match code {
+                None => assert_eq!(answer["error"]["code"], -32602, "{answer}"),
+                Some(code) => {
+                    assert!(text(&answer["result"]).contains(&format!("\"code\":\"{code}\"")), "{answer}");
+                }
+            }
+        }
+        for wrong in [json!({}), json!({"query": " "}), json!({"query": "x", "limit": 0}), json!({"query": 1})] {
+            assert_eq!(client.call("tools_search", wrong.clone())["isError"], true, "{wrong}");
+        }
+        let nothing = client.call("tools_search", json!({"query": "zzzz"}));
+        assert_eq!(nothing["structuredContent"]["tools"], json!([]), "{nothing}");
+        let used = names(&mut Client::modern(&place, &options, json!({})));
+        assert!(used.contains(&"greet".to_owned()) && used.contains(&"water-7".to_owned()), "{used:?}");
+    }
+}
+
+#[test]
+fn a_list_within_the_budget_is_whole_and_so_is_one_for_who_searches_it() {
+    let place = many();
+    let all = names(&mut Client::modern(&place, &[], json!({})));
+    assert!(all.len() >= 42 && !all.contains(&"tools_search".to_owned()), "{all:?}");
+    let mut client = Client::modern(&place, &["--list-tokens", "1000"], json!({}));
+    client.name = "claude-code";
+    assert_eq!(names(&mut client), all);
+    // A tool of the user's comes before ours of the same name.
+    place.tool("tools_search", "description: Mine\nrun: echo mine\ntags: [read]\n");
+    let mut client = Client::modern(&place, &["--list-tokens", "1000"], json!({}));
+    assert_eq!(text(&client.call("tools_search", json!({}))), "mine\n");
 }

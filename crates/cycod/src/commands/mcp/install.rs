@@ -167,8 +167,9 @@ fn options(matches: &ArgMatches, directory: Option<&Path>) -> Result<Vec<String>
     if let Some(seconds) = matches.get_one::<u64>("wait-for-approval") {
         options.extend(["--wait-for-approval".to_owned(), seconds.to_string()]);
     }
-    if let Some(tokens) = matches.get_one::<u32>("reply-tokens") {
-        options.extend(["--reply-tokens".to_owned(), tokens.to_string()]);
+    for name in ["reply-tokens", "list-tokens"] {
+        let tokens = matches.get_one::<u32>(name);
+        options.extend(tokens.into_iter().flat_map(|tokens| [format!("--{name}"), tokens.to_string()]));
     }
     if let Some(directory) = directory {
         let path = directory.to_str().ok_or_else(|| {

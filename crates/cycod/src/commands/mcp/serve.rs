@@ -47,7 +47,7 @@ pub(crate) fn command() -> Command {
 }
 
 /// The options that an entry in the configuration of a host can hold as well.
-pub(super) fn passed_on() -> [Arg; 3] {
+pub(super) fn passed_on() -> [Arg; 4] {
     [
         wait_for_approval(),
         Arg::new("reply-tokens")
@@ -55,6 +55,11 @@ pub(super) fn passed_on() -> [Arg; 3] {
             .value_name("N")
             .value_parser(value_parser!(u32).range(100..))
             .help("Return at most this much of an output, in tokens"),
+        Arg::new("list-tokens")
+            .long("list-tokens")
+            .value_name("N")
+            .value_parser(value_parser!(u32))
+            .help("If a list of all tools is longer than this, in tokens, list a part and offer a search"),
         Arg::new(DIRECTORY)
             .long(DIRECTORY)
             .value_name("PATH")
@@ -94,14 +99,16 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let retention = retention(&Settings::load(&scopes, &host));
     // Who answers questions is the client's user, not the user at the terminal where the server was started.
     let lasting = App::new().lasting(&user);
+    let tokens = |name: &str, default: usize| {
+        matches.get_one::<u32>(name).map_or(default, |&tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
+    };
     let options = Options {
         host,
         selection: Selection { built_in: matches.get_flag(selection::BUILT_IN), ..selection::selected(matches) },
         rules,
         wait_for_approval: waits_for_approval(matches),
-        reply_tokens: matches
-            .get_one::<u32>("reply-tokens")
-            .map_or(Options::REPLY_TOKENS, |&tokens| usize::try_from(tokens).unwrap_or(usize::MAX)),
+        reply_tokens: tokens("reply-tokens", Options::REPLY_TOKENS),
+        list_tokens: tokens("list-tokens", Options::LIST_TOKENS),
         outputs: user.join("outputs"),
         retention,
         jq_worker: jq_worker(),
