@@ -4,12 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cycod_engine::{
     Given,
-    approvals::LOCAL,
     definition::{Body, Offer, TaskSupport, Tool as Definition},
     diagnostic::Refusal,
-    outputs::Shelf as Outputs,
 };
-use cycod_store::{RunId, StoreError, Tickets};
 use cycod_thread::detach_task;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -28,16 +25,17 @@ use rmcp::{
 use serde_json::Value as Json;
 
 use crate::{
-    Options,
+    blocking::blocking,
     builtin::{self, Builtin},
-    call::{Call, Caller, Goal, Outcome, drive, is_modern},
-    changes::{Changes, Listener},
-    client::{Client, STDIO},
+    call::{Call, Goal, Outcome, drive},
+    caller::{Caller, is_modern},
+    changes::Listener,
+    client::{owner, principal},
     complete,
-    handles::{Handle, Handles, State},
+    handles::{Handle, State},
     outputs, reply,
-    running::Running,
-    shelf::{Difference, Lists, Shelf, Stock},
+    shared::Shared,
+    shelf::{Difference, Lists, Stock},
     tasks::{self, Kind},
     wire,
 };
@@ -48,9 +46,6 @@ const FRESH: u64 = 1_000;
 /// How many resources a session of the era with handshakes may subscribe to, and how long their addresses may be.
 const MOST_WATCHED: usize = 1_000;
 const LONGEST_WATCHED: usize = 4_096;
-
-/// How many questions may be out at once.
-const TICKETS: usize = 4_096;
 
 /// Answers one client, or every client of an endpoint without sessions.
 #[derive(Clone, Debug)]
@@ -64,46 +59,6 @@ pub(crate) struct Handler {
 struct Session {
     log: Mutex<Option<LoggingLevel>>,
     watched: Mutex<Vec<String>>,
-}
-
-/// What all connections of a server have in common.
-pub(crate) struct Shared {
-    pub(crate) options: Arc<Options>,
-    pub(crate) shelf: Shelf,
-    pub(crate) running: Running,
-    pub(crate) changes: Changes,
-    pub(crate) handles: Handles,
-    pub(crate) outputs: Outputs,
-    pub(crate) tickets: Tickets,
-    /// What no other server is called.
-    pub(crate) session: RunId,
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
-    }
-}
-
-impl Shared {
-    /// Opens the place.
-    ///
-    /// # Errors
-    /// When the system gives no random numbers.
-    pub(crate) fn new(options: Options) -> Result<Arc<Self>, StoreError> {
-        let options = Arc::new(options);
-        let outputs = Outputs::new(options.outputs.clone(), options.retention, options.jq_worker.clone());
-        Ok(Arc::new(Self {
-            shelf: Shelf::new(Arc::clone(&options)),
-            options,
-            running: Running::default(),
-            changes: Changes::default(),
-            handles: Handles::default(),
-            outputs,
-            tickets: Tickets::of_this_process("mcp request state", TICKETS)?,
-            session: RunId::random()?,
-        }))
-    }
 }
 
 impl Handler {
@@ -272,7 +227,7 @@ impl ServerHandler for Handler {
         let Some(tool) = stock.tool(&request.name).filter(|tool| tool.offer == Offer::Tool) else {
             return match Builtin::named(&request.name) {
                 Some(builtin) => {
-                    let answer = builtin::call(builtin, &self.shared, stock, request, &caller, &principal).await?;
+                    let answer = builtin::call::run(builtin, &self.shared, stock, request, &caller, &principal).await?;
                     Ok(match answer {
                         CallToolResponse::Complete(result) => wire::for_era(result, None, is_modern(&context)).into(),
                         answer => answer,
@@ -522,23 +477,6 @@ impl ServerHandler for Handler {
         self.handle(&request.task_id, &context)?.set(State::Cancelled);
         Ok(())
     }
-}
-
-/// Who calls.
-pub(crate) fn principal(context: &RequestContext<RoleServer>) -> String {
-    Client::of(&context.extensions).principal.0
-}
-
-/// Whose the outputs are that a principal may read. Whoever comes over standard input is the user of this machine.
-pub(crate) fn owner(principal: &str) -> &str {
-    if principal == STDIO { LOCAL } else { principal }
-}
-
-/// Does what may wait for a disk elsewhere than on the thread that serves everybody.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
-    cycod_thread::blocking(work)
-        .await
-        .map_err(|error| ErrorData::internal_error(format!("the work broke off: {error}"), None))
 }
 
 /// Arguments of a prompt: text, as people type it, but other values are understood.

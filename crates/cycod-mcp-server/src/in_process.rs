@@ -6,11 +6,7 @@ use tokio::{
     runtime::Runtime,
 };
 
-use crate::{
-    Options,
-    handler::{Handler, Shared},
-    pipe::Pipe,
-};
+use crate::{Options, handler::Handler, pipe::Pipe, shared::Shared};
 
 /// A request whose answer comes after what a client said, and how that answer is recognised.
 const LAST: &[u8] = b"\n{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"ping\"}\n";

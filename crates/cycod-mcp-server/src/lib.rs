@@ -14,8 +14,10 @@
 
 mod asking;
 mod background;
+mod blocking;
 mod builtin;
 mod call;
+mod caller;
 mod changes;
 mod client;
 mod complete;
@@ -29,10 +31,12 @@ mod outputs;
 mod pipe;
 mod reply;
 mod running;
+mod shared;
 mod shelf;
 mod stdio;
 mod tasks;
 mod uri;
+mod watch;
 mod wire;
 
 pub use cycod_engine::Selection;

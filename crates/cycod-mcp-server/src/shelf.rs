@@ -167,6 +167,16 @@ impl Lists {
         self.tools.push(listed.tool);
     }
 
+    /// Adds the server's own tools, but for names that are taken.
+    fn add_own_tools(&mut self) {
+        for own in builtin::tools(self.has_long_ones) {
+            if self.tools.iter().all(|tool| tool.name != own.name) {
+                self.tools.push(own);
+            }
+        }
+        self.tools.sort_by(|one, other| one.name.cmp(&other.name));
+    }
+
     /// The tools as clients of an era are shown them.
     pub(crate) fn tools_for(&self, is_modern: bool) -> Vec<model::Tool> {
         let mut tools = self.tools.clone();
@@ -246,7 +256,7 @@ impl Stock {
             let parts = parts.into_iter().map(|part| part.join().unwrap_or_default());
             parts.fold(Lists::default(), Lists::join)
         });
-        builtin::add(&mut lists);
+        lists.add_own_tools();
         lists
     }
 

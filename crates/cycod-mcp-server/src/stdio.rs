@@ -9,11 +9,7 @@ use cycod_thread::{Thread, blocking};
 use rmcp::ServiceExt;
 use tokio::sync::Notify;
 
-use crate::{
-    Options, changes,
-    handler::{Handler, Shared},
-    pipe::Pipe,
-};
+use crate::{Options, handler::Handler, pipe::Pipe, shared::Shared, watch::watch};
 
 /// How long calls that are under way may go on after the end of input, so that `echo … | cycod mcp serve` answers.
 const AFTER_INPUT: Duration = Duration::from_millis(400);
@@ -37,7 +33,7 @@ pub fn serve_stdio(options: Options, stop: &Stop) -> io::Result<()> {
     let shared = Shared::new(options).map_err(io::Error::other)?;
     let handler = Handler::new(Arc::clone(&shared));
     runtime.block_on(async {
-        changes::watch(&shared);
+        watch(&shared);
         let (reader, writer) = rmcp::transport::io::stdio_pipes();
         let ended = Arc::new(Notify::new());
         let pipe = Pipe::new(reader, writer, is_terminal(), Arc::clone(&ended));

@@ -31,10 +31,7 @@ use super::{
     refused::{Rejected, json_response, nothing},
     sessions::Sessions,
 };
-use crate::{
-    client::Client,
-    handler::{Handler, Shared},
-};
+use crate::{client::Client, handler::Handler, shared::Shared};
 
 const PATH: &str = "/mcp";
 

@@ -6,7 +6,7 @@ use cycod_thread::blocking;
 use tokio::net::TcpListener;
 
 use super::{Limits, endpoint::Endpoint, options::HttpOptions};
-use crate::{Options, changes, handler::Shared, stdio::raised};
+use crate::{Options, shared::Shared, stdio::raised, watch::watch};
 
 /// How long answers may take on their way out once every process has ended.
 const LAST_ANSWERS: Duration = Duration::from_millis(100);
@@ -43,7 +43,7 @@ pub fn serve_http(
         let failed = |source| HttpError::Listen { address: http.address, source };
         let listener = TcpListener::bind(http.address).await.map_err(failed)?;
         listening(listener.local_addr().map_err(failed)?);
-        changes::watch(&shared);
+        watch(&shared);
         let Limits { connections, head_time, write_time, .. } = http.limits;
         let connections = Connections::new(connections, head_time, write_time);
         let answering = Arc::clone(&endpoint);
