@@ -143,7 +143,7 @@ impl Worker<'_> {
                 directory,
                 workspace: host.workspace.to_string_lossy().into_owned(),
                 environment: None,
-                network: self.reaches_hosts()?,
+                network: Allowed::has_hosts(self.plan)?,
                 config,
                 conversation: Some(conversation),
             },
@@ -165,12 +165,6 @@ impl Worker<'_> {
         // The trace knows the column too.
         let line = trace.as_deref().and_then(|trace| line_in(trace, &name)).or(line);
         Failure { trace, line, ..failure }
-    }
-
-    /// Whether the plan lets anything out.
-    pub(crate) fn reaches_hosts(&self) -> Result<bool, Refusal> {
-        let allowed = Allowed::by(&self.plan.confinement, self.plan.host())?;
-        Ok(allowed.is_some_and(|allowed| !allowed.hosts.is_empty()))
     }
 
     /// What two calls have in common that share a worker.

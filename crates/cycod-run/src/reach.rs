@@ -8,7 +8,7 @@ use std::{
 
 use cycod_definition::{Access, Host};
 use cycod_diagnostic::{Code, Refusal};
-use cycod_plan::{Confinement, Reach, Target};
+use cycod_plan::{Confinement, Plan, Reach, Target};
 
 /// What may be done with a path, beside reading it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +60,12 @@ pub(crate) struct Allowed {
 }
 
 impl Allowed {
+    /// Whether the tool of a plan declares a way to any host.
+    pub(crate) fn has_hosts(plan: &Plan) -> Result<bool, Refusal> {
+        let allowed = Self::by(&plan.confinement, plan.host())?;
+        Ok(allowed.is_some_and(|allowed| !allowed.hosts.is_empty()))
+    }
+
     /// Looks up what the layers name; nothing when there are none.
     ///
     /// A path that may be written is made when it is missing, with the directories above it: a file if its name has an

@@ -21,7 +21,7 @@ use crate::{
     promise::{failed_unless_held, held_to_promise},
     report::last_run,
     results::Results,
-    worker::{CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up},
+    worker::{Attempt, CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up},
 };
 
 /// What every step of a tool shares, wherever it is carried out.
@@ -368,8 +368,42 @@ impl<'a> Scope<'a> {
     }
 }
 
+impl StepReport {
+    /// Takes over what came of the tool that the step called.
+    pub(crate) fn record_called(
+        &mut self,
+        called: &Tool<'_>,
+        ended: RunReport,
+        duration: Duration,
+        plan: &Plan,
+    ) -> flow::Outcome {
+        self.duration = duration;
+        // What it made of a secret may be in what it says, which others read.
+        self.keep_secret(&called.plan.call.secrets());
+        ended.steps.iter().for_each(|step| self.keep_secret(&step.secrets));
+        (self.raw_output, self.raw_error) = match (called.kind, last_run(ended.steps.iter())) {
+            (Kind::Items(_), _) => {
+                (joined(&ended.steps, |step| &step.raw_output), joined(&ended.steps, |step| &step.raw_error))
+            }
+            (_, Some(last)) => (last.raw_output.clone(), last.raw_error.clone()),
+            (_, None) => (Vec::new(), Vec::new()),
+        };
+        self.output = ended.output;
+        self.error = ended.error;
+        self.truncated = ended.truncated;
+        self.warnings = ended.warnings;
+        self.steps = ended.steps;
+        let status = match (ended.success, ended.timed_out) {
+            (true, _) => Status::Ok,
+            (false, true) => Status::TimedOut,
+            (false, false) => Status::Failed,
+        };
+        self.record(Attempt::new(ended.exit_code, status, ended.refusal), plan)
+    }
+}
+
 /// What the items of a step said, in their order, each from the start of a line.
-pub(crate) fn joined(steps: &[StepReport], of: impl Fn(&StepReport) -> &Vec<u8>) -> Vec<u8> {
+fn joined(steps: &[StepReport], of: impl Fn(&StepReport) -> &Vec<u8>) -> Vec<u8> {
     let mut joined = Vec::new();
     for said in steps.iter().filter(|step| step.has_run()).map(of).filter(|said| !said.is_empty()) {
         if !joined.is_empty() && !joined.ends_with(b"\n") {
