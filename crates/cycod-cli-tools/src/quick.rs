@@ -30,23 +30,13 @@ use crate::{
 };
 
 use said::Said;
-use start::Start;
-use target::{Chosen, choose};
+use target::{Chosen, Target, choose};
 
 /// What a target may take when nothing is said, in seconds.
 const LIMIT: u64 = 60;
 
 /// How much is kept of what a program says beside what is answered: enough to tell which permission it lacked.
 const KEPT_FOR_DENIALS: u64 = 64 << 10;
-
-/// One thing to run.
-#[derive(Debug)]
-struct Target {
-    /// What it is called in the answer.
-    shown: String,
-    /// How it is started, or why that cannot be told.
-    start: Result<Start, String>,
-}
 
 /// How it went.
 #[derive(Debug)]

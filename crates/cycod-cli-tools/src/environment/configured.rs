@@ -17,7 +17,7 @@ use cycod_settings::{Servers as Configured, policy::Rules};
 use cycod_thread::Thread;
 
 use super::{
-    Check, Place,
+    Check, Environment,
     check::{count, named},
 };
 use crate::place::{shown, without_home};
@@ -146,8 +146,8 @@ fn warnings(report: &Report) -> impl Iterator<Item = String> {
 }
 
 /// The MCP servers that are configured: whether their files can be read, and whether they answer.
-pub(crate) fn servers(place: &Place<'_>) -> Vec<Check> {
-    let engine = place.engine;
+pub(crate) fn servers(environment: &Environment<'_>) -> Vec<Check> {
+    let engine = environment.engine;
     let host = engine.host();
     let configured = Configured::load(engine.catalog().scopes());
     let told = |wanted: bool| {
@@ -179,7 +179,7 @@ pub(crate) fn servers(place: &Place<'_>) -> Vec<Check> {
     }
     let home = engine.catalog().scopes().user_directory();
     let servers = Arc::new(Servers::new(active, Arc::clone(host), home, Arc::new(NoPerson)));
-    checks.extend(if place.meets_servers { met(&servers) } else { remembered(&servers) });
+    checks.extend(if environment.meets_servers { met(&servers) } else { remembered(&servers) });
     checks
 }
 

@@ -13,10 +13,7 @@ use cycod_file::Folder;
 use cycod_run::{GlobError, Hidden, Platform};
 use serde_json::Value as Json;
 
-use super::{
-    Target,
-    start::{Start, is_known_ending, python},
-};
+use super::start::{Start, is_known_ending, python};
 use crate::answer::Failure;
 
 /// The most targets of one call.
@@ -27,6 +24,15 @@ const MOST_PATHS: usize = 10_000;
 
 /// The largest `package.json` that is read.
 const LARGEST_PACKAGE: u64 = 4 << 20;
+
+/// One thing to run.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// What it is called in the answer.
+    pub(super) shown: String,
+    /// How it is started, or why that cannot be told.
+    pub(super) start: Result<Start, String>,
+}
 
 /// What there is to run, and what a pattern names beside it, with the reason why that is no target.
 #[derive(Debug)]
