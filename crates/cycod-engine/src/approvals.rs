@@ -17,6 +17,7 @@ use cycod_store::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value as Json, json};
 
+pub use crate::caller::LOCAL;
 use crate::{Caller, Engine, SessionName, trust::with_attempt};
 
 /// How long an answer for a session holds at most.
@@ -30,9 +31,6 @@ const REMINDER: Duration = Duration::from_secs(10);
 
 /// How often the arguments of one call may be changed by whoever is asked.
 const MOST_EDITS: usize = 16;
-
-/// Whoever uses this machine as its user.
-pub const LOCAL: &str = "local";
 
 /// Who asks for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,9 +19,9 @@ use serde_json::json;
 
 use crate::{
     Control, Engine,
-    background::{Order, OrderRow, asker},
-    history::{not_kept, told},
     journal::{Reached, reached},
+    order::{Order, OrderRow, asker},
+    recording::{not_kept, told},
 };
 
 /// A run that was interrupted and can be continued. While this is held, no other process can.

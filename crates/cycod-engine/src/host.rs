@@ -11,10 +11,13 @@ use std::{
 use cycod_definition::{Host, Offered, Platform};
 use cycod_process::{is_below_a_run, variable_above_runs};
 
-use crate::{machine, trust};
+use crate::{
+    machine,
+    trust::trusted::{TRUST_FILE, TRUSTED_DIRECTORIES},
+};
 
 /// Variables by which a person grants something, or says where it stands what they granted.
-const GRANTS: [&str; 4] = [trust::TRUSTED_DIRECTORIES, trust::TRUST_FILE, "CYCOD_AUTO_APPROVE", "CYCOD_HOME"];
+const GRANTS: [&str; 4] = [TRUSTED_DIRECTORIES, TRUST_FILE, "CYCOD_AUTO_APPROVE", "CYCOD_HOME"];
 
 /// Describes this machine, this process's environment and this moment.
 ///

@@ -17,15 +17,6 @@ use cycod_settings::policy::Rules;
 
 use crate::{Engine, moment::Once};
 
-/// The rules of this place.
-#[derive(Debug, Default)]
-pub(crate) struct RulesHere {
-    /// Those that nothing holds but this engine.
-    given: Vec<Rule>,
-    /// Those that are written down, with the policy that all of them make.
-    read: Once<(Rules, Arc<Policy>)>,
-}
-
 impl Engine {
     /// Adds rules that hold as long as this engine does, such as those of a command line.
     pub fn add_rules(&mut self, rules: Vec<Rule>) {

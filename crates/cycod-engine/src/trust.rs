@@ -8,6 +8,7 @@
 //! A file of a project cannot grant anything: what is trusted stands in the user's own directory, in directories that the
 //! user's environment names, or in a file outside of the project that it names.
 
+mod display;
 mod exhibit;
 mod fingerprint;
 mod mine;
@@ -16,11 +17,11 @@ mod programs;
 mod repository;
 mod team;
 mod texts;
+pub(crate) mod trusted;
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map},
     ffi::OsStr,
-    fs,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
@@ -36,22 +37,16 @@ use cycod_store::{Digest, Pin, PinKey, Pins, StoreError};
 use serde_json::Value as Json;
 
 pub use exhibit::Exhibit;
-pub use fingerprint::Fingerprint;
+use fingerprint::Doubtful;
+pub use fingerprint::{Fingerprint, Used};
 use programs::Places;
-use repository::Project;
+use repository::real;
 pub use team::exported;
 pub use texts::{Difference, Mark};
+use trusted::{Known, Stands, TOOL, Trusted, key, scope_text};
+pub use trusted::{TRUST_FILE, TRUSTED_DIRECTORIES};
 
 use crate::Engine;
-
-/// Directories whose projects are all the user's own, as a list like `PATH`.
-pub const TRUSTED_DIRECTORIES: &str = "CYCOD_TRUSTED_DIRECTORIES";
-
-/// A file of digests that are trusted.
-pub const TRUST_FILE: &str = "CYCOD_TRUST_FILE";
-
-/// The kind of the pins.
-const TOOL: &str = "tool";
 
 /// A tool of the project, as it was looked at: what is shown of it is what becomes trusted.
 #[derive(Clone, Debug)]
@@ -73,15 +68,6 @@ pub struct Subject {
     /// Whether it needs no trust, because its project lies in a directory of the user's own.
     is_in_trusted_directory: bool,
     key: PinKey,
-}
-
-/// What of a tool is not as it was trusted.
-#[derive(Clone, Debug, Default)]
-struct Doubtful {
-    tools: Vec<String>,
-    programs: Vec<String>,
-    /// What a file says about programs is another thing.
-    natures: bool,
 }
 
 impl Subject {
@@ -113,42 +99,6 @@ impl Subject {
     /// Its file.
     pub fn path(&self) -> &Path {
         self.tool.origin.file.as_deref().unwrap_or(Path::new(""))
-    }
-}
-
-/// What the person trusts, as it was read.
-#[derive(Debug)]
-pub(crate) struct Trusted {
-    pins: BTreeMap<PinKey, Pin>,
-    directories: Vec<PathBuf>,
-    team: BTreeMap<String, Digest>,
-}
-
-/// The tools that one reaches, by key; nothing for one that is not there.
-pub type Used = BTreeMap<String, Option<Arc<Tool>>>;
-
-/// A fingerprint that was taken in a moment.
-#[derive(Debug)]
-pub(crate) struct Known {
-    moment: u64,
-    tool: Arc<Tool>,
-    used: Used,
-    here: PathBuf,
-    fingerprint: Fingerprint,
-}
-
-impl Known {
-    /// Whether it is of these very definitions.
-    fn is_of(&self, moment: u64, tool: &Arc<Tool>, used: &Used, here: &Path) -> bool {
-        let is_same = |(one, other): (&Option<Arc<Tool>>, &Option<Arc<Tool>>)| match (one, other) {
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            (None, None) => true,
-            _ => false,
-        };
-        (self.moment, self.here.as_path()) == (moment, here)
-            && Arc::ptr_eq(&self.tool, tool)
-            && self.used.keys().eq(used.keys())
-            && self.used.values().zip(used.values()).all(is_same)
     }
 }
 
@@ -505,7 +455,25 @@ impl Engine {
 
     /// What the person trusts.
     fn trusted(&self) -> Result<Arc<Trusted>, Refusal> {
-        self.trusted.get(&self.moments, |_| false, || Trusted::read(self))
+        self.trusted.get(&self.moments, |_| false, || self.read_trusted())
+    }
+
+    /// Reads what the person trusts.
+    fn read_trusted(&self) -> Result<Trusted, Refusal> {
+        let (environment, look) = (&self.host().environment, self.look());
+        let set = |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
+        let directories = set(TRUSTED_DIRECTORIES).map(std::env::split_paths).into_iter().flatten();
+        Ok(Trusted {
+            pins: match self.pins() {
+                pins if look.knows_missing(pins.path()) => BTreeMap::new(),
+                pins => pins.all().map_err(|error| unreadable(&error))?,
+            },
+            directories: directories
+                .filter(|path| path.is_absolute())
+                .map(|path| look.of(&path).unwrap_or(path))
+                .collect(),
+            team: set(TRUST_FILE).map_or_else(|| Ok(BTreeMap::new()), |file| self.trust_file(Path::new(file)))?,
+        })
     }
 
     /// Changes what is trusted.
@@ -591,99 +559,6 @@ pub(crate) fn with_attempt(refusal: Refusal, tool: &str) -> Refusal {
     }
 }
 
-impl Trusted {
-    fn read(engine: &Engine) -> Result<Self, Refusal> {
-        let (environment, look) = (&engine.host().environment, engine.look());
-        let set = |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
-        let directories = set(TRUSTED_DIRECTORIES).map(std::env::split_paths).into_iter().flatten();
-        Ok(Self {
-            pins: match engine.pins() {
-                pins if look.knows_missing(pins.path()) => BTreeMap::new(),
-                pins => pins.all().map_err(|error| unreadable(&error))?,
-            },
-            directories: directories
-                .filter(|path| path.is_absolute())
-                .map(|path| look.of(&path).unwrap_or(path))
-                .collect(),
-            team: set(TRUST_FILE).map_or_else(|| Ok(BTreeMap::new()), |file| engine.trust_file(Path::new(file)))?,
-        })
-    }
-
-    /// Whether a directory lies in one of the user's own.
-    fn has_directory(&self, directory: &Path) -> bool {
-        self.directories.iter().any(|trusted| directory.starts_with(trusted))
-    }
-
-    /// Every pin of a tool of this name, in whatever project.
-    fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Pin> {
-        self.pins.iter().filter(move |(key, _)| key.kind == TOOL && key.name == name).map(|(_, pin)| pin)
-    }
-
-    /// What was trusted of a tool: here, else in another working tree of the same repository, the last time.
-    fn accepted(&self, directory: &Path, key: &PinKey) -> Option<&Pin> {
-        if let Some(pin) = self.pins.get(key) {
-            return Some(pin);
-        }
-        let others = self.pins.iter().filter(|(other, _)| other.kind == TOOL && other.name == key.name);
-        let mut others = others.peekable();
-        others.peek()?;
-        let here = project_of(directory)?;
-        let is_ours = |other: &PinKey| {
-            let other = Path::new(&other.scope);
-            let is_alike = || other.iter().rev().take(2).eq(directory.iter().rev().take(2));
-            is_alike() && project_of(other).is_some_and(|other| other == here)
-        };
-        others.filter(|(other, _)| is_ours(other)).map(|(_, pin)| pin).max_by_key(|pin| pin.accepted_at)
-    }
-
-    /// How a tool stands, when that can be told without reading it.
-    fn without_looking(&self, directory: &Path, name: &str) -> Option<Standing> {
-        if self.has_directory(directory) {
-            return Some(Standing::Trusted);
-        }
-        let key = key(directory, name);
-        let is_unknown = self.named(&key.name).next().is_none() && !self.team.contains_key(&key.name);
-        is_unknown.then_some(Standing::Untrusted)
-    }
-
-    /// How a tool stands, and what is different about it.
-    ///
-    /// What was trusted once is trusted wherever it is met again: in another clone, another worktree, a project that was moved.
-    fn standing(&self, directory: &Path, name: &str, is: &Fingerprint, workspace: &Path) -> Stands {
-        if let Some(standing) = self.without_looking(directory, name) {
-            return Stands { standing, difference: None, runs_as_trusted: false, doubtful: is.doubtful(None) };
-        }
-        let key = key(directory, name);
-        let is_complete = is.incomplete().is_none();
-        let mut known = self.named(&key.name);
-        if is_complete
-            && (self.team.get(&key.name) == Some(&is.digest())
-                || known.any(|pin| is.is_within(&pin.definition, workspace)))
-        {
-            let doubtful = Doubtful::default();
-            return Stands { standing: Standing::Trusted, difference: None, runs_as_trusted: true, doubtful };
-        }
-        let runs_as_trusted = is_complete && self.named(&key.name).any(|pin| is.runs_as(&pin.definition, workspace));
-        let accepted = self.accepted(directory, &key);
-        let doubtful = is.doubtful(accepted.map(|pin| &pin.definition));
-        match accepted {
-            Some(pin) => {
-                let difference = Some(is.difference(&pin.definition));
-                Stands { standing: Standing::Changed, difference, runs_as_trusted, doubtful }
-            }
-            None => Stands { standing: Standing::Untrusted, difference: None, runs_as_trusted, doubtful },
-        }
-    }
-}
-
-/// How a tool stands.
-struct Stands {
-    standing: Standing,
-    difference: Option<String>,
-    runs_as_trusted: bool,
-    doubtful: Doubtful,
-}
-
 fn worst(subjects: Result<Vec<Subject>, Refusal>) -> Standing {
     let doubtful =
         |subjects: Vec<Subject>| subjects.into_iter().map(|one| one.standing).find(|one| *one != Standing::Trusted);
@@ -704,30 +579,12 @@ fn reached(tool: &Tool, find: Find<'_>) -> Used {
     reached
 }
 
-fn key(directory: &Path, name: &str) -> PinKey {
-    PinKey::new(TOOL, &scope_text(directory), &name.to_ascii_lowercase())
-}
-
-fn scope_text(directory: &Path) -> String {
-    directory.to_string_lossy().into_owned()
-}
-
-/// The path with links followed, where it leads somewhere.
-fn real(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
 /// The path of a directory such as `.cycod/tools`, with the links to its project followed, but not those within: a project
 /// whose directory leads into another one does not get what is trusted there.
 fn in_project(directory: &Path, look: &Look) -> PathBuf {
     let inside: PathBuf = directory.iter().skip(directory.iter().count().saturating_sub(2)).collect();
     let project = directory.ancestors().nth(2);
     project.map_or_else(|| directory.to_owned(), |project| look.of(project).as_deref().unwrap_or(project).join(inside))
-}
-
-/// The project of a directory of tools.
-fn project_of(directory: &Path) -> Option<Project> {
-    Project::at(directory.ancestors().nth(2)?)
 }
 
 fn unreadable(error: &StoreError) -> Refusal {

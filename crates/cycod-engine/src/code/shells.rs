@@ -10,7 +10,7 @@ use cycod_syntax::{
     yaml::{Node, NodeKind, Scalar},
 };
 
-use super::{Reading, interpreter, place, read_by};
+use super::reading::{Reading, interpreter, place, read_by};
 
 /// What stands in a text that is only read in the place of a value: a word that fits wherever a value may stand.
 const WORD: &str = "x";

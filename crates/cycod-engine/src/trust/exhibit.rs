@@ -3,13 +3,15 @@
 use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use cycod_catalog::{Scope, State};
-use cycod_definition::{Body, Host, Level, Proof, Tool, looks_like, mixes_scripts, verdicts_by_parameter};
-use cycod_diagnostic::visible;
+use cycod_definition::{Body, Level, Proof, Tool, looks_like, mixes_scripts, verdicts_by_parameter};
 use cycod_plan::{Library, effective_level};
 use cycod_policy::Standing;
 use serde_json::Value as Json;
 
-use super::{Difference, Subject};
+use super::{
+    Difference, Subject,
+    display::{line, plain, shown},
+};
 use crate::Engine;
 
 /// The most characters of a text that only tells something.
@@ -278,11 +280,6 @@ impl Letters for String {
     }
 }
 
-/// A text on one line.
-fn line(text: &str) -> String {
-    plain(text.trim_end()).replace('\n', "\\n")
-}
-
 /// A text on one line, the beginning of it.
 fn cut(text: &str) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -290,31 +287,4 @@ fn cut(text: &str) -> String {
         Some((end, _)) => format!("{} […{} more characters]", line(&joined[..end]), joined[end..].chars().count()),
         None => line(&joined),
     }
-}
-
-/// A text in which nothing is hidden and nothing changes places: letters that are written from right to left move what
-/// stands beside them.
-pub(super) fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        match c {
-            '\t' => shown.push_str("    "),
-            '\u{590}'..='\u{8ff}'
-            | '\u{fb1d}'..='\u{fdff}'
-            | '\u{fe70}'..='\u{feff}'
-            | '\u{10800}'..='\u{10fff}'
-            | '\u{1e800}'..='\u{1efff}' => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
-        }
-    }
-    shown
-}
-
-/// A path as a person would write it from where they stand.
-pub(super) fn shown(path: &Path, host: &Host) -> String {
-    line(&match (path.strip_prefix(&host.working_directory), path.strip_prefix(&host.home)) {
-        (Ok(here), _) => here.display().to_string(),
-        (_, Ok(home)) => Path::new("~").join(home).display().to_string(),
-        _ => path.display().to_string(),
-    })
 }

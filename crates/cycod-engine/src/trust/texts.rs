@@ -16,8 +16,9 @@ use cycod_store::{Digest, Pin, PinKey, StoreError, Whole, diff, digest, render};
 use serde_json::{Value as Json, json};
 
 use super::{
-    Subject, TOOL,
-    exhibit::{plain, shown},
+    Subject,
+    display::{plain, shown},
+    trusted::TOOL,
 };
 use crate::Engine;
 
