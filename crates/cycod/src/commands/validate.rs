@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::{
     shown_path,
     validate::{
@@ -20,40 +20,50 @@ use cycod_engine::{
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
+    options::{TextOrJson, parsed},
     printer::{ERROR, HEADING, WARNING, paint},
-    scope::{entry, scope, with_scope},
+    scope::{ScopeOptions, entry},
 };
+
+/// What `cycod validate` takes.
+#[derive(Parser)]
+#[command(name = "validate", about = "Validate a tool definition")]
+struct Arguments {
+    /// Tools or files; without any, validate every tool
+    #[arg(value_name = "TOOL_NAME", num_args = 0..)]
+    name: Vec<String>,
+    /// Fix validation issues if possible
+    #[arg(long)]
+    fix: bool,
+    /// Show all checks, and every place where a value goes
+    #[arg(long)]
+    detailed: bool,
+    /// Treat unknown keys as errors
+    #[arg(long)]
+    strict: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
 
 /// `cycod validate`.
 pub(crate) fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let command = Command::new("validate")
-        .about("Validate a tool definition")
-        .arg(
-            Arg::new("name")
-                .value_name("TOOL_NAME")
-                .num_args(0..)
-                .help("Tools or files; without any, validate every tool"),
-        )
-        .arg(flag("fix", "Fix validation issues if possible"))
-        .arg(flag("detailed", "Show all checks, and every place where a value goes"))
-        .arg(flag("strict", "Treat unknown keys as errors"))
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_name("FORMAT")
-                .value_parser(["text", "json"])
-                .default_value("text")
-                .help("Output format"),
-        );
-    with_scope(command)
+    Arguments::command()
+}
+
+/// Whether these arguments let more happen than before.
+pub(crate) fn grants(matches: &ArgMatches) -> bool {
+    parsed::<Arguments>(matches).map_or(true, |args| args.fix)
 }
 
 /// Validates tools; the exit code is 1 when one has an error.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let Context { engine, printer, .. } = context;
-    let filter = scope(matches)?.unwrap_or_default();
-    let names: Vec<&String> = matches.get_many("name").into_iter().flatten().collect();
+    let filter = args.scope.filter()?.unwrap_or_default();
+    let names = &args.name;
     let mut houses = if names.is_empty() { programs_files(engine, filter) } else { Vec::new() };
     let subjects: Vec<Subject> = if names.is_empty() {
         let entries = engine.catalog().entries();
@@ -79,20 +89,20 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let files: Vec<ProgramsFile> = houses
         .iter()
-        .filter_map(|path| ProgramsFile::check(engine, path, matches.get_flag("fix")).transpose())
+        .filter_map(|path| ProgramsFile::check(engine, path, args.fix).transpose())
         .collect::<Result<_, _>>()
         .map_err(unfixed)?;
-    let validation = Validation::new(engine, matches.get_flag("strict"));
+    let validation = Validation::new(engine, args.strict);
     let mut checked = Vec::new();
     for subject in &subjects {
         let mut found = validation.check(subject);
-        if matches.get_flag("fix") {
+        if args.fix {
             found = validation.fix(subject, found).map_err(unfixed)?;
         }
         checked.push(found);
     }
-    let is_detailed = matches.get_flag("detailed");
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    let is_detailed = args.detailed;
+    if args.format.is_json() {
         printer.json_of(&ValidationView::of(&checked, &files, is_detailed));
     } else {
         let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
@@ -101,7 +111,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         for found in &checked {
             write(found, style, is_detailed, &mut text);
         }
-        text.push(summary(&checked, &files, matches.get_flag("fix"), printer.data_colour));
+        text.push(summary(&checked, &files, args.fix, printer.data_colour));
         printer.text(text);
     }
     Ok(if reports(&checked, &files).any(Report::has_errors) { exit::FAILURE } else { 0 })

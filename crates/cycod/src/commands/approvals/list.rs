@@ -1,4 +1,4 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::{LostView, PendingView, QueuedView, StandingView};
 use cycod_engine::diagnostic::Shown;
 use cycod_store::approvals::{Pending, Standing};
@@ -7,37 +7,40 @@ use super::{failed, lost, now};
 use crate::{
     cli::Context,
     command_error::CommandError,
+    options::{TextOrJson, parsed},
     table::{Cell, Table},
 };
 
 /// How many digits of the name of a standing approval are shown, and are enough to revoke it.
 pub(super) const SHOWN: usize = 12;
 
+/// What `cycod approvals list` takes.
+#[derive(Parser)]
+#[command(
+    name = "list",
+    about = "List requests that wait for approval, and interrupted steps that wait for a decision"
+)]
+struct Arguments {
+    /// List approvals for a session or for always, instead of requests
+    #[arg(long)]
+    standing: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod approvals list`.
 pub(crate) fn command() -> Command {
-    Command::new("list")
-        .about("List requests that wait for approval, and interrupted steps that wait for a decision")
-        .arg(
-            Arg::new("standing")
-                .long("standing")
-                .action(ArgAction::SetTrue)
-                .help("List approvals for a session or for always, instead of requests"),
-        )
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_parser(["text", "json"])
-                .default_value("text")
-                .help("Output format"),
-        )
+    Arguments::command()
 }
 
 /// Lists requests, or answers that stand.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let approvals = context.engine.approvals();
-    let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
+    let json = args.format.is_json();
     let (width, colour) = (context.printer.width, context.printer.data_colour);
-    let (is_empty, text, nothing) = if matches.get_flag("standing") {
+    let (is_empty, text, nothing) = if args.standing {
         let all = approvals.all_standing(now()).map_err(|error| failed(&error))?;
         if json {
             context.printer.json_of(&all.iter().map(StandingView::of).collect::<Vec<_>>());

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgMatches};
+use clap::builder::PossibleValuesParser;
 use cycod_engine::{
     catalog::{Entry, Scope, ScopeFilter},
     definition::{Tool, ToolName},
@@ -15,6 +15,7 @@ use cycod_engine::{
 use cycod_import::{Directory, Imported, Kind, Loss, Proposal, Source};
 use cycod_shell::quoted_if_needed;
 
+use super::Arguments;
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -25,9 +26,9 @@ use crate::{
     store,
 };
 
-/// Lets an option name a kind of tasks.
-pub(super) fn with_kinds(argument: Arg) -> Arg {
-    argument.value_parser(std::iter::once("auto").chain(Kind::ALL.map(Kind::name)).collect::<Vec<_>>())
+/// The kinds of tasks that an option can name.
+pub(super) fn kinds() -> PossibleValuesParser {
+    std::iter::once("auto").chain(Kind::ALL.map(Kind::name)).collect::<Vec<_>>().into()
 }
 
 /// The kind of tasks that is meant; nothing where a path is that of a definition.
@@ -199,7 +200,7 @@ struct Wanted {
 /// Makes tools of tasks.
 pub(super) fn run(
     context: &mut Context,
-    matches: &ArgMatches,
+    args: &Arguments,
     kind: Kind,
     path: &str,
     scope: Scope,
@@ -208,8 +209,8 @@ pub(super) fn run(
         return Err(CommandError::usage("tasks are imported from a file")
             .hint("their tools call the runner where the file lies"));
     }
-    let only: Vec<&str> = matches.get_many::<String>("only").into_iter().flatten().map(String::as_str).collect();
-    let prefix = matches.get_one::<String>("prefix").map_or("", String::as_str);
+    let only: Vec<&str> = args.only.iter().map(String::as_str).collect();
+    let prefix = args.prefix.as_deref().unwrap_or_default();
     let given = PathBuf::from(path);
     let paths = if given.is_dir() { files(kind, &given) } else { vec![given] };
     if paths.is_empty() {
@@ -225,8 +226,8 @@ pub(super) fn run(
     for (from, proposal) in wanted {
         tools.push(checked(context, from, proposal, scope)?);
     }
-    refuse_collisions(context, &tools, scope, matches.get_flag("override"))?;
-    let is_dry = matches.get_flag("dry-run");
+    refuse_collisions(context, &tools, scope, args.overwrite)?;
+    let is_dry = args.dry_run;
     for (index, wanted) in tools.iter().enumerate() {
         say_losses(context, &wanted.from, &wanted.proposal);
         if is_dry {
@@ -238,7 +239,7 @@ pub(super) fn run(
         }
         // Importing is trusting: what is trusted is shown.
         context.printer.say(context.engine.described(&wanted.tool).trim_end());
-        let written = store::save(context, scope, &wanted.name, &wanted.source.text, matches.get_flag("override"))?;
+        let written = store::save(context, scope, &wanted.name, &wanted.source.text, args.overwrite)?;
         store::say_saved(context, "Imported", scope, &wanted.tool, &written);
     }
     Ok(0)

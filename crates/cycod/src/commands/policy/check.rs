@@ -1,6 +1,6 @@
 use std::{fs, path::PathBuf};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
     catalog::Scope,
     diagnostic::{Code, Diagnostic, Report, Severity, SourceFile, Style, count, render_text, to_json},
@@ -12,22 +12,34 @@ use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     commands::policy::rules,
+    options::{TextOrJson, parsed},
     rules::doubts,
 };
 
+/// What `cycod policy check` takes.
+#[derive(Parser)]
+#[command(name = "check", about = "Check the policy files")]
+struct Arguments {
+    /// A file at any path; without it, check all policy files
+    #[arg(value_name = "FILE")]
+    file: Option<String>,
+    /// Treat warnings as errors
+    #[arg(long)]
+    strict: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod policy check`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
-    Command::new("check")
-        .about("Check the policy files")
-        .arg(Arg::new("file").value_name("FILE").help("A file at any path; without it, check all policy files"))
-        .arg(Arg::new("strict").long("strict").action(ArgAction::SetTrue).help("Treat warnings as errors"))
-        .arg(format.value_parser(["text", "json"]).default_value("text"))
+    Arguments::command()
 }
 
 /// Shows everything that is wrong with files of rules; the exit code is 1 when there is an error.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let (files, flaws) = match matches.get_one::<String>("file") {
+    let args: Arguments = parsed(matches)?;
+    let (files, flaws) = match &args.file {
         Some(name) => (vec![file(context, name)?], Vec::new()),
         None => {
             let rules = rules(context);
@@ -40,13 +52,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
     };
     let mut reports: Vec<Report> = files.iter().map(|file| looked_at(file, context)).collect();
-    if matches.get_flag("strict") {
+    if args.strict {
         reports
             .iter_mut()
             .flat_map(|report| &mut report.diagnostics)
             .for_each(|found| found.severity = Severity::Error);
     }
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if args.format.is_json() {
         let reports = reports.iter().map(to_json);
         let flaws = flaws.iter().map(|flaw| json!({"place": flaw.place, "message": flaw.message}));
         let whole = json!({"files": reports.collect::<Vec<Value>>(), "problems": flaws.collect::<Vec<Value>>()});
