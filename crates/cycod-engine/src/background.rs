@@ -23,7 +23,7 @@ use cycod_plan::Plan;
 use cycod_policy::Approved;
 use cycod_process::{Program, Stop, is_below_a_run, start_detached};
 use cycod_run::{Event, Ran, RanEnd, RunReport, Sink};
-use cycod_store::{Controls, Listening, RunId, StoreError};
+use cycod_store::{Controls, RunId, RunListener, StoreError};
 use cycod_thread::Thread;
 use serde::{Deserialize, Serialize};
 
@@ -148,7 +148,7 @@ impl Engine {
     }
 
     /// Lets other processes end a run, until what this returns is dropped.
-    pub(crate) fn listen(&self, run: &str, stop: &Stop) -> Result<Listening, Refusal> {
+    pub(crate) fn listen(&self, run: &str, stop: &Stop) -> Result<RunListener, Refusal> {
         let unheard = |error: StoreError| {
             Refusal::new(Code::BackgroundUnavailable, format!("no process could end it: {}", told(&error)))
         };
@@ -248,7 +248,7 @@ fn resume(engine: &Engine, run: &str, control: &Control, follower: &mut Beginner
 }
 
 /// Plans what was approved, and looks whether it still is what it was, and may still run.
-fn begin(engine: &Engine, order: &Order, control: &Control) -> Result<(Approved<Plan>, Listening), Refusal> {
+fn begin(engine: &Engine, order: &Order, control: &Control) -> Result<(Approved<Plan>, RunListener), Refusal> {
     let refuse = |why: &str| Err(Refusal::new(Code::BackgroundUnavailable, why));
     if is_below_a_run() {
         return refuse("nothing outlives the run that it was started from");

@@ -8,7 +8,7 @@ use std::path::Path;
 use cycod_definition::{Body, Handler, Host, Runtime, Tool, document};
 use cycod_diagnostic::{Code, Diagnostic, SourceFile};
 use cycod_process::Ending;
-use cycod_script::{Checker, Finding, check, check_for_node, checker, protocol::Language};
+use cycod_script::{Checker, CheckerFinding, check, check_for_node, checker, protocol::ScriptLanguage};
 use cycod_syntax::yaml::{Node, Scalar};
 
 use reading::{interpreter, place, read_by};
@@ -32,7 +32,7 @@ fn check_handler(handler: &Handler, source: &SourceFile, host: &Host) -> Vec<Dia
     if let Some(checker) = checker(*runtime) {
         return by_interpreter(&checker, code, scalar, host);
     }
-    let language = if *is_typescript { Language::TypeScript } else { Language::JavaScript };
+    let language = if *is_typescript { ScriptLanguage::TypeScript } else { ScriptLanguage::JavaScript };
     let found = match runtime {
         Runtime::Engine => check(code, language).err(),
         Runtime::Node => check_for_node(code, language).err(),
@@ -61,7 +61,7 @@ fn by_interpreter(checker: &Checker, code: &str, scalar: Option<&Scalar>, host: 
     }
 }
 
-fn told(checker: &Checker, finding: &Finding, code: &str, scalar: Option<&Scalar>) -> Diagnostic {
+fn told(checker: &Checker, finding: &CheckerFinding, code: &str, scalar: Option<&Scalar>) -> Diagnostic {
     let at = checker.byte_at(code, finding.line, finding.column);
     let span = place(scalar, at, at);
     match finding.is_error {
@@ -70,7 +70,7 @@ fn told(checker: &Checker, finding: &Finding, code: &str, scalar: Option<&Scalar
     }
 }
 
-fn findings(checker: &Checker, program: &Path, code: &str, host: &Host) -> Result<Vec<Finding>, String> {
+fn findings(checker: &Checker, program: &Path, code: &str, host: &Host) -> Result<Vec<CheckerFinding>, String> {
     let mut environment: Vec<_> = host.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     for (name, value) in checker.variables {
         environment.retain(|(known, _)| known != name);

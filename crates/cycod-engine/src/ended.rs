@@ -8,7 +8,7 @@ use cycod_plan::Plan;
 use cycod_policy::Approved;
 use cycod_process::Stream;
 use cycod_run::{Event, RunReport, Sink};
-use cycod_store::{Kept, Maker, OutputId, RunId, Spool, StoreError};
+use cycod_store::{Maker, OutputId, RunId, Spool, StoreError, StoredOutput};
 
 use crate::{
     Block, Control, Engine, ToolAnswer, Wrote,
@@ -18,15 +18,15 @@ use crate::{
 
 /// How a run ended whose outputs are kept.
 #[derive(Debug)]
-pub struct Ended {
+pub struct RunEnd {
     /// What is known of the run; of its outputs only as much as was needed.
     pub report: RunReport,
     /// What the tool gives back, in the kinds of content that hosts know; not for text, which is in `output`.
     pub answer: Option<ToolAnswer>,
     /// Standard output of a single command, or the transcript of a workflow.
-    pub output: Option<Output>,
+    pub output: Option<RunOutput>,
     /// Standard error of a single command.
-    pub error: Option<Output>,
+    pub error: Option<RunOutput>,
     /// The name of the run and who made it, for what is kept later.
     run: (String, Maker),
     /// What the tool declares that it gives back.
@@ -35,9 +35,9 @@ pub struct Ended {
 
 /// What a stream brought.
 #[derive(Debug)]
-pub enum Output {
+pub enum RunOutput {
     /// All of it, where outputs are kept.
-    Kept(Kept),
+    Kept(StoredOutput),
     /// What the report holds of it, because it could not be kept.
     Held {
         /// What the report holds.
@@ -51,7 +51,7 @@ pub enum Output {
 
 /// A piece of what a run says to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownOutput {
     /// What is said.
     pub text: String,
     /// Where all of it is, when this is not all.
@@ -71,7 +71,7 @@ pub struct Rest {
 
 impl Engine {
     /// Runs an approved plan to its end, and keeps what it writes.
-    pub fn run_kept(&self, approved: Approved<Plan>, control: Control, shelf: &Shelf, sink: &mut dyn Sink) -> Ended {
+    pub fn run_kept(&self, approved: Approved<Plan>, control: Control, shelf: &Shelf, sink: &mut dyn Sink) -> RunEnd {
         let run = approved.subject().run_id.clone();
         let effective = Arc::clone(&approved.subject().call.tool);
         let maker = Maker::new(self.caller(&control).owner(), approved.subject().tool().name.as_str());
@@ -99,24 +99,24 @@ impl Engine {
                 spools.map(|spool| {
                     let held = held.next().map_or(&[][..], Vec::as_slice);
                     let kept = spool.finish().map_err(|error| broken.as_ref().unwrap_or(&error).to_string());
-                    Some(Output::of(kept, held, held.len() < IN_MEMORY))
+                    Some(RunOutput::of(kept, held, held.len() < IN_MEMORY))
                 })
             }
             Some(Err(error)) => {
-                [&report.output, &report.error].map(|held| Some(Output::of(Err(error.to_string()), held, true)))
+                [&report.output, &report.error].map(|held| Some(RunOutput::of(Err(error.to_string()), held, true)))
             }
             None if is_text => {
                 let kept = shelf.keep(&run, "transcript", maker, &report.transcript).map_err(|error| error.to_string());
-                [Some(Output::of(kept, &report.transcript, true)), None]
+                [Some(RunOutput::of(kept, &report.transcript, true)), None]
             }
             None => [None, None],
         };
         for one in [&output, &error] {
             match one {
-                Some(Output::Held { why, .. }) => {
+                Some(RunOutput::Held { why, .. }) => {
                     report.warnings.push(format!("an output could not be stored: {why}"));
                 }
-                Some(Output::Kept(kept)) if kept.dropped() > 0 => {
+                Some(RunOutput::Kept(kept)) if kept.dropped() > 0 => {
                     let (name, dropped) = (kept.id().name(), kept.dropped());
                     let why = format!("{dropped} bytes in the middle of {name} were not stored: it is too large");
                     report.warnings.push(why);
@@ -136,7 +136,7 @@ impl Engine {
         }
         let has_blocks = report.answer.as_ref().is_some_and(|outcome| outcome.blocks.is_some());
         let answer = (!is_text || has_blocks).then(|| ToolAnswer::of(&effective, &report));
-        Ended { report, answer, output, error, run: (run, maker), returns: effective.returns.clone() }
+        RunEnd { report, answer, output, error, run: (run, maker), returns: effective.returns.clone() }
     }
 }
 
@@ -159,7 +159,7 @@ impl Sink for Taking<'_> {
     }
 }
 
-impl Ended {
+impl RunEnd {
     /// The answer of a tool that gives more than text, cut to `cap` tokens; what is too large is kept on the shelf. Nothing for
     /// text.
     pub fn take_answer(&mut self, cap: usize, shelf: &Shelf) -> Option<ToolAnswer> {
@@ -179,7 +179,7 @@ impl Ended {
     }
 
     /// What a run whose output is text says to a model, in at most `cap` tokens of output.
-    pub fn shown(&mut self, cap: usize) -> Vec<Shown> {
+    pub fn shown(&mut self, cap: usize) -> Vec<ShownOutput> {
         let mut shown = Vec::new();
         // A command that succeeds and says nothing may still have something to tell on the other stream.
         let [output, error] = [self.output.as_mut(), self.error.as_mut()];
@@ -192,9 +192,9 @@ impl Ended {
     }
 }
 
-impl Output {
+impl RunOutput {
     /// What was kept, or else what the report holds.
-    fn of(kept: Result<Kept, String>, held: &[u8], is_whole: bool) -> Self {
+    fn of(kept: Result<StoredOutput, String>, held: &[u8], is_whole: bool) -> Self {
         kept.map_or_else(|why| Self::Held { bytes: held.to_vec(), is_whole, why }, Self::Kept)
     }
 
@@ -215,19 +215,19 @@ impl Output {
     }
 
     /// All of it, or as much as is handed over with the way to the rest; nothing when the stream brought nothing.
-    fn shown(&mut self, cap: usize) -> Option<Shown> {
-        let Shown { text, rest } = self.excerpt(cap)?;
-        Some(Shown { text: readable(&text).into_owned(), rest })
+    fn shown(&mut self, cap: usize) -> Option<ShownOutput> {
+        let ShownOutput { text, rest } = self.excerpt(cap)?;
+        Some(ShownOutput { text: readable(&text).into_owned(), rest })
     }
 
-    fn excerpt(&mut self, cap: usize) -> Option<Shown> {
+    fn excerpt(&mut self, cap: usize) -> Option<ShownOutput> {
         if self.is_empty() {
             return None;
         }
         let kept = match self {
             Self::Kept(kept) => kept,
             Self::Held { bytes, is_whole, why } => {
-                return Some(Shown { text: held(bytes, *is_whole, why, cap), rest: None });
+                return Some(ShownOutput { text: held(bytes, *is_whole, why, cap), rest: None });
             }
         };
         Some(match kept.excerpt(cap) {
@@ -237,9 +237,9 @@ impl Output {
                     bytes: kept.bytes(),
                     media_type: kept.media_type().ok(),
                 });
-                Shown { text: excerpt.text, rest }
+                ShownOutput { text: excerpt.text, rest }
             }
-            Err(error) => Shown { text: format!("[the output is lost: {error}]"), rest: None },
+            Err(error) => ShownOutput { text: format!("[the output is lost: {error}]"), rest: None },
         })
     }
 }

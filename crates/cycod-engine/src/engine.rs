@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use cycod_call::{ScriptFailed, Scripts, speaks_of_secret};
+use cycod_call::{ScriptFailed, TransformRunner, speaks_of_secret};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
 use cycod_definition::{Body, Host, Tool, Value};
 use cycod_diagnostic::Refusal;
@@ -53,9 +53,9 @@ pub struct Engine {
 
 /// Transforms written in JavaScript, in an engine that is started when the first is met.
 #[derive(Debug, Default)]
-pub(crate) struct JavaScript(cycod_script::Engine);
+pub(crate) struct JavaScript(cycod_script::Evaluator);
 
-impl Scripts for JavaScript {
+impl TransformRunner for JavaScript {
     fn transform(&self, script: &str, value: &Value) -> Result<Value, ScriptFailed> {
         self.0.transform(script, value).map_err(|error| ScriptFailed(error.to_string()))
     }

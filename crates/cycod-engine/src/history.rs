@@ -2,14 +2,16 @@
 
 use std::{borrow::Cow, ffi::OsStr, path::PathBuf, sync::Arc};
 
-use cycod_call::{Call, Origin};
+use cycod_call::{Call, ValueOrigin};
 use cycod_catalog::ScopeFilter;
 use cycod_definition::{Body, Privilege, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
 use cycod_plan::Plan;
 use cycod_policy::{Answer, Approved, Decision, Verdict};
-use cycod_store::{Digest, Durability, Event, History, Kind, Maker, Retention, RunJournal, StoreError, canonical};
+use cycod_store::{
+    Digest, History, Maker, NewRow, Retention, RowDurability, RowKind, RunJournal, StoreError, canonical,
+};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
@@ -56,8 +58,8 @@ impl Engine {
             body["answer"] = answered(answer).into();
         }
         let is_elevated = plan.privilege == Privilege::Elevated;
-        let durability = if is_elevated { Durability::Power } else { Durability::Process };
-        let kind = if is_resumed { Kind::Resume } else { Kind::Call };
+        let durability = if is_elevated { RowDurability::Power } else { RowDurability::Process };
+        let kind = if is_resumed { RowKind::Resume } else { RowKind::Call };
         match write_call(history, plan, caller, (kind, ""), &masks, &body, durability) {
             Ok(()) => {
                 let (run, outputs) = (plan.run_id.clone(), self.outputs_directory());
@@ -96,8 +98,8 @@ impl Engine {
         let masks = self.masks(plan);
         let mut body = self.call_json(plan, decision, caller, &masks);
         body["refusal"] = masks.json(refusal_json(&refusal));
-        let kind = (Kind::Call, "refused");
-        if let Err(error) = write_call(history, plan, caller, kind, &masks, &body, Durability::Process) {
+        let kind = (RowKind::Call, "refused");
+        if let Err(error) = write_call(history, plan, caller, kind, &masks, &body, RowDurability::Process) {
             refusal.why.push_str(&format!("; and this is not in the history: {}", told(&error)));
         }
         refusal
@@ -174,13 +176,13 @@ fn write_call(
     history: &History,
     plan: &Plan,
     caller: &Caller,
-    (kind, status): (Kind, &str),
+    (kind, status): (RowKind, &str),
     masks: &Masks,
     body: &Json,
-    durability: Durability,
+    durability: RowDurability,
 ) -> Result<(), StoreError> {
     let tool = masks.apply(&plan.call.run.tool_name);
-    let event = Event { kind, run: &plan.run_id, tool: &tool, surface: caller.surface, status, body };
+    let event = NewRow { kind, run: &plan.run_id, tool: &tool, surface: caller.surface, status, body };
     history.write(&event, durability).map(drop)
 }
 
@@ -196,7 +198,7 @@ fn answered(answer: &Answer) -> &'static str {
 
 /// The names of the arguments that were given, none of which is kept.
 fn withheld(call: &Call) -> Map<String, Json> {
-    let given = call.values.iter().filter(|bound| bound.origin == Origin::Given);
+    let given = call.values.iter().filter(|bound| bound.origin == ValueOrigin::Given);
     given.map(|bound| (bound.name.clone(), json!({"why": "of an unknown workflow"}))).collect()
 }
 
@@ -204,7 +206,7 @@ fn withheld(call: &Call) -> Map<String, Json> {
 fn arguments(call: &Call, masks: &Masks) -> (Map<String, Json>, Map<String, Json>) {
     let (mut given, mut withheld) = (Map::new(), Map::new());
     let mut room = MOST_ARGUMENTS;
-    for bound in call.values.iter().filter(|bound| bound.origin == Origin::Given) {
+    for bound in call.values.iter().filter(|bound| bound.origin == ValueOrigin::Given) {
         let Some(value) = bound.untransformed.as_ref().or(bound.value.as_ref()) else { continue };
         if bound.sensitive {
             withheld.insert(bound.name.clone(), json!({"why": "secret"}));

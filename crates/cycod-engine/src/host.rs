@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use cycod_definition::{Host, Offered, Platform};
+use cycod_definition::{Host, OfferedConfinement, Platform};
 use cycod_process::{is_below_a_run, variable_above_runs};
 
 use crate::{
@@ -61,7 +61,7 @@ pub fn current() -> io::Result<Host> {
 }
 
 /// What this machine can hold a tool to, for a host with another environment than this process.
-pub fn offered(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> Offered {
+pub fn offered(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> OfferedConfinement {
     machine::offered(environment, directory)
 }
 

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use cycod_call::{Bound, Given, Origin, json};
+use cycod_call::{Bound, Given, ValueOrigin, json};
 use cycod_definition::{Body, Tool, Value};
 use cycod_diagnostic::Refusal;
 use cycod_plan::{Plan, PlanError};
@@ -91,7 +91,8 @@ impl Engine {
     pub(crate) fn order(&self, approved: &Approved<Plan>, caller: &Caller) -> OrderRow {
         let plan = approved.subject();
         let Some(through) = &plan.through else {
-            let given: Vec<&Bound> = plan.call.values.iter().filter(|bound| bound.origin == Origin::Given).collect();
+            let given: Vec<&Bound> =
+                plan.call.values.iter().filter(|bound| bound.origin == ValueOrigin::Given).collect();
             let value = |bound: &Bound| bound.untransformed.clone().or_else(|| bound.value.clone());
             let arguments: Vec<_> =
                 given.iter().filter_map(|bound| Some((bound.name.clone(), value(bound)?))).collect();

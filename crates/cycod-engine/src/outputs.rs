@@ -13,11 +13,11 @@ use cycod_diagnostic::{Code, Refusal, readable};
 use cycod_process::{Program, Session, Spec, Stop, Stream};
 use cycod_schema::Function;
 use cycod_settings::config::Settings;
-use cycod_store::{Kept, Maker, OutputId, Outputs, Position, Retention, Search, Spool, StoreError, jq};
+use cycod_store::{Maker, OutputId, OutputPosition, Outputs, Retention, Search, Spool, StoreError, StoredOutput, jq};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
-pub use crate::ended::{Ended, Output, Rest, Shown};
+pub use crate::ended::{Rest, RunEnd, RunOutput, ShownOutput};
 
 /// How long an output is kept.
 const AGE: Duration = Duration::from_secs(24 * 3600);
@@ -132,7 +132,7 @@ impl Shelf {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(&self, run: &str, name: &str, maker: Maker, text: &[u8]) -> Result<Kept, StoreError> {
+    pub fn keep(&self, run: &str, name: &str, maker: Maker, text: &[u8]) -> Result<StoredOutput, StoreError> {
         let mut spool = self.spool(OutputId::new(run.parse()?, name)?, maker)?;
         spool.write(text)?;
         spool.finish()
@@ -142,7 +142,7 @@ impl Shelf {
     ///
     /// # Errors
     /// When the owner has none there, or none any more.
-    pub fn get(&self, address: &str, owner: &str) -> Result<Kept, Refusal> {
+    pub fn get(&self, address: &str, owner: &str) -> Result<StoredOutput, Refusal> {
         let gone = || {
             Refusal::new(Code::UnknownOutput, format!("there is no output `{address}`; outputs are stored for a day"))
                 .attempt("run the tool again")
@@ -178,8 +178,8 @@ impl Shelf {
             return kept.search(&search).map(|found| found.to_string()).map_err(failed);
         }
         let from = match (view.line, view.offset) {
-            (Some(line), _) => Position::Line(line.max(1)),
-            (None, Some(offset)) => Position::Byte(offset),
+            (Some(line), _) => OutputPosition::Line(line.max(1)),
+            (None, Some(offset)) => OutputPosition::Byte(offset),
             (None, None) => return kept.excerpt(cap).map(|excerpt| excerpt.text).map_err(failed),
         };
         let slice = kept.slice(from, view.count.unwrap_or(u64::MAX), cap).map_err(failed)?;
@@ -198,7 +198,7 @@ impl Shelf {
     }
 
     /// Asks a jq program, which runs in a process of its own that can do nothing else.
-    fn jq(&self, kept: &mut Kept, program: &str, from: u64, cap: usize) -> Result<String, Refusal> {
+    fn jq(&self, kept: &mut StoredOutput, program: &str, from: u64, cap: usize) -> Result<String, Refusal> {
         let job = kept.jq(program, from, cap).map_err(|error| refused(&error))?;
         let not_started = |why: String| Refusal::new(Code::NotStarted, format!("jq cannot be asked: {why}"));
         let (path, first) = self.worker.split_first().ok_or_else(|| not_started("no worker is set up".to_owned()))?;
@@ -221,7 +221,7 @@ impl Shelf {
                 }
             })
             .map_err(|error| not_started(error.to_string()))?;
-        let answer = jq::Answer::read(&stdout).map_err(|error| refused(&error))?;
+        let answer = jq::JqAnswer::read(&stdout).map_err(|error| refused(&error))?;
         let mut text = answer.text;
         if let Some(error) = answer.error {
             let _ = write!(text, "\n[the program failed: {error}]");

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use cycod_call::Given;
-use cycod_catalog::Reason;
+use cycod_catalog::UnavailableReason;
 use cycod_definition::{Host, Tool};
 use cycod_diagnostic::{Code, Refusal};
-use cycod_plan::{Confinement, Library, Misuse, Plan, PlanError, Preview, Request, misuses};
+use cycod_plan::{Library, Misuse, Plan, PlanError, PlanRequest, PlannedConfinement, Preview, misuses};
 
 use crate::{AnswerTo, Engine, beginning::run_id};
 
@@ -65,7 +65,7 @@ impl Engine {
         let library = Arc::new(library);
         let settings = self.settings_now();
         self.refuse_what_is_off(&settings, std::iter::once(tool).chain(library.tools()))?;
-        let mut plan = Plan::new(Request {
+        let mut plan = Plan::new(PlanRequest {
             tool,
             arguments,
             library,
@@ -73,7 +73,7 @@ impl Engine {
             run_id,
             timeout,
             scripts: &self.scripts,
-            within: Confinement::default(),
+            within: PlannedConfinement::default(),
         })?;
         plan.set_level(self.level_of(tool, &plan));
         if let Some(longest) = settings.longest() {
@@ -94,10 +94,12 @@ impl Engine {
         let reasons: Vec<String> = lacking.iter().map(ToString::to_string).collect();
         let refusal = Refusal::new(Code::RequirementMissing, format!("`{}` {}", tool.name, reasons.join("; ")));
         Some(match first {
-            Reason::MissingVariable(name) => {
+            UnavailableReason::MissingVariable(name) => {
                 refusal.place(name).attempt(format!("set the environment variable `{name}`"))
             }
-            Reason::MissingCommand(program) => refusal.place(program).attempt(format!("install `{program}`")),
+            UnavailableReason::MissingCommand(program) => {
+                refusal.place(program).attempt(format!("install `{program}`"))
+            }
             _ => refusal,
         })
     }

@@ -7,8 +7,8 @@ use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
 use cycod_run::{RunReport, StepReport};
 use cycod_store::{
-    Digest, Durability, Event, History, Kept, Kind, Maker, OutputId, Outputs, Retention, RunId, RunJournal, RunState,
-    State, StoreError,
+    Digest, History, Maker, NewRow, OutputId, Outputs, Retention, RowDurability, RowKind, RunId, RunJournal, RunState,
+    State, StoreError, StoredOutput,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -52,7 +52,7 @@ pub enum Wrote<'a> {
     /// All of it.
     Bytes(&'a [u8]),
     /// All of it, where it is kept or will be: what is large is put there now.
-    Kept(&'a mut Kept),
+    Kept(&'a mut StoredOutput),
 }
 
 impl Recording {
@@ -148,8 +148,8 @@ impl Recording {
     }
 
     fn write(&self, status: &str, body: &Json) -> Result<(), StoreError> {
-        let event = Event { kind: Kind::End, run: &self.run, tool: "", surface: "", status, body };
-        self.history.write(&event, Durability::Process).map(drop)
+        let event = NewRow { kind: RowKind::End, run: &self.run, tool: "", surface: "", status, body };
+        self.history.write(&event, RowDurability::Process).map(drop)
     }
 
     /// What is known of an output: itself, or where it is.
@@ -159,7 +159,7 @@ impl Recording {
             Err(_) => json!({"bytes": bytes.len(), "base64": STANDARD.encode(bytes)}),
         };
         let lost = |bytes: u64, digest: Digest, error: &StoreError| json!({"bytes": bytes, "sha256": digest.to_string(), "lost": told(error)});
-        let referred = |kept: &Kept| {
+        let referred = |kept: &StoredOutput| {
             let mut referred =
                 json!({"bytes": kept.bytes(), "sha256": kept.sha256().to_string(), "id": kept.id().to_string()});
             if kept.dropped() > 0 {
@@ -189,7 +189,7 @@ impl Recording {
         }
     }
 
-    fn keep(&self, name: &str, bytes: &[u8]) -> Result<Kept, StoreError> {
+    fn keep(&self, name: &str, bytes: &[u8]) -> Result<StoredOutput, StoreError> {
         let id = OutputId::new(self.run.parse::<RunId>()?, name)?;
         let mut spool = Outputs::open(&self.outputs, self.retention)?.spool(id, self.maker, 0);
         spool.write(bytes)?;

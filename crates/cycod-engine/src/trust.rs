@@ -50,7 +50,7 @@ use crate::Engine;
 
 /// A tool of the project, as it was looked at: what is shown of it is what becomes trusted.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct TrustSubject {
     /// The tool.
     pub tool: Arc<Tool>,
     /// The tools it reaches; nothing for one that is not there.
@@ -70,7 +70,7 @@ pub struct Subject {
     key: PinKey,
 }
 
-impl Subject {
+impl TrustSubject {
     /// The files that are not as they were trusted; nothing when one of them cannot be named.
     fn doubtful_files(&self, workspace: &Path) -> Option<Vec<PathBuf>> {
         let mut files: Vec<PathBuf> = self.doubtful.programs.iter().map(|path| workspace.join(path)).collect();
@@ -142,7 +142,7 @@ impl Engine {
     ///
     /// # Errors
     /// When what is trusted cannot be told.
-    pub fn subjects(&self, tool: &Arc<Tool>) -> Result<Vec<Subject>, Refusal> {
+    pub fn subjects(&self, tool: &Arc<Tool>) -> Result<Vec<TrustSubject>, Refusal> {
         self.moments.begin();
         let find = |name: &str| self.tool(name).ok();
         self.subjects_among(tool, &find, &self.host().working_directory)
@@ -152,7 +152,7 @@ impl Engine {
     ///
     /// # Errors
     /// When what is trusted cannot be told.
-    pub fn subjects_of(&self, plan: &Plan) -> Result<Vec<Subject>, Refusal> {
+    pub fn subjects_of(&self, plan: &Plan) -> Result<Vec<TrustSubject>, Refusal> {
         let find = |name: &str| plan.library.get(name).cloned();
         self.subjects_among(&plan.asked, &find, &plan.host().working_directory)
     }
@@ -161,7 +161,7 @@ impl Engine {
     ///
     /// # Errors
     /// When what is trusted cannot be told.
-    pub fn project_tools(&self) -> Result<Vec<Subject>, Refusal> {
+    pub fn project_tools(&self) -> Result<Vec<TrustSubject>, Refusal> {
         let entries = self.catalog().entries();
         let local = entries.iter().filter(|entry| entry.scope == Scope::Local && entry.is_active());
         let loaded = local.filter_map(|entry| entry.load().ok());
@@ -230,8 +230,8 @@ impl Engine {
     ///
     /// # Errors
     /// When one cannot be told from a changed one, and when the pins cannot be written.
-    pub fn trust<'a>(&self, subjects: impl IntoIterator<Item = &'a Subject>) -> Result<(), Refusal> {
-        let subjects: Vec<&Subject> = subjects.into_iter().collect();
+    pub fn trust<'a>(&self, subjects: impl IntoIterator<Item = &'a TrustSubject>) -> Result<(), Refusal> {
+        let subjects: Vec<&TrustSubject> = subjects.into_iter().collect();
         if subjects.is_empty() {
             return Ok(());
         }
@@ -240,7 +240,7 @@ impl Engine {
         }
         let workspace = &self.host().workspace;
         let pinned = self.update_pins(|pins| {
-            for Subject { key, fingerprint, .. } in &subjects {
+            for TrustSubject { key, fingerprint, .. } in &subjects {
                 let before = pins.get(key).map(|pin| &pin.definition);
                 let definition = fingerprint.joined_with(before, workspace);
                 pins.insert(key.clone(), Pin::new(definition, now()));
@@ -279,7 +279,8 @@ impl Engine {
     pub fn distrust(&self, name: &str) -> Result<bool, Refusal> {
         let keys: BTreeSet<PinKey> = self.local_directories().map(|directory| key(&directory, name)).collect();
         let here = self.project_tools()?;
-        let here: Vec<&Subject> = here.iter().filter(|subject| subject.name().eq_ignore_ascii_case(name)).collect();
+        let here: Vec<&TrustSubject> =
+            here.iter().filter(|subject| subject.name().eq_ignore_ascii_case(name)).collect();
         self.drop_pins(&here, |key| keys.contains(key)).map(|gone| !gone.is_empty())
     }
 
@@ -296,11 +297,11 @@ impl Engine {
     }
 
     /// Removes pins of tools: those that are meant, and those by which one of `here` is trusted.
-    fn drop_pins(&self, here: &[&Subject], is_meant: impl Fn(&PinKey) -> bool) -> Result<Vec<PinKey>, Refusal> {
+    fn drop_pins(&self, here: &[&TrustSubject], is_meant: impl Fn(&PinKey) -> bool) -> Result<Vec<PinKey>, Refusal> {
         let workspace = &self.host().workspace;
         let removed = self.update_pins(|pins| {
             let is_gone = |key: &PinKey, pin: &Pin| {
-                let is_here = |subject: &&&Subject| {
+                let is_here = |subject: &&&TrustSubject| {
                     subject.key.name == key.name && subject.fingerprint.is_within(&pin.definition, workspace)
                 };
                 key.kind == TOOL && (is_meant(key) || here.iter().any(|subject| is_here(&subject)))
@@ -315,7 +316,7 @@ impl Engine {
     }
 
     /// Lets a person run a tool by hand as it is now, as long as this engine lives. Models do not get it by that.
-    pub fn vouch(&self, subject: &Subject) {
+    pub fn vouch(&self, subject: &TrustSubject) {
         // It took a person's time to say so.
         self.moments.renew();
         let mut vouched = self.vouched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -323,7 +324,7 @@ impl Engine {
     }
 
     /// Whether a person may run a tool by hand as it is now, because somebody vouched for it.
-    pub fn is_vouched(&self, subject: &Subject) -> bool {
+    pub fn is_vouched(&self, subject: &TrustSubject) -> bool {
         self.vouched.lock().unwrap_or_else(PoisonError::into_inner).contains(&subject.fingerprint.digest())
     }
 
@@ -506,7 +507,7 @@ impl Engine {
         reached(tool, &|name| self.tool(name).ok())
     }
 
-    fn subjects_among(&self, tool: &Arc<Tool>, find: Find<'_>, here: &Path) -> Result<Vec<Subject>, Refusal> {
+    fn subjects_among(&self, tool: &Arc<Tool>, find: Find<'_>, here: &Path) -> Result<Vec<TrustSubject>, Refusal> {
         let local = self.local_among(tool, find);
         if local.is_empty() {
             return Ok(Vec::new());
@@ -531,13 +532,20 @@ impl Engine {
         found
     }
 
-    fn subject(&self, trusted: &Trusted, tool: &Arc<Tool>, directory: &Path, find: Find<'_>, here: &Path) -> Subject {
+    fn subject(
+        &self,
+        trusted: &Trusted,
+        tool: &Arc<Tool>,
+        directory: &Path,
+        find: Find<'_>,
+        here: &Path,
+    ) -> TrustSubject {
         let used = reached(tool, find);
         let workspace = &self.host().workspace;
         let fingerprint = self.fingerprint_at(tool, &used, here);
         let Stands { standing, difference, runs_as_trusted, doubtful } =
             trusted.standing(directory, tool.name.as_str(), &fingerprint, workspace);
-        Subject {
+        TrustSubject {
             key: key(directory, tool.name.as_str()),
             tool: Arc::clone(tool),
             used,
@@ -559,9 +567,10 @@ pub(crate) fn with_attempt(refusal: Refusal, tool: &str) -> Refusal {
     }
 }
 
-fn worst(subjects: Result<Vec<Subject>, Refusal>) -> Standing {
-    let doubtful =
-        |subjects: Vec<Subject>| subjects.into_iter().map(|one| one.standing).find(|one| *one != Standing::Trusted);
+fn worst(subjects: Result<Vec<TrustSubject>, Refusal>) -> Standing {
+    let doubtful = |subjects: Vec<TrustSubject>| {
+        subjects.into_iter().map(|one| one.standing).find(|one| *one != Standing::Trusted)
+    };
     subjects.map_or(Standing::Untrusted, |subjects| doubtful(subjects).unwrap_or_default())
 }
 

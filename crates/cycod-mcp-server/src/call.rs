@@ -11,7 +11,7 @@ use cycod_engine::{
     approvals::{Queue, edited},
     definition::{Tool, Whom},
     diagnostic::{Code, Refusal, caught},
-    outputs::{Ended, refused},
+    outputs::{RunEnd, refused},
 };
 use cycod_store::{Claims, StoreError, approvals::RequestId};
 use rmcp::{
@@ -70,7 +70,7 @@ pub(crate) enum Goal {
 
 /// What came of a call.
 pub(crate) enum Outcome {
-    Ended(Box<Ended>),
+    Ended(Box<RunEnd>),
     /// It has come as far as it was to go, with what was answered on the way.
     Ready(Box<Call>),
     Refused(Refusal),
@@ -79,7 +79,7 @@ pub(crate) enum Outcome {
 }
 
 enum Step {
-    Ended(Box<Ended>),
+    Ended(Box<RunEnd>),
     Ready,
     Asks(Vec<Pending>, Option<String>),
     Refused(Refusal),
@@ -390,7 +390,7 @@ impl Call {
         Ok(Step::Ended(Box::new(self.execute(approved, run, board))))
     }
 
-    fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> Ended {
+    fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> RunEnd {
         let control = Control {
             durable: false,
             stop: run.stop().clone(),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cycod_engine::{
     Given,
-    definition::{Body, Offer, TaskSupport, Tool as Definition},
+    definition::{Body, OfferedAs, TaskSupport, Tool as Definition},
     diagnostic::Refusal,
 };
 use cycod_thread::detach_task;
@@ -224,7 +224,7 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let stock = self.stock().await?;
         let (caller, principal) = (self.caller(&context), principal(&context));
-        let Some(tool) = stock.tool(&request.name).filter(|tool| tool.offer == Offer::Tool) else {
+        let Some(tool) = stock.tool(&request.name).filter(|tool| tool.offer == OfferedAs::Tool) else {
             return match Builtin::named(&request.name) {
                 Some(builtin) => {
                     let answer = builtin::call::run(builtin, &self.shared, stock, request, &caller, &principal).await?;
@@ -288,7 +288,7 @@ impl ServerHandler for Handler {
         let tool = stock.tool(&request.name).ok_or_else(unknown)?;
         let arguments = texts(request.arguments.unwrap_or_default());
         let mut result = match (&tool.offer, &tool.body) {
-            (Offer::Prompt, _) => {
+            (OfferedAs::Prompt, _) => {
                 let retry = (request.request_state, request.input_responses);
                 match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
                     Outcome::Ended(ended) => {
@@ -301,7 +301,7 @@ impl ServerHandler for Handler {
                     Outcome::Ready(_) => return Err(unknown()),
                 }
             }
-            (Offer::Tool, Body::Steps(_)) => {
+            (OfferedAs::Tool, Body::Steps(_)) => {
                 let of = Arc::clone(&tool);
                 let text = blocking(move || explained(&stock, &of, arguments)).await?;
                 let text = text.map_err(|refusal| reply::refused_as_error(&refusal))?;

@@ -40,12 +40,12 @@ mod watch;
 mod wire;
 
 pub use cycod_engine::Selection;
-pub use http::{Access, HttpError, HttpOptions, KeySource, Limits, OAuth, serve_http};
-pub use options::{Equip, Options, Waiting};
+pub use http::{HttpAccess, HttpError, HttpLimits, HttpOptions, IssuerKeys, OAuth, serve_http};
+pub use options::{Equip, NotOfferedSink, ServerOptions};
 pub use stdio::serve_stdio;
 
 /// What reads the messages of others, for tests that throw bytes at it.
 #[doc(hidden)]
 pub mod parsers {
-    pub use crate::{http::begins_session, in_process::Server};
+    pub use crate::{http::begins_session, in_process::InProcessServer};
 }

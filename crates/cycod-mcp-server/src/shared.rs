@@ -5,14 +5,14 @@ use std::sync::Arc;
 use cycod_engine::outputs::Shelf as Outputs;
 use cycod_store::{RunId, StoreError, Tickets};
 
-use crate::{Options, changes::Changes, handles::Handles, running::Running, shelf::Shelf};
+use crate::{ServerOptions, changes::Changes, handles::Handles, running::Running, shelf::Shelf};
 
 /// How many questions may be out at once.
 const TICKETS: usize = 4_096;
 
 /// What all connections of a server have in common.
 pub(crate) struct Shared {
-    pub(crate) options: Arc<Options>,
+    pub(crate) options: Arc<ServerOptions>,
     pub(crate) shelf: Shelf,
     pub(crate) running: Running,
     pub(crate) changes: Changes,
@@ -34,7 +34,7 @@ impl Shared {
     ///
     /// # Errors
     /// When the system gives no random numbers.
-    pub(crate) fn new(options: Options) -> Result<Arc<Self>, StoreError> {
+    pub(crate) fn new(options: ServerOptions) -> Result<Arc<Self>, StoreError> {
         let options = Arc::new(options);
         let outputs = Outputs::new(options.outputs.clone(), options.retention, options.jq_worker.clone());
         Ok(Arc::new(Self {

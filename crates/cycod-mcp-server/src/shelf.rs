@@ -11,7 +11,7 @@ use std::{
 use cycod_engine::{
     Engine, NotOffered, Standing, WhyNot,
     catalog::{Availability, Entry, Scope, ScopeFilter},
-    definition::{Body, JsonSchema, Offer, Tool},
+    definition::{Body, JsonSchema, OfferedAs, Tool},
     diagnostic::{closest, visible},
     outputs::LOOK,
 };
@@ -19,7 +19,7 @@ use cycod_process::{Pool, PoolSize};
 use rmcp::model::{self, JsonObject};
 
 use crate::{
-    Equip, Options, Waiting, builtin,
+    Equip, NotOfferedSink, ServerOptions, builtin,
     uri::UriTemplate,
     wire::{self, Listed},
 };
@@ -39,7 +39,7 @@ const MOST_TOLD: usize = 20;
 /// What is offered, always as the files are.
 #[derive(Debug)]
 pub(crate) struct Shelf {
-    options: Arc<Options>,
+    options: Arc<ServerOptions>,
     pool: Option<Arc<Pool>>,
     /// Nothing before somebody first asks.
     current: RwLock<Option<Arc<Stock>>>,
@@ -53,7 +53,7 @@ pub(crate) struct Stock {
     /// Made when somebody first asks.
     lists: Mutex<Option<Arc<Lists>>>,
     loaded: Mutex<HashMap<String, Loaded>>,
-    options: Arc<Options>,
+    options: Arc<ServerOptions>,
 }
 
 /// A tool with the state of its files when it was read.
@@ -113,7 +113,7 @@ pub(crate) struct Difference {
 }
 
 impl Shelf {
-    pub(crate) fn new(options: Arc<Options>) -> Self {
+    pub(crate) fn new(options: Arc<ServerOptions>) -> Self {
         // Without a pool every shell is started when it is needed.
         let pool = Pool::new(PoolSize::default()).map(Arc::new).ok();
         Self { options, pool, current: RwLock::new(None) }
@@ -210,7 +210,7 @@ impl Lists {
 }
 
 impl Stock {
-    fn open(options: Arc<Options>, pool: Option<&Arc<Pool>>) -> Self {
+    fn open(options: Arc<ServerOptions>, pool: Option<&Arc<Pool>>) -> Self {
         let mut engine = Engine::builder(options.host.clone()).rules(options.rules.clone());
         if let Some(pool) = pool {
             engine = engine.shells(Arc::clone(pool));
@@ -236,7 +236,7 @@ impl Stock {
             self.engine.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
         // One that has changed stays in the list as it was trusted: who is asked at its first call is shown the change.
         let is_known = |standing: &Option<Standing>| standing.as_ref().is_none_or(|one| *one != Standing::Untrusted);
-        if let Some(Waiting(tell)) = &self.options.waiting {
+        if let Some(NotOfferedSink(tell)) = &self.options.waiting {
             let selected = entries.iter().zip(&standings).filter(|(entry, _)| self.options.selection.admits(entry));
             let missing = selected.filter_map(|(entry, standing)| NotOffered::of(entry, standing.as_ref()));
             tell(&missing.collect::<Vec<_>>());
@@ -268,18 +268,18 @@ impl Stock {
             // An alias is listed with the parameters of its base.
             let tool = self.engine.told_to_models(opened.tool);
             match &tool.offer {
-                Offer::Tool if *is_changed => lists.add_tool(wire::tool(&tool, entry.level)),
+                OfferedAs::Tool if *is_changed => lists.add_tool(wire::tool(&tool, entry.level)),
                 // What they give is read by a model before anybody is asked.
                 _ if *is_changed => {}
-                Offer::Tool => {
+                OfferedAs::Tool => {
                     lists.add_tool(wire::tool(&tool, entry.level));
                     if matches!(tool.body, Body::Steps(_)) {
                         lists.prompts.push(wire::prompt(&tool));
                     }
                     lists.has_long_ones |= is_long(&tool);
                 }
-                Offer::Prompt => lists.prompts.push(wire::prompt(&tool)),
-                Offer::Resource { uri } => {
+                OfferedAs::Prompt => lists.prompts.push(wire::prompt(&tool)),
+                OfferedAs::Resource { uri } => {
                     let address = UriTemplate::new(uri);
                     if address.is_fixed() {
                         lists.resources.push(wire::resource(&tool, uri));

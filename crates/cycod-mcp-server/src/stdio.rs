@@ -9,7 +9,7 @@ use cycod_thread::{Thread, blocking};
 use rmcp::ServiceExt;
 use tokio::sync::Notify;
 
-use crate::{Options, handler::Handler, pipe::Pipe, shared::Shared, watch::watch};
+use crate::{ServerOptions, handler::Handler, pipe::Pipe, shared::Shared, watch::watch};
 
 /// How long calls that are under way may go on after the end of input, so that `echo … | cycod mcp serve` answers.
 const AFTER_INPUT: Duration = Duration::from_millis(400);
@@ -24,7 +24,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When there is no runtime to be had.
-pub fn serve_stdio(options: Options, stop: &Stop) -> io::Result<()> {
+pub fn serve_stdio(options: ServerOptions, stop: &Stop) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .thread_stack_size(1024 * 1024)

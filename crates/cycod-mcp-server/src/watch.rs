@@ -12,7 +12,7 @@ use cycod_engine::{
 };
 use cycod_thread::{blocking, detach_task};
 
-use crate::{Options, shared::Shared, shelf::Difference};
+use crate::{ServerOptions, shared::Shared, shelf::Difference};
 
 #[cfg_attr(target_os = "linux", path = "watch/linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "watch/elsewhere.rs")]
@@ -103,7 +103,7 @@ fn concerns(path: &Path, wanted: &[PathBuf]) -> bool {
 }
 
 /// The directories and files of settings whose changes may change what is offered, whether they are there or not.
-fn directories(options: &Options) -> Vec<PathBuf> {
+fn directories(options: &ServerOptions) -> Vec<PathBuf> {
     let scopes = Scopes::discover(&options.host, &Overrides::from_environment(&options.host.environment));
     let of_tools = scopes
         .directories()

@@ -22,7 +22,7 @@ use std::{
 use cycod_call::speaks_of_secret;
 use cycod_definition::{Host, Level, Platform};
 use cycod_diagnostic::{Code, Refusal};
-use cycod_plan::{Plan, Target};
+use cycod_plan::{Plan, ReachTarget};
 
 /// How many entries of a directory are looked at before it counts as one that decides something.
 const MOST_ENTRIES: usize = 100_000;
@@ -212,8 +212,8 @@ impl Guarded {
     pub(crate) fn of(plan: &Plan) -> Self {
         let reaches = plan.confinement.layers.iter().flatten().filter(|reach| reach.is_spelled);
         let places = reaches.filter_map(|reach| match &reach.target {
-            Target::Path(path) => path.canonicalize().ok(),
-            Target::Host(_) | Target::Model(_) => None,
+            ReachTarget::Path(path) => path.canonicalize().ok(),
+            ReachTarget::Host(_) | ReachTarget::Model(_) => None,
         });
         Self::new(plan.host()).but_for(places.collect())
     }

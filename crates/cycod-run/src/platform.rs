@@ -13,8 +13,8 @@ use cycod_definition::{CommandPattern, Host, Level};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::{append_plain, create_plain, open_plain};
 use cycod_mask::StreamMask;
-use cycod_plan::{Argument, Plan, Prepared, PreparedCall};
-use cycod_process::{Ended, Ending, Input, StartError, Stop, Stream};
+use cycod_plan::{CommandWord, Plan, Prepared, PreparedCall};
+use cycod_process::{EndedProcess, Ending, Input, StartError, Stop, Stream};
 
 use crate::{
     Models,
@@ -45,7 +45,7 @@ pub(crate) trait StepContext: Sync {
     fn launch(&self, prepared: &Prepared) -> Result<Launch, Failure>;
 
     /// Runs a program to its end, and ends what it may have left.
-    fn run(&self, launch: &Launch, take: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, StartError>;
+    fn run(&self, launch: &Launch, take: &mut dyn FnMut(Stream, &[u8])) -> Result<EndedProcess, StartError>;
 }
 
 /// The machine as one call of a tool may use it.
@@ -53,7 +53,7 @@ pub(crate) trait StepContext: Sync {
 /// A tool that declares permissions is held to them, and to those of the tools that use it; any other stays in the workspace,
 /// in the directory where it works and in the run's temporary directory. Links are followed before it is decided, and files are
 /// opened without following any, so that nothing can be put in their place in between.
-pub struct Platform<'a> {
+pub struct ToolPlatform<'a> {
     context: &'a dyn StepContext,
     call: &'a PreparedCall,
     starts: Starts<'a>,
@@ -111,13 +111,13 @@ pub struct Executed {
     pub truncated: bool,
 }
 
-impl fmt::Debug for Platform<'_> {
+impl fmt::Debug for ToolPlatform<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Platform").field("directory", &self.directory()).finish_non_exhaustive()
     }
 }
 
-impl<'a> Platform<'a> {
+impl<'a> ToolPlatform<'a> {
     pub(crate) fn new(context: &'a dyn StepContext, call: &'a PreparedCall, starts: Starts<'a>) -> Self {
         Self { context, call, starts, held: OnceLock::new(), guarded: OnceLock::new() }
     }
@@ -431,7 +431,7 @@ impl<'a> Platform<'a> {
         }
         let words = std::iter::once(&execute.program).chain(&execute.arguments);
         let prepared = Prepared {
-            arguments: words.map(|word| Argument::Text(word.into())).collect(),
+            arguments: words.map(|word| CommandWord::Text(word.into())).collect(),
             script: None,
             files: Vec::new(),
             environment,

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use cycod_call::Scripts;
+use cycod_call::TransformRunner;
 use cycod_definition::{
     Body, Cleanup, CommandText, ForEach, OutputMode, RemoteTool, Step, StreamTarget, ToolUse, Value,
 };
@@ -19,11 +19,11 @@ use cycod_file::create_plain;
 use cycod_flow as flow;
 use cycod_mask::{Masks, StreamMask};
 use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared};
-use cycod_process::{Ended, Ending, Input, Limits, Session, StartError, Stop, Stream, Terminal};
+use cycod_process::{EndedProcess, Ending, Input, ProcessLimits, Session, StartError, Stop, Stream, Terminal};
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 
 use crate::{
-    BuiltInCall, Driver, Event, Models, Outcome, QUIET, RemoteCall, Status, StepPath, StepReport,
+    BuiltInCall, Driver, Event, Models, QUIET, RemoteCall, Status, StepPath, StepReport, ToolOutcome,
     answering::{Activity, Answering, Patience},
     confine::Held,
     container,
@@ -33,7 +33,7 @@ use crate::{
     launched::Launch,
     mask::masked,
     own_files::private_directory,
-    platform::{Platform, Starts, StepContext},
+    platform::{Starts, StepContext, ToolPlatform},
     promise::{self, shown, without_secrets},
     reports::{Report, Reports, VARIABLE},
     results::Results,
@@ -65,12 +65,12 @@ impl Attempt {
     }
 
     /// What follows from it.
-    fn outcome(&self) -> flow::Outcome {
+    fn outcome(&self) -> flow::AttemptOutcome {
         match &self.refusal {
-            _ if self.status == Status::Ok => flow::Outcome::Succeeded,
-            Some(refusal) if !refusal.code.is_mishap() => flow::Outcome::Forbidden,
-            _ if self.is_final => flow::Outcome::Refused,
-            _ => flow::Outcome::Failed,
+            _ if self.status == Status::Ok => flow::AttemptOutcome::Succeeded,
+            Some(refusal) if !refusal.code.is_mishap() => flow::AttemptOutcome::Forbidden,
+            _ if self.is_final => flow::AttemptOutcome::Refused,
+            _ => flow::AttemptOutcome::Failed,
         }
     }
 
@@ -111,7 +111,7 @@ impl UnderWay {
     }
 
     /// Ends the attempt with a refusal.
-    pub(crate) fn refuse(&mut self, refusal: Refusal, plan: &Plan) -> flow::Outcome {
+    pub(crate) fn refuse(&mut self, refusal: Refusal, plan: &Plan) -> flow::AttemptOutcome {
         self.report.record(Attempt::refused(refusal), plan)
     }
 }
@@ -119,7 +119,7 @@ impl UnderWay {
 /// What came of an attempt.
 pub(crate) enum Attempted {
     /// It ended.
-    Ended(flow::Outcome),
+    Ended(flow::AttemptOutcome),
     /// It calls a tool, or runs for each item of a list.
     Calls(Box<Called>),
 }
@@ -254,7 +254,7 @@ impl Worker<'_> {
     }
 
     /// Starts the program and waits for its end.
-    fn start(&self, prepared: &Prepared, capture: &mut Capture<'_>) -> Result<(Ended, Launch), Failure> {
+    fn start(&self, prepared: &Prepared, capture: &mut Capture<'_>) -> Result<(EndedProcess, Launch), Failure> {
         let reports = self.reports()?;
         let channel: Vec<_> = reports.iter().map(|reports| (VARIABLE.into(), reports.path().into())).collect();
         let mut launch = self.launch(prepared, &channel)?;
@@ -406,7 +406,7 @@ impl Worker<'_> {
         }
     }
 
-    fn judge(&self, ended: &Ended, cut: bool) -> Attempt {
+    fn judge(&self, ended: &EndedProcess, cut: bool) -> Attempt {
         let place = self.path.as_str();
         match ended.ending {
             Ending::Exited(_) if cut && !self.step.output.truncation => {
@@ -465,7 +465,7 @@ impl Worker<'_> {
             Ok(prepared) => prepared,
             Err(refusal) => return Attempt::refused(refusal),
         };
-        let platform = Platform::new(self, &prepared, Starts::Any);
+        let platform = ToolPlatform::new(self, &prepared, Starts::Any);
         let call = BuiltInCall {
             tool: self.plan.tool(),
             arguments: &prepared.arguments,
@@ -498,7 +498,7 @@ impl Worker<'_> {
     pub(crate) fn answered(
         &self,
         masks: &Masks,
-        call: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<Outcome, Refusal>,
+        call: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<ToolOutcome, Refusal>,
         report: &mut StepReport,
         emit: &dyn Fn(Event<'_>),
     ) -> Attempt {
@@ -537,7 +537,7 @@ impl Worker<'_> {
         report: &mut StepReport,
         emit: &dyn Fn(Event<'_>),
     ) -> Result<Attempt, Box<Called>> {
-        let scripts: &dyn Scripts = self.driver.scripts;
+        let scripts: &dyn TransformRunner = self.driver.scripts;
         let plan = match self.plan.nested(self.step, tool_use, &self.results, scripts) {
             Ok(plan) => plan,
             Err(error) => return Ok(Attempt::refused(error.in_step(self.step.known_as(), &tool_use.tool))),
@@ -604,7 +604,7 @@ impl StepContext for Worker<'_> {
         Worker::launch(self, prepared, &[])
     }
 
-    fn run(&self, launch: &Launch, take: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, StartError> {
+    fn run(&self, launch: &Launch, take: &mut dyn FnMut(Stream, &[u8])) -> Result<EndedProcess, StartError> {
         let ended = self.session.run_with(self.driver.pool, &launch.spec, self.driver.stop, take);
         if !matches!(&ended, Ok(ended) if matches!(ended.ending, Ending::Exited(_))) {
             launch.clear(self.session);
@@ -615,7 +615,7 @@ impl StepContext for Worker<'_> {
 
 impl StepReport {
     /// Takes over how an attempt ended, and says what follows from it.
-    pub(crate) fn record(&mut self, attempt: Attempt, plan: &Plan) -> flow::Outcome {
+    pub(crate) fn record(&mut self, attempt: Attempt, plan: &Plan) -> flow::AttemptOutcome {
         let outcome = attempt.outcome();
         self.exit_code = attempt.exit_code;
         self.status = attempt.status;
@@ -805,7 +805,7 @@ pub(crate) fn clean_up(worker: &Worker<'_>, command: &CommandText, stop: &Stop) 
         Ok(launch) => launch,
         Err(failure) => return Some(format!("cleanup `{shown}` did not start: {}", failure.refusal.why)),
     };
-    launch.spec.limits = Limits::default();
+    launch.spec.limits = ProcessLimits::default();
     launch.spec.deadline = Some(worker.deadline);
     let mut said = Keep::new(4096);
     let ended = worker.session.run(&launch.spec, stop, &mut |_, bytes| said.push(bytes));

@@ -8,7 +8,7 @@ use std::{
 
 use cycod_definition::Host;
 use cycod_diagnostic::Span;
-use cycod_process::{Ending, Input, Limits, Program, Session, Spec, Stop, Stream, find_program};
+use cycod_process::{Ending, Input, ProcessLimits, Program, Session, Spec, Stop, Stream, find_program};
 use cycod_syntax::yaml::Scalar;
 
 /// How long an interpreter may take to read the code of one tool.
@@ -55,7 +55,8 @@ pub(super) fn read_by(
         ..Program::new(program, directory.path())
     });
     spec.input = Input::Bytes(code.as_bytes().into());
-    spec.limits = Limits { memory: Some(MEMORY), cpu_seconds: Some(PATIENCE.as_secs()), ..Limits::default() };
+    spec.limits =
+        ProcessLimits { memory: Some(MEMORY), cpu_seconds: Some(PATIENCE.as_secs()), ..ProcessLimits::default() };
     spec.deadline = Some(Instant::now() + PATIENCE);
     spec.grace = Duration::ZERO;
     let stop = Stop::new().map_err(|error| said(&error))?;

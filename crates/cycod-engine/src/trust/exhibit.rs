@@ -9,7 +9,7 @@ use cycod_policy::Standing;
 use serde_json::Value as Json;
 
 use super::{
-    Difference, Subject,
+    Difference, TrustSubject,
     display::{line, plain, shown},
 };
 use crate::Engine;
@@ -72,7 +72,7 @@ fn names_address(document: &Json) -> bool {
 impl Engine {
     /// The level of a tool with those that it reaches, and whether it says that it reaches the network: by a permission, a
     /// hint, an address in what it runs, or because another program's server carries it out.
-    pub fn told_reach(&self, subject: &Subject) -> (Level, bool) {
+    pub fn told_reach(&self, subject: &TrustSubject) -> (Level, bool) {
         let reaches = |tool: &Tool| {
             matches!(tool.body, Body::Remote(_))
                 || tool.hints.open_world == Some(true)
@@ -87,7 +87,7 @@ impl Engine {
     /// Shows all that a tool does, and what to beware of, with nothing in it that a terminal would act on or hide.
     ///
     /// Every line of the author's is indented, so none can be taken for one of ours; what is run is shown in full, last.
-    pub fn exhibit(&self, subject: &Subject) -> Exhibit {
+    pub fn exhibit(&self, subject: &TrustSubject) -> Exhibit {
         let host = self.host();
         let mut text = self.described(&subject.tool);
         let programs: Vec<String> = subject.fingerprint.programs().map(|(path, _)| line(path)).collect();
@@ -126,7 +126,7 @@ impl Engine {
     }
 
     /// What is suspicious about a tool: what could make it be taken for another one, or for less than it is.
-    pub fn warnings(&self, subject: &Subject) -> Vec<String> {
+    pub fn warnings(&self, subject: &TrustSubject) -> Vec<String> {
         let mut warnings = Vec::new();
         let (name, key) = (subject.name(), subject.tool.name.key());
         for entry in self.catalog().entries() {

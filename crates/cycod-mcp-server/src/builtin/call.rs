@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use cycod_engine::{
-    definition::Offer,
+    definition::OfferedAs,
     diagnostic::{Code, Refusal},
     outputs::read_look,
 };
@@ -60,7 +60,7 @@ pub(crate) async fn run(
     let called = match builtin {
         Builtin::Start => match read::<Start>(Json::Object(arguments)) {
             Ok(start) => {
-                let Some(tool) = stock.tool(&start.tool).filter(|tool| tool.offer == Offer::Tool) else {
+                let Some(tool) = stock.tool(&start.tool).filter(|tool| tool.offer == OfferedAs::Tool) else {
                     let why = blocking(move || stock.unknown_tool(&start.tool)).await?;
                     return Ok(reply::refused(&Refusal::new(Code::UnknownTool, why)).into());
                 };

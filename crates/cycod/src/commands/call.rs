@@ -18,7 +18,7 @@ use cycod_engine::{
     outputs::{LOOK, Shelf, read_look, retention},
 };
 use cycod_process::host_interrupts;
-use cycod_schema::{CallAnswer, Dialect, Exporter, Function, Message, ToolCall};
+use cycod_schema::{CallAnswer, CallMessage, Dialect, Exporter, Function, ToolCall};
 use serde_json::Value;
 
 use crate::{
@@ -78,11 +78,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     std::io::stdin().read_to_end(&mut text).map_err(|error| unread(&error))?;
     let message: Value =
         serde_json::from_slice(&text).map_err(|error| unread(&format!("this is not JSON: {error}")))?;
-    let message = Message::read(provider, &message).map_err(|problem| {
+    let message = CallMessage::read(provider, &message).map_err(|problem| {
         let place = if problem.pointer.is_empty() { String::new() } else { format!(" (at {})", problem.pointer) };
         let error = unread(&format!("{problem}{place}"));
         let speaks = |(_, other): &(&str, Dialect)| {
-            other.provider().is_some_and(|other| other != provider && Message::read(other, &message).is_ok())
+            other.provider().is_some_and(|other| other != provider && CallMessage::read(other, &message).is_ok())
         };
         match Dialect::NAMES.iter().find(|other| speaks(other)) {
             Some((other, _)) => error.hint(format!("did you mean `--from {other}`?")),

@@ -6,7 +6,7 @@ use cycod_app::{
 use cycod_engine::{
     catalog::{LoadError, Scope, ScopeFilter, State},
     definition::document_json,
-    diagnostic::{Report, SourceFile, Style, render_text, shown},
+    diagnostic::{RenderStyle, SourceFile, SourceReport, render_text, shown},
 };
 
 use crate::{
@@ -124,8 +124,8 @@ pub(crate) fn detail(context: &mut Context, name: &str, filter: ScopeFilter, jso
     printer.text(Detail::new(engine, &entry, tool).text(printer.data_colour));
     if let Err((source, diagnostics)) = loaded {
         let source = SourceFile { name: shown_path(&entry.path, engine.host()), ..source };
-        let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
-        printer.text(shown!["\n", render_text(&Report { source, diagnostics }, style)]);
+        let style = if printer.data_colour { RenderStyle::Coloured } else { RenderStyle::Plain };
+        printer.text(shown!["\n", render_text(&SourceReport { source, diagnostics }, style)]);
     }
     Ok(0)
 }

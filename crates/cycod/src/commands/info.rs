@@ -2,7 +2,7 @@ use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::{shown_path, views::ToolInfo};
 use cycod_engine::{
     catalog::LoadError,
-    diagnostic::{Report, SourceFile, Style, render_text, shown},
+    diagnostic::{RenderStyle, SourceFile, SourceReport, render_text, shown},
 };
 
 use crate::{
@@ -66,8 +66,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     printer.text(Detail::new(engine, &entry, tool).info(printer.data_colour));
     if let Err((source, diagnostics)) = loaded {
         let source = SourceFile { name: shown_path(&entry.path, engine.host()), ..source };
-        let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
-        printer.text(shown!["\n", render_text(&Report { source, diagnostics }, style)]);
+        let style = if printer.data_colour { RenderStyle::Coloured } else { RenderStyle::Plain };
+        printer.text(shown!["\n", render_text(&SourceReport { source, diagnostics }, style)]);
     }
     Ok(0)
 }

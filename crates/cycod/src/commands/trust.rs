@@ -9,7 +9,7 @@ use cycod_engine::{
     catalog::{Scope, ScopeFilter},
     definition::Level,
     diagnostic::{Shown, shown as joined},
-    trust::{Exhibit, Mark, Subject, exported},
+    trust::{Exhibit, Mark, TrustSubject, exported},
 };
 use serde_json::json;
 
@@ -154,7 +154,7 @@ enum Choice {
 }
 
 /// Shows many tools at once, and asks what is to be done with them.
-fn chosen(context: &mut Context, subjects: &[Subject]) -> Result<Choice, CommandError> {
+fn chosen(context: &mut Context, subjects: &[TrustSubject]) -> Result<Choice, CommandError> {
     let overview = overview(context, subjects);
     pager::show(context, &overview);
     if !context.engine.is_mine() {
@@ -169,7 +169,7 @@ fn chosen(context: &mut Context, subjects: &[Subject]) -> Result<Choice, Command
 }
 
 /// What many tools are, a line each, with what to beware of.
-fn overview(context: &Context, subjects: &[Subject]) -> Shown {
+fn overview(context: &Context, subjects: &[TrustSubject]) -> Shown {
     let engine = &context.engine;
     let reach: Vec<(Level, bool)> = subjects.iter().map(|subject| engine.told_reach(subject)).collect();
     let of_level = |level: Level| reach.iter().filter(|(one, _)| *one == level).count();
@@ -209,7 +209,7 @@ fn overview(context: &Context, subjects: &[Subject]) -> Shown {
 }
 
 /// Shows a tool that is to be trusted: through a pager where a person is asked about it.
-fn present(context: &mut Context, subject: &Subject, is_talk: bool) {
+fn present(context: &mut Context, subject: &TrustSubject, is_talk: bool) {
     let Exhibit { text, difference } = context.engine.exhibit(subject);
     let colour = if is_talk { context.printer.colour } else { context.printer.data_colour };
     let mut shown = Shown::from(&text);
@@ -296,8 +296,8 @@ pub(crate) enum ByHand {
 ///
 /// They are not asked about what only tells readers something, nor, in a project of their own, about their own work. Nobody
 /// there, or nothing to ask, is no error: what may run is decided elsewhere.
-pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>, what: ByHand) -> Result<(), CommandError> {
-    let mut waiting: Vec<Subject> = Vec::new();
+pub(crate) fn settle(context: &mut Context, subjects: Vec<TrustSubject>, what: ByHand) -> Result<(), CommandError> {
+    let mut waiting: Vec<TrustSubject> = Vec::new();
     for subject in subjects.into_iter().filter(|subject| subject.standing != Standing::Trusted) {
         if context.engine.is_vouched(&subject) || waiting.iter().any(|other| other.path() == subject.path()) {
             continue;
@@ -337,8 +337,8 @@ fn agrees(context: &mut Context, name: &str, more: &str) -> Result<bool, Command
 }
 
 /// The tools of the project behind names.
-fn named(context: &mut Context, names: &[String]) -> Result<Vec<Subject>, CommandError> {
-    let mut subjects: Vec<Subject> = Vec::new();
+fn named(context: &mut Context, names: &[String]) -> Result<Vec<TrustSubject>, CommandError> {
+    let mut subjects: Vec<TrustSubject> = Vec::new();
     for name in names {
         let entry = entry(context, name, ScopeFilter::Any)?;
         let tool = entry.load().map_err(cycod_engine::EngineError::from)?.tool;
@@ -353,7 +353,7 @@ fn named(context: &mut Context, names: &[String]) -> Result<Vec<Subject>, Comman
     Ok(subjects)
 }
 
-fn check(context: &mut Context, subjects: &[Subject], is_json: bool) -> u8 {
+fn check(context: &mut Context, subjects: &[TrustSubject], is_json: bool) -> u8 {
     if is_json {
         context.printer.json_of(&subjects.iter().map(SubjectView::of).collect::<Vec<_>>());
     } else {
@@ -365,7 +365,7 @@ fn check(context: &mut Context, subjects: &[Subject], is_json: bool) -> u8 {
     if subjects.is_empty() { 0 } else { exit::NOT_APPROVED }
 }
 
-fn export_to(context: &mut Context, file: &str, subjects: &[Subject]) -> Result<u8, CommandError> {
+fn export_to(context: &mut Context, file: &str, subjects: &[TrustSubject]) -> Result<u8, CommandError> {
     let text = format!("{:#}\n", exported(subjects));
     if file == "-" {
         context.printer.data(text.as_bytes());
@@ -377,13 +377,18 @@ fn export_to(context: &mut Context, file: &str, subjects: &[Subject]) -> Result<
 }
 
 /// Trusts the tools that are exactly those of a file; fails when one of the file is another here.
-fn import_from(context: &mut Context, file: &str, subjects: &[Subject], is_json: bool) -> Result<u8, CommandError> {
+fn import_from(
+    context: &mut Context,
+    file: &str,
+    subjects: &[TrustSubject],
+    is_json: bool,
+) -> Result<u8, CommandError> {
     let digests = context.engine.trust_file(Path::new(file))?;
-    let known = |subject: &&Subject| digests.get(&subject.name().to_ascii_lowercase());
-    let is_same = |subject: &&Subject| known(subject) == Some(&subject.fingerprint.digest());
-    let same: Vec<&Subject> = subjects.iter().filter(is_same).collect();
+    let known = |subject: &&TrustSubject| digests.get(&subject.name().to_ascii_lowercase());
+    let is_same = |subject: &&TrustSubject| known(subject) == Some(&subject.fingerprint.digest());
+    let same: Vec<&TrustSubject> = subjects.iter().filter(is_same).collect();
     context.engine.trust(same.iter().copied())?;
-    let others: Vec<&Subject> = subjects.iter().filter(|one| known(one).is_some() && !is_same(one)).collect();
+    let others: Vec<&TrustSubject> = subjects.iter().filter(|one| known(one).is_some() && !is_same(one)).collect();
     if is_json {
         let same = same.iter().map(|one| SubjectView::of(one).trusted());
         let others = others.iter().map(|one| SubjectView::of(one));

@@ -15,7 +15,7 @@ use cycod_engine::{
 };
 use cycod_process::{Program, find_program, host_interrupts, start_detached};
 use cycod_thread::Thread;
-use cycod_web::{Listening, Options, serve};
+use cycod_web::{PageOptions, PageServer, serve};
 
 use crate::{cli::Context, command_error::CommandError, options::parsed, printer::talk};
 
@@ -60,8 +60,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let stop = Stop::new().map_err(failed)?;
     let _interrupts = host_interrupts(&stop).map_err(failed)?;
     let opens = !args.no_open && !args.without_terminal;
-    let options =
-        Options { host: host.clone(), app: App::new(), user_directory, port: args.port, is_read_only: args.read_only };
+    let options = PageOptions {
+        host: host.clone(),
+        app: App::new(),
+        user_directory,
+        port: args.port,
+        is_read_only: args.read_only,
+    };
     let printer = &mut context.printer;
     let mut thread = None;
     let served = serve(options, &stop, &mut |listening| {
@@ -85,7 +90,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(0)
 }
 
-fn way_in(listening: &Listening) -> String {
+fn way_in(listening: &PageServer) -> String {
     match listening.way_in() {
         Ok(address) => format!("Open this address in a browser. It works once, within a minute:\n\n  {address}\n"),
         Err(error) => format!("cannot write an address: {error}"),
@@ -93,7 +98,7 @@ fn way_in(listening: &Listening) -> String {
 }
 
 /// Prints another address each time the user presses Enter.
-fn more_ways_in(listening: &Listening) {
+fn more_ways_in(listening: &PageServer) {
     let mut line = String::new();
     while stdin().read_line(&mut line).is_ok_and(|length| length > 0) {
         talk(&format!("{}\n", way_in(listening)));

@@ -1,7 +1,7 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::{LostView, PendingView, QueuedView, StandingView};
 use cycod_engine::diagnostic::Shown;
-use cycod_store::approvals::{Pending, Standing};
+use cycod_store::approvals::{PendingRequest, StandingAnswer};
 
 use super::{failed, lost, now};
 use crate::{
@@ -80,15 +80,15 @@ pub(crate) fn waiting(context: &Context) -> Result<Vec<String>, CommandError> {
 /// A table of the answers that stand and that somebody wants to see; nothing when there are none.
 pub(crate) fn standing(
     context: &Context,
-    is_wanted: impl Fn(&Standing) -> bool,
+    is_wanted: impl Fn(&StandingAnswer) -> bool,
 ) -> Result<Option<Shown>, CommandError> {
     let all = context.engine.approvals().all_standing(now()).map_err(|error| failed(&error))?;
-    let all: Vec<&Standing> = all.iter().filter(|one| is_wanted(one)).collect();
+    let all: Vec<&StandingAnswer> = all.iter().filter(|one| is_wanted(one)).collect();
     let (width, colour) = (context.printer.width, context.printer.data_colour);
     Ok((!all.is_empty()).then(|| standing_table(&all).render(width, colour)))
 }
 
-fn pending_row(pending: &Pending) -> Vec<Cell<'_>> {
+fn pending_row(pending: &PendingRequest) -> Vec<Cell<'_>> {
     let text = |name: &str| Cell::new(pending.about[name].as_str().unwrap_or("?"));
     let left = format!("{} s", pending.expires.saturating_sub(now()));
     vec![
@@ -101,13 +101,13 @@ fn pending_row(pending: &Pending) -> Vec<Cell<'_>> {
     ]
 }
 
-fn standing_table<'a>(all: &[&'a Standing]) -> Table<'a> {
+fn standing_table<'a>(all: &[&'a StandingAnswer]) -> Table<'a> {
     let mut table = Table::new(&["NAME", "TOOL", "LEVEL", "ARGUMENTS", "LASTS", "ASKED BY"]);
     all.iter().for_each(|one| table.row(standing_row(one)));
     table
 }
 
-fn standing_row(standing: &Standing) -> Vec<Cell<'_>> {
+fn standing_row(standing: &StandingAnswer) -> Vec<Cell<'_>> {
     let text = |name: &str| Cell::new(standing.about[name].as_str().unwrap_or("?"));
     let arguments = standing.about["arguments"].as_str().unwrap_or("any");
     let lasts = if standing.session.is_some() { "for a session" } else { "always" };

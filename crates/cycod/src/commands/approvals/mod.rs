@@ -20,7 +20,7 @@ use cycod_engine::{
 use cycod_process::{is_below_a_run, terminal_session};
 use cycod_store::{
     StoreError,
-    approvals::{Pending, RequestId},
+    approvals::{PendingRequest, RequestId},
 };
 
 pub(crate) use self::there::TerminalOrQueue;
@@ -98,7 +98,7 @@ fn failed(error: &StoreError) -> CommandError {
 }
 
 /// The request of a name that has no answer yet.
-fn pending(context: &Context, name: &RequestName) -> Result<Pending, CommandError> {
+fn pending(context: &Context, name: &RequestName) -> Result<PendingRequest, CommandError> {
     let id: RequestId = name.id.parse().map_err(|e| failed(&e))?;
     let all = context.engine.approvals().pending(now()).map_err(|error| failed(&error))?;
     let found = all.into_iter().find(|one| one.id == id);
@@ -106,7 +106,7 @@ fn pending(context: &Context, name: &RequestName) -> Result<Pending, CommandErro
 }
 
 /// What a request asks.
-fn request(pending: &Pending) -> Result<Request, CommandError> {
+fn request(pending: &PendingRequest) -> Result<Request, CommandError> {
     let request = request_from_json(&pending.about).filter(|request| request.call == pending.key.to_string());
     request.ok_or_else(|| CommandError::failure(format!("the request `{}` cannot be understood", pending.id)))
 }

@@ -8,7 +8,7 @@ use cycod_engine::{
     definition::Host,
     diagnostic::visible,
 };
-use cycod_settings::{Entry, Servers, Transport, is_server_name, masked, servers_file};
+use cycod_settings::{ServerEntry, Servers, Transport, is_server_name, masked, servers_file};
 
 use crate::{
     cli::Context,
@@ -73,7 +73,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .hint("names start with a letter or digit and hold letters, digits, `_` and `-`, at most 32"));
     }
     let scope = written_scope(args.scope.filter()?, Scope::Local)?;
-    let mut entry = Entry::new(transport(&args, scope, context.engine.host())?);
+    let mut entry = ServerEntry::new(transport(&args, scope, context.engine.host())?);
     entry.timeout = args.timeout.map(Duration::from_millis);
     entry.tools = args.tools.clone();
     entry.check().map_err(|problem| CommandError::usage(problem.to_string()))?;

@@ -1,6 +1,6 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::visible;
-use cycod_settings::{Entry, Servers, masked, to_json};
+use cycod_settings::{ServerEntry, Servers, masked, to_json};
 use cycod_shell::quoted_if_needed;
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// The keys of an entry as people read them, without those that are shown otherwise.
-pub(super) fn keys(entry: &Entry, shown: &[&str]) -> Vec<String> {
+pub(super) fn keys(entry: &ServerEntry, shown: &[&str]) -> Vec<String> {
     let mut lines = Vec::new();
     for (key, value) in entry.to_json().as_object().into_iter().flatten() {
         match value {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{catalog::Scope, definition::Host, diagnostic::visible};
-use cycod_settings::{Entry, Found, HOSTS, McpHost, files_of, masked, read_foreign, servers_file};
+use cycod_settings::{ForeignServer, HOSTS, McpHost, ServerEntry, files_of, masked, read_foreign, servers_file};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -115,7 +115,7 @@ struct Import {
 }
 
 impl Import {
-    fn one(&mut self, context: &mut Context, path: &Path, found: &Found) -> Result<(), CommandError> {
+    fn one(&mut self, context: &mut Context, path: &Path, found: &ForeignServer) -> Result<(), CommandError> {
         let host = context.engine.host().clone();
         let place = format!("{}:{}", shown(path, &host), found.at.line);
         let mut said = match &found.entry {
@@ -137,7 +137,13 @@ impl Import {
         Ok(())
     }
 
-    fn write(&mut self, context: &Context, found: &Found, entry: &Entry, place: &str) -> Result<String, CommandError> {
+    fn write(
+        &mut self,
+        context: &Context,
+        found: &ForeignServer,
+        entry: &ServerEntry,
+        place: &str,
+    ) -> Result<String, CommandError> {
         let (scope, name) = (self.scope, &found.name);
         let scopes = context.engine.catalog().scopes();
         let host = context.engine.host();

@@ -9,7 +9,7 @@ use cycod_engine::{
     definition::Host,
 };
 use cycod_process::find_program;
-use cycod_settings::{Done, HostFile, McpHost, Offer, is_server_name};
+use cycod_settings::{Done, HostEntry, HostFile, McpHost, is_server_name};
 use cycod_shell::quoted_if_needed;
 
 use crate::{
@@ -71,7 +71,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     // Others read the file of a project, too: their program may be elsewhere.
     let program = if file.project.is_some() { NAME.to_owned() } else { program(&host)? };
     let directory = args.server.directory()?;
-    let offer = Offer { name: entry_name(&args.name)?, program, options: options(&args, directory.as_deref())? };
+    let offer = HostEntry { name: entry_name(&args.name)?, program, options: options(&args, directory.as_deref())? };
     if args.print {
         context.printer.data(offer.snippet(of).as_bytes());
         context.printer.say(&format!("belongs into {}", shown(&file.path, &host)));

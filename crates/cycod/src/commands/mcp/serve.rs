@@ -13,7 +13,7 @@ use cycod_engine::{
     outputs::retention,
     settings::Settings,
 };
-use cycod_mcp_server::{Equip, Options, Waiting, serve_stdio};
+use cycod_mcp_server::{Equip, NotOfferedSink, ServerOptions, serve_stdio};
 use cycod_process::{host_interrupts, share_arenas};
 
 use super::{
@@ -97,7 +97,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let retention = retention(&Settings::load(&scopes, &host));
     // Who answers questions is the client's user, not the user at the terminal where the server was started.
     let lasting = App::new().lasting(&user);
-    let options = Options {
+    let options = ServerOptions {
         host,
         selection: args.selection.selected(),
         rules,
@@ -105,12 +105,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         reply_tokens: args
             .server
             .reply_tokens
-            .map_or(Options::REPLY_TOKENS, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX)),
+            .map_or(ServerOptions::REPLY_TOKENS, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX)),
         outputs: user.join("outputs"),
         retention,
         jq_worker: jq_worker(),
         equip: Some(Equip(Arc::new(move |engine| lasting.equip(engine)))),
-        waiting: Some(Waiting(Arc::new(told_once()))),
+        waiting: Some(NotOfferedSink(Arc::new(told_once()))),
         watched: vec![user.join("cache/mcp"), user.join("trust.json")],
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));

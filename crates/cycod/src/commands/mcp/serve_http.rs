@@ -4,7 +4,7 @@ use std::{error::Error, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, value_parser};
 use cycod_engine::Stop;
-use cycod_mcp_server::{Access, HttpError, HttpOptions, KeySource, Limits, OAuth, Options, serve_http};
+use cycod_mcp_server::{HttpAccess, HttpError, HttpLimits, HttpOptions, IssuerKeys, OAuth, ServerOptions, serve_http};
 use cycod_store::bearer_token;
 
 use crate::{cli::Context, command_error::CommandError};
@@ -56,7 +56,7 @@ pub(crate) fn serve(
     context: &mut Context,
     over_http: &OverHttp,
     address: SocketAddr,
-    options: Options,
+    options: ServerOptions,
     stop: &Stop,
 ) -> Result<(), CommandError> {
     let http = HttpOptions {
@@ -67,23 +67,23 @@ pub(crate) fn serve(
         limits: limits(over_http),
     };
     let printer = &mut context.printer;
-    if !address.ip().to_canonical().is_loopback() && !matches!(http.access, Access::Anyone) {
+    if !address.ip().to_canonical().is_loopback() && !matches!(http.access, HttpAccess::Anyone) {
         printer.warn("tokens and data cross the network unencrypted; put a server with TLS in front");
     }
     let mut listening = |address| printer.say(&format!("listening on http://{address}/mcp"));
     serve_http(options, &http, stop, &mut listening).map_err(|error| explained(&error))
 }
 
-fn access(context: &mut Context, over_http: &OverHttp) -> Result<Access, CommandError> {
+fn access(context: &mut Context, over_http: &OverHttp) -> Result<HttpAccess, CommandError> {
     if over_http.no_auth {
-        return Ok(Access::Anyone);
+        return Ok(HttpAccess::Anyone);
     }
     if let Some(issuer) = &over_http.oauth_issuer {
         let keys = over_http.oauth_jwks.clone().unwrap_or_default();
-        return Ok(Access::OAuth(OAuth {
+        return Ok(HttpAccess::OAuth(OAuth {
             issuer: issuer.clone(),
             audience: over_http.oauth_audience.clone().unwrap_or_default(),
-            keys: if keys.contains("://") { KeySource::Url(keys) } else { KeySource::File(keys.into()) },
+            keys: if keys.contains("://") { IssuerKeys::Url(keys) } else { IssuerKeys::File(keys.into()) },
             scopes: over_http.oauth_scope.clone(),
         }));
     }
@@ -93,13 +93,13 @@ fn access(context: &mut Context, over_http: &OverHttp) -> Result<Access, Command
     });
     let token = bearer_token(&file).map_err(|error| CommandError::failure(error.to_string()))?;
     context.printer.say(&format!("token file: {}", file.display()));
-    Ok(Access::Token(token))
+    Ok(HttpAccess::Token(token))
 }
 
-fn limits(over_http: &OverHttp) -> Limits {
+fn limits(over_http: &OverHttp) -> HttpLimits {
     let count = |number: Option<u32>| number.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
-    let usual = Limits::default();
-    Limits {
+    let usual = HttpLimits::default();
+    HttpLimits {
         body: count(over_http.max_body).unwrap_or(usual.body),
         sessions: count(over_http.max_sessions).unwrap_or(usual.sessions),
         requests: count(over_http.max_requests).unwrap_or(usual.requests),

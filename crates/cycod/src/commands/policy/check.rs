@@ -3,7 +3,7 @@ use std::{fs, path::PathBuf};
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
     catalog::Scope,
-    diagnostic::{Code, Diagnostic, Report, Severity, SourceFile, Style, count, render_text, to_json},
+    diagnostic::{Code, Diagnostic, RenderStyle, Severity, SourceFile, SourceReport, count, render_text, to_json},
 };
 use cycod_settings::policy::RuleFile;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             (rules.files, flaws)
         }
     };
-    let mut reports: Vec<Report> = files.iter().map(|file| looked_at(file, context)).collect();
+    let mut reports: Vec<SourceReport> = files.iter().map(|file| looked_at(file, context)).collect();
     if args.strict {
         reports
             .iter_mut()
@@ -64,7 +64,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let whole = json!({"files": reports.collect::<Vec<Value>>(), "problems": flaws.collect::<Vec<Value>>()});
         context.printer.json(&format!("{whole:#}"));
     } else {
-        let style = if context.printer.data_colour { Style::Coloured } else { Style::Plain };
+        let style = if context.printer.data_colour { RenderStyle::Coloured } else { RenderStyle::Plain };
         for report in &reports {
             let mut text = render_text(report, style);
             text.push(if text.is_empty() { "" } else { "\n" });
@@ -78,7 +78,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             context.printer.say("there are no rules here; add one with: cycod policy add");
         }
     }
-    let is_wrong = !flaws.is_empty() || reports.iter().any(Report::has_errors);
+    let is_wrong = !flaws.is_empty() || reports.iter().any(SourceReport::has_errors);
     Ok(if is_wrong { exit::FAILURE } else { 0 })
 }
 
@@ -91,7 +91,7 @@ fn file(context: &Context, name: &str) -> Result<RuleFile, CommandError> {
 }
 
 /// What is wrong with a file, and what is most likely not meant.
-fn looked_at(file: &RuleFile, context: &Context) -> Report {
+fn looked_at(file: &RuleFile, context: &Context) -> SourceReport {
     let mut report = file.report.clone();
     for rule in &file.rules {
         let doubts = doubts(&rule.rule.pattern, &context.engine);

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use anstyle::Style;
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_secret::Kept;
+use cycod_secret::SecretRecord;
 use serde_json::{Value, json};
 
 use crate::{
@@ -31,7 +31,7 @@ pub(crate) fn command() -> Command {
 /// A secret that is kept, or that a tool asks for.
 #[derive(Default)]
 struct Row {
-    kept: Option<Kept>,
+    kept: Option<SecretRecord>,
     /// Whether the caller's environment has it, for a tool that asks.
     in_environment: bool,
     used_by: Vec<String>,

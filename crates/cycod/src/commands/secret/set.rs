@@ -1,7 +1,7 @@
 use std::io::{Read, stdin};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_secret::{Change, Vault, Zeroizing};
+use cycod_secret::{SecretChange, Vault, Zeroizing};
 
 use crate::{
     cli::Context,
@@ -61,7 +61,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         args.confirmation.confirm(context, "")?;
     }
     let tools: Vec<String> = args.for_tool.clone();
-    let change = Change {
+    let change = SecretChange {
         vault: args.vault,
         tools: (!tools.is_empty() || args.for_any_tool).then_some(tools),
         now: seconds(context.engine.host().now),

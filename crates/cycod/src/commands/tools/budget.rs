@@ -1,6 +1,6 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::BudgetView;
-use cycod_engine::{Kept, settings::ToolPattern};
+use cycod_engine::{KeptTools, settings::ToolPattern};
 
 use super::{MeasureOptions, look, warn_of_settings};
 use crate::{
@@ -47,7 +47,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     for pattern in kept.iter().filter(|pattern| !tools.offered().any(|tool| pattern.matches(&tool.entry.name))) {
         context.printer.warn(&format!("`--keep {pattern}`: models see no tool with this name"));
     }
-    let fit = context.engine.fit_tools(&tools, usize::try_from(most).unwrap_or(usize::MAX), &Kept(kept));
+    let fit = context.engine.fit_tools(&tools, usize::try_from(most).unwrap_or(usize::MAX), &KeptTools(kept));
     if args.format.is_json() {
         context.printer.json_of(&BudgetView::of(&fit, tools.measure));
     } else {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use cycod_engine::{
-    Turn, TurnError,
+    SwitchError, Turn,
     catalog::{Scope, ScopeFilter},
     diagnostic::{Code, Refusal, Shown, shown},
 };
@@ -81,12 +81,12 @@ fn said(turn: &Turn, on: bool, mark: Shown) -> Shown {
     }
 }
 
-fn refused(context: &Context, error: TurnError, on: bool, scope: Option<Scope>) -> CommandError {
+fn refused(context: &Context, error: SwitchError, on: bool, scope: Option<Scope>) -> CommandError {
     let message = error.to_string();
     let failed = CommandError::failure(message);
     let see = format!("see: {} list", context.typed.tools());
     match error {
-        TurnError::Unknown { suggestion, .. } => {
+        SwitchError::Unknown { suggestion, .. } => {
             let mut failed = failed;
             failed.code = Some(Code::UnknownTool);
             match suggestion {
@@ -94,17 +94,17 @@ fn refused(context: &Context, error: TurnError, on: bool, scope: Option<Scope>) 
                 None => failed.hint(see),
             }
         }
-        TurnError::Enforced { name } => {
+        SwitchError::Enforced { name } => {
             let attempt = format!("cycod tools disable {name} --global, as who looks after this machine");
             Refusal::new(Code::ToolEnforced, failed.message).place(name).attempt(attempt).into()
         }
-        TurnError::StaysOff { attempt, .. } => {
+        SwitchError::StaysOff { attempt, .. } => {
             let word = if on { "on" } else { "off" };
             let scope = scope.unwrap_or(Scope::User);
             failed.hint(format!("nothing was written: it would not turn {word} by the {scope} settings")).hint(attempt)
         }
-        TurnError::NoFile => CommandError { exit: exit::USAGE, ..failed },
-        TurnError::File(error) => {
+        SwitchError::NoFile => CommandError { exit: exit::USAGE, ..failed },
+        SwitchError::File(error) => {
             let host = context.engine.host();
             let path = error.path();
             let message = error.to_string().replace(&path.display().to_string(), &shown(path, host));
