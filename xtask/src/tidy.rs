@@ -1,6 +1,8 @@
-//! What the compiler does not hold: the arrows between crates and files, the codes of problems, the words we keep out.
+//! What the compiler does not hold: the arrows between crates and files, the names of types, the codes of problems,
+//! the words we keep out.
 
 mod circles;
+mod names;
 mod sources;
 
 use std::{
@@ -214,6 +216,7 @@ pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
     let mut problems = arrows(root);
     let sources = rust_files(&root.join("crates"));
     problems.extend(circles::circles(root));
+    problems.extend(names::shared_names(root, &sources));
     problems.extend(purity(root, &sources));
     problems.extend(codes(root, &sources));
     problems.extend(typed_errors(root, &sources));
