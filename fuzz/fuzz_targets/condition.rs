@@ -2,17 +2,17 @@
 #![no_main]
 
 use cycod_syntax::{
-    condition::{Position, Value, eval, parse},
-    template::Names,
+    condition::{ExprPosition, ConditionValue, eval, parse},
+    template::KnownNames,
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let names = Names { parameters: vec!["NAME".into()], steps: vec!["one".into()], ..Names::default() };
-    for position in [Position::RunCondition, Position::Ternary] {
+    let names = KnownNames { parameters: vec!["NAME".into()], steps: vec!["one".into()], ..KnownNames::default() };
+    for position in [ExprPosition::RunCondition, ExprPosition::Ternary] {
         let (condition, _) = parse(text, |offset| u32::try_from(offset).unwrap_or(u32::MAX), &names, position);
         if let Some(condition) = condition {
-            drop(eval(&condition, &|_| Some(Value::Text("10".into()))));
+            drop(eval(&condition, &|_| Some(ConditionValue::Text("10".into()))));
         }
     }
 });

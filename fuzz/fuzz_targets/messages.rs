@@ -5,8 +5,8 @@ use std::{path::PathBuf, sync::LazyLock, time::Duration};
 
 use cycod_engine::{Layer, Origin, Pattern, Rule, Verdict, host};
 use cycod_mcp_server::{
-    Options, Selection,
-    parsers::{Server, begins_session},
+    ServerOptions, Selection,
+    parsers::{InProcessServer, begins_session},
 };
 use cycod_store::Retention;
 use libfuzzer_sys::fuzz_target;
@@ -27,7 +27,7 @@ const HANDSHAKE: &str = concat!(
     "\n",
 );
 
-static SERVER: LazyLock<(Server, tempfile::TempDir)> = LazyLock::new(|| {
+static SERVER: LazyLock<(InProcessServer, tempfile::TempDir)> = LazyLock::new(|| {
     let directory = tempfile::tempdir().unwrap();
     let home: PathBuf = directory.path().to_owned();
     let tools = home.join(".cycod/tools");
@@ -40,7 +40,7 @@ static SERVER: LazyLock<(Server, tempfile::TempDir)> = LazyLock::new(|| {
     host.working_directory.clone_from(&home);
     host.workspace.clone_from(&home);
     host.home.clone_from(&home);
-    let server = Server::new(Options {
+    let server = InProcessServer::new(ServerOptions {
         outputs: home.join("outputs"),
         retention: Retention::default(),
         host,
@@ -48,7 +48,7 @@ static SERVER: LazyLock<(Server, tempfile::TempDir)> = LazyLock::new(|| {
         // Calls are planned and decided about, and none is carried out.
         rules: vec![Rule::new(Verdict::Deny, Pattern::parse("*").unwrap(), Origin::new(Layer::CommandLine, "fuzz"))],
         wait_for_approval: Duration::ZERO,
-        reply_tokens: Options::REPLY_TOKENS,
+        reply_tokens: ServerOptions::REPLY_TOKENS,
         jq_worker: Vec::new(),
         equip: None,
         waiting: None,

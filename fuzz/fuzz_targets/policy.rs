@@ -6,7 +6,7 @@
 
 use cycod_catalog::Scope;
 use cycod_definition::Level;
-use cycod_diagnostic::{SourceFile, Style, render_text};
+use cycod_diagnostic::{SourceFile, RenderStyle, render_text};
 use cycod_policy::{Layer, Origin, Pattern, Policy, Reading, Rule, Surface, Verdict};
 use cycod_settings::policy::RuleFile;
 use libfuzzer_sys::fuzz_target;
@@ -34,7 +34,7 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(part.trim(), part);
     }
     let file = RuleFile::of(Scope::User, "policy.yaml".into(), SourceFile::new("policy.yaml", all));
-    assert!(!render_text(&file.report, Style::Plain).as_str().contains('\u{1b}'));
+    assert!(!render_text(&file.report, RenderStyle::Plain).as_str().contains('\u{1b}'));
 
     let reading = [Reading::Literal, Reading::Words, Reading::Code][usize::from(kind) % 3];
     let level = [Level::Read, Level::Write, Level::Run][usize::from(kind / 3) % 3];

@@ -1,14 +1,14 @@
 //! Any text is a template, and nothing of it is lost.
 #![no_main]
 
-use cycod_syntax::template::{Names, parse};
+use cycod_syntax::template::{KnownNames, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let names = Names {
+    let names = KnownNames {
         parameters: vec!["NAME".into(), "a-b".into(), "value".into()],
         steps: vec!["one".into()],
-        ..Names::default()
+        ..KnownNames::default()
     };
     let (template, problems) = parse(text, |offset| u32::try_from(offset).unwrap_or(u32::MAX), &names);
     if problems.is_empty() {

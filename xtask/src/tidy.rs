@@ -1,4 +1,9 @@
-//! What the compiler does not hold: the arrows between crates, the codes of problems, the words we keep out.
+//! What the compiler does not hold: the arrows between crates and files, the names of types, the codes of problems,
+//! the words we keep out.
+
+mod circles;
+mod names;
+mod sources;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,6 +14,8 @@ use std::{
 
 use cycod_code::Code;
 use serde_json::Value;
+
+use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
 const ARROWS: [(&str, &[&str]); 39] = [
@@ -221,6 +228,8 @@ const IMPURE: [&str; 6] = ["std::fs", "std::process", "std::net", "std::env::", 
 pub(crate) fn tidy(root: &Path) -> Result<String, Vec<String>> {
     let mut problems = arrows(root);
     let sources = rust_files(&root.join("crates"));
+    problems.extend(circles::circles(root));
+    problems.extend(names::shared_names(root, &sources));
     problems.extend(purity(root, &sources));
     problems.extend(codes(root, &sources));
     problems.extend(typed_errors(root, &sources));
@@ -443,25 +452,6 @@ fn has_text_as_error(signature: &str) -> bool {
         }
         false
     })
-}
-
-/// What a file holds above the tests at its end.
-fn without_tests(text: &str) -> &str {
-    let end = text.find("\nmod tests {").map(|end| text[..end].rfind("\n#[cfg(").unwrap_or(end));
-    &text[..end.unwrap_or(text.len())]
-}
-
-/// Whether a file holds nothing but tests: below `tests/`, or a module that its parent declares for tests only.
-fn is_test(path: &Path) -> bool {
-    if path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs") {
-        return true;
-    }
-    let (Some(stem), Some(directory)) = (path.file_stem().map(|stem| stem.to_string_lossy()), path.parent()) else {
-        return false;
-    };
-    let parents = [directory.join("lib.rs"), directory.join("mod.rs"), directory.with_extension("rs")];
-    let declared = format!("#[cfg(test)]\nmod {stem};");
-    parents.iter().any(|parent| fs::read_to_string(parent).is_ok_and(|text| text.contains(&declared)))
 }
 
 /// A file with more lines than this says first what it is about.
@@ -759,20 +749,6 @@ fn texts(path: &Path) -> Vec<PathBuf> {
     paths.sort();
     paths.retain(|path| path.is_dir() || path.extension().is_some_and(|ending| ending == "md" || ending == "txt"));
     paths.iter().flat_map(|path| texts(path)).collect()
-}
-
-fn rust_files(directory: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub struct Analysis {
     /// How many findings comments say to leave alone.
     pub(crate) ignored: usize,
     /// How the analysers fared, by name.
-    pub(crate) analyzers: BTreeMap<Analyzer, Outcome>,
+    pub(crate) analyzers: BTreeMap<Analyzer, AnalyzerOutcome>,
     ignores: BTreeMap<String, Ignores>,
     secrets: Secrets,
 }
@@ -32,7 +32,7 @@ pub struct Skipped {
 
 /// How an analyser fared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AnalyzerOutcome {
     /// It looked at the files it knows.
     Ran {
         /// How many it was given.
@@ -50,7 +50,7 @@ pub enum Outcome {
     Failed(String),
 }
 
-impl Outcome {
+impl AnalyzerOutcome {
     /// Its name in reports.
     pub fn name(&self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl Analysis {
 
     /// Adds what an analyser said, once all files were added: what comments say about them holds for its findings, too, and
     /// secrets that were found are taken out of what it says.
-    pub fn add_analyzer(&mut self, analyzer: Analyzer, outcome: Outcome, findings: Vec<Finding>) {
+    pub fn add_analyzer(&mut self, analyzer: Analyzer, outcome: AnalyzerOutcome, findings: Vec<Finding>) {
         let findings: Vec<Finding> = findings.into_iter().filter(|found| !found.is_of_test()).collect();
         let before = findings.len();
         let mut findings: Vec<Finding> = findings
@@ -101,11 +101,11 @@ impl Analysis {
             finding.message = self.without_secrets(&finding.message);
         }
         let outcome = match outcome {
-            Outcome::Ran { files, notes, .. } => {
+            AnalyzerOutcome::Ran { files, notes, .. } => {
                 let notes = notes.iter().map(|note| self.without_secrets(note)).collect();
-                Outcome::Ran { files, findings: findings.len(), notes }
+                AnalyzerOutcome::Ran { files, findings: findings.len(), notes }
             }
-            Outcome::Failed(why) => Outcome::Failed(self.without_secrets(&why)),
+            AnalyzerOutcome::Failed(why) => AnalyzerOutcome::Failed(self.without_secrets(&why)),
             outcome => outcome,
         };
         self.findings.extend(findings);
@@ -142,7 +142,7 @@ impl Analysis {
     }
 
     /// The analysers, by name, and how they fared.
-    pub fn analyzers(&self) -> impl Iterator<Item = (Analyzer, &Outcome)> {
+    pub fn analyzers(&self) -> impl Iterator<Item = (Analyzer, &AnalyzerOutcome)> {
         self.analyzers.iter().map(|(analyzer, outcome)| (*analyzer, outcome))
     }
 

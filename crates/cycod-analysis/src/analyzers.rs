@@ -51,7 +51,7 @@ pub struct Pass<'a> {
 
 /// One start of an analyser. It reads nothing from its standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct AnalyzerJob {
     /// The program.
     pub program: &'static str,
     /// Its arguments.
@@ -116,7 +116,7 @@ impl Analyzer {
     ///
     /// Clippy looks at packages: `packages` are the directories, below the place that is analysed or absolute, in which it
     /// is to work.
-    pub fn jobs(self, pass: &Pass<'_>, packages: &[String]) -> Vec<Job> {
+    pub fn jobs(self, pass: &Pass<'_>, packages: &[String]) -> Vec<AnalyzerJob> {
         let files = pass.files.iter().filter(|(path, language)| self.knows(*language) && is_plain(path));
         let files: Vec<&str> = files.map(|(path, _)| path.as_str()).collect();
         if files.is_empty() {
@@ -124,7 +124,7 @@ impl Analyzer {
         }
         if self == Self::Clippy {
             let all: BTreeSet<String> = files.iter().map(|&file| file.to_owned()).collect();
-            let job = |directory: &String| Job {
+            let job = |directory: &String| AnalyzerJob {
                 directory: Some(directory.clone()),
                 ..self.job(
                     ["clippy", "--offline", "--quiet", "--message-format=json"].map(String::from).to_vec(),
@@ -142,8 +142,8 @@ impl Analyzer {
             .collect()
     }
 
-    fn job(self, arguments: Vec<String>, files: BTreeSet<String>) -> Job {
-        Job { program: self.program(), arguments, environment: Vec::new(), directory: None, files }
+    fn job(self, arguments: Vec<String>, files: BTreeSet<String>) -> AnalyzerJob {
+        AnalyzerJob { program: self.program(), arguments, environment: Vec::new(), directory: None, files }
     }
 
     fn arguments(self, pass: &Pass<'_>, files: &[&str]) -> Vec<String> {
@@ -205,7 +205,7 @@ impl Analyzer {
     /// When what it printed is of no use.
     pub fn read(
         self,
-        job: &Job,
+        job: &AnalyzerJob,
         root: &str,
         exit_code: i32,
         stdout: &[u8],
@@ -215,7 +215,7 @@ impl Analyzer {
     }
 }
 
-impl Job {
+impl AnalyzerJob {
     fn with(mut self, environment: Vec<(String, String)>) -> Self {
         self.environment = environment;
         self

@@ -14,7 +14,7 @@ pub const LARGEST: u64 = 2 << 20;
 
 /// What is to be found out about a file.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct ExamineOptions {
     /// What it measures.
     pub metrics: bool,
     /// Whether it is dangerous.
@@ -93,7 +93,7 @@ impl Unexamined {
 pub fn examine(
     path: &str,
     bytes: &[u8],
-    options: Options,
+    options: ExamineOptions,
     keep_going: &dyn Fn() -> bool,
 ) -> Result<Examined, Unexamined> {
     if bytes.len() as u64 > LARGEST {

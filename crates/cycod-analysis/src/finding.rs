@@ -10,9 +10,9 @@ pub struct Finding {
     /// The column, from 1, where it is known.
     pub column: Option<u32>,
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: FindingSeverity,
     /// What it is about.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// Who found it: `cycod` or an analyser.
     pub analyzer: &'static str,
     /// Which of their rules it breaks.
@@ -29,7 +29,7 @@ pub struct Finding {
 
 /// How bad a finding is; the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
+pub enum FindingSeverity {
     /// Fix it.
     Error,
     /// Look at it.
@@ -40,14 +40,14 @@ pub enum Severity {
 
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum FindingKind {
     /// Whether the code is right and can be read.
     Quality,
     /// Whether somebody can misuse it.
     Security,
 }
 
-impl Severity {
+impl FindingSeverity {
     /// Every severity, the worst first.
     pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Info];
 
@@ -61,7 +61,7 @@ impl Severity {
     }
 }
 
-impl fmt::Display for Severity {
+impl fmt::Display for FindingSeverity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

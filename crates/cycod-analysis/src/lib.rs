@@ -23,11 +23,11 @@ mod report;
 mod rules;
 mod syntax;
 
-pub use analysis::{Analysis, Outcome, Skipped};
-pub use analyzers::{Analyzer, AnalyzerFailed, Job, Pass, SEMGREP_RULES};
-pub use examine::{Examined, LARGEST, Options, Unexamined, examine};
-pub use finding::{Finding, Kind, Severity};
+pub use analysis::{Analysis, AnalyzerOutcome, Skipped};
+pub use analyzers::{Analyzer, AnalyzerFailed, AnalyzerJob, Pass, SEMGREP_RULES};
+pub use examine::{ExamineOptions, Examined, LARGEST, Unexamined, examine};
+pub use finding::{Finding, FindingKind, FindingSeverity};
 pub use language::Language;
 pub use metrics::{FileMetrics, FunctionMetrics, Totals};
-pub use report::{Format, Shown, html, json, sarif, text};
-pub use rules::{RULES, Rule};
+pub use report::{ReportExtent, ReportFormat, html, json, sarif, text};
+pub use rules::{RULES, AnalysisRule};

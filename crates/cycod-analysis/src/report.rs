@@ -10,11 +10,11 @@ pub use json::json;
 pub use sarif::sarif;
 pub use text::text;
 
-use crate::{Analysis, Finding, Kind, Severity};
+use crate::{Analysis, Finding, FindingKind, FindingSeverity};
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ReportFormat {
     /// Lines for people.
     Text,
     /// The value that the tool returns, with everything in it.
@@ -27,7 +27,7 @@ pub enum Format {
 
 /// What a report is about, and how much of it is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
+pub struct ReportExtent<'a> {
     /// The place, as the caller named it.
     pub place: &'a str,
     /// Where files lie for whoever reads the report: put before their names.
@@ -40,7 +40,7 @@ pub struct Shown<'a> {
     pub security: bool,
 }
 
-impl Format {
+impl ReportFormat {
     /// The format of a name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -63,7 +63,7 @@ impl Format {
     }
 }
 
-impl Shown<'_> {
+impl ReportExtent<'_> {
     /// A file's name for whoever reads the report.
     fn path(&self, file: &str) -> String {
         format!("{}{file}", self.prefix)
@@ -71,7 +71,7 @@ impl Shown<'_> {
 }
 
 /// The findings of a kind, the worst first.
-fn of_kind(analysis: &Analysis, kind: Kind) -> Vec<&Finding> {
+fn of_kind(analysis: &Analysis, kind: FindingKind) -> Vec<&Finding> {
     let mut found: Vec<&Finding> = analysis.findings.iter().filter(|finding| finding.kind == kind).collect();
     found.sort_by_key(|finding| finding.severity);
     found
@@ -79,7 +79,7 @@ fn of_kind(analysis: &Analysis, kind: Kind) -> Vec<&Finding> {
 
 /// How many findings of each severity there are.
 fn counts(findings: &[&Finding]) -> [usize; 3] {
-    Severity::ALL.map(|severity| findings.iter().filter(|finding| finding.severity == severity).count())
+    FindingSeverity::ALL.map(|severity| findings.iter().filter(|finding| finding.severity == severity).count())
 }
 
 /// `1 error`, `2 errors`

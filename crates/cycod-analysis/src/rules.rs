@@ -25,7 +25,7 @@ use crate::{
 
 pub(crate) use measured::measured;
 pub(crate) use secrets::secrets;
-pub use table::{RULES, Rule};
+pub use table::{AnalysisRule, RULES};
 
 /// The longest line in which characters are counted; nobody reads a longer one.
 const LONGEST_LINE: usize = 10_000;
@@ -41,7 +41,7 @@ pub(crate) struct Subject<'s> {
 
 impl Subject<'_> {
     /// Adds what breaks a rule at a node.
-    pub(crate) fn add(&mut self, rule: &'static Rule, node: Node<'_>, message: impl Into<String>) {
+    pub(crate) fn add(&mut self, rule: &'static AnalysisRule, node: Node<'_>, message: impl Into<String>) {
         let place = node.start_position();
         // The parser counts bytes; people and other programs count characters.
         let line_start = node.start_byte().saturating_sub(place.column);
@@ -51,7 +51,7 @@ impl Subject<'_> {
     }
 
     /// Adds what breaks a rule at a line and a column, from 1.
-    pub(crate) fn add_at(&mut self, rule: &'static Rule, line: usize, column: usize, message: impl Into<String>) {
+    pub(crate) fn add_at(&mut self, rule: &'static AnalysisRule, line: usize, column: usize, message: impl Into<String>) {
         self.found.push(Finding {
             file: self.path.to_owned(),
             line: u32::try_from(line).unwrap_or(u32::MAX),

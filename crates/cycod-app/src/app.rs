@@ -9,9 +9,9 @@ use std::{
 use cycod_builtin::Toolbox;
 use cycod_cli_tools::CliTools;
 use cycod_engine::{BuiltIns, Engine, EngineBuilder, Together, Workers, definition::Host};
-use cycod_mcp_client::{NoPerson, Person, Servers};
-use cycod_model::Models;
-use cycod_secret::{Ask, Store};
+use cycod_mcp_client::{NoPerson, Person, RemoteServers};
+use cycod_model::ModelSource;
+use cycod_secret::{PassphrasePrompt, Store};
 use cycod_store::History;
 
 use crate::{
@@ -40,7 +40,7 @@ use crate::{
 #[derive(Clone)]
 pub struct App {
     person: Arc<dyn Person>,
-    passphrase: Option<Ask>,
+    passphrase: Option<PassphrasePrompt>,
 }
 
 impl Default for App {
@@ -69,7 +69,7 @@ impl App {
 
     /// Says who is asked for the passphrase of the user's secrets.
     #[must_use]
-    pub fn passphrase(self, ask: Ask) -> Self {
+    pub fn passphrase(self, ask: PassphrasePrompt) -> Self {
         Self { passphrase: Some(ask), ..self }
     }
 
@@ -134,7 +134,7 @@ impl App {
         let app = self.clone();
         let open = move |host| app.open(host);
         let app = self.clone();
-        let models = move |here: &Engine| -> Arc<dyn Models> { Arc::new(app.models(here)) };
+        let models = move |here: &Engine| -> Arc<dyn ModelSource> { Arc::new(app.models(here)) };
         let cli_tools = CliTools::new(Arc::new(open)).asking(Arc::new(models));
         Arc::new(Together(vec![Arc::new(Toolbox), Arc::new(cli_tools)]))
     }
@@ -147,13 +147,13 @@ pub struct Lasting {
     app: App,
     workers: Arc<Workers>,
     history: Arc<History>,
-    servers: OnceLock<Option<Arc<Servers>>>,
+    servers: OnceLock<Option<Arc<RemoteServers>>>,
 }
 
 impl Lasting {
     /// Gives an engine everything that a tool in its place may need.
     pub fn equip(&self, engine: EngineBuilder) -> EngineBuilder {
-        let servers = self.servers.get_or_init(|| Servers::of(engine.place(), Arc::clone(&self.app.person)));
+        let servers = self.servers.get_or_init(|| RemoteServers::of(engine.place(), Arc::clone(&self.app.person)));
         let engine = self.app.equip(engine, &self.workers, &self.history);
         match servers {
             Some(servers) => servers.adopt_into(engine),

@@ -6,7 +6,7 @@ use cycod_engine::{
     json, sample,
 };
 use cycod_shell::quoted_if_needed;
-use cycod_syntax::template::Names;
+use cycod_syntax::template::KnownNames;
 
 /// An argument as a shell takes it; nothing where no command line can carry it, or not as it is shown.
 pub fn pair(name: &str, value: &Value) -> Option<String> {
@@ -50,7 +50,7 @@ pub fn literal(literal: &Literal) -> String {
             Literal::Null => Value::Null,
             Literal::Bool(value) => Value::Bool(*value),
             Literal::Number(text) => Value::Number(text.clone()),
-            Literal::Text(template) => Value::Text(template.source(&Names::default())),
+            Literal::Text(template) => Value::Text(template.source(&KnownNames::default())),
             Literal::List(items) => Value::List(items.iter().map(value).collect()),
             Literal::Object(fields) => Value::Object(fields.iter().map(|(key, of)| (key.clone(), value(of))).collect()),
         }

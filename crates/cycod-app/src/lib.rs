@@ -31,5 +31,5 @@ pub use secrets::told as secret_error;
 pub use servers::{told as server_problem, unusable as unusable_server};
 pub use worker::{jq_worker, worker_main};
 
-pub use cycod_mcp_client::{NoPerson, Person, Question, Reply};
-pub use cycod_secret::Ask;
+pub use cycod_mcp_client::{NoPerson, Person, ServerQuestion, ServerReply};
+pub use cycod_secret::PassphrasePrompt;

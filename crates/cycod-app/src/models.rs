@@ -13,11 +13,11 @@ use cycod_engine::{
     diagnostic::{Code, Refusal},
 };
 use cycod_model::{
-    Cancel, Configured, Endpoint, ErrorKind, Facts, Format, Key, KeySource, Keys, Limits, Message, ModelError, Models,
-    Price, Provider, Reply, Request, StopReason,
+    Cancel, Configured, Endpoint, ErrorKind, Facts, Key, KeyOrigin, Keys, Limits, Message, ModelError, ModelSource,
+    Price, Provider, Reply, Request, StopReason, WireFormat,
 };
 use cycod_secret::Store;
-use cycod_settings::config::{KnownModel, ModelProvider, Models as ModelSettings, Said, Settings};
+use cycod_settings::config::{KnownModel, ModelProvider, ModelSettings, Said, Settings};
 
 use crate::secrets;
 
@@ -59,7 +59,7 @@ impl ModelsHere {
     }
 }
 
-impl Models for ModelsHere {
+impl ModelSource for ModelsHere {
     fn has_default(&self) -> bool {
         self.configured.default.is_some()
     }
@@ -70,17 +70,17 @@ impl Models for ModelsHere {
 }
 
 impl Keys for ModelsHere {
-    fn key(&self, name: &str) -> Result<Option<(Key, KeySource)>, ModelError> {
+    fn key(&self, name: &str) -> Result<Option<(Key, KeyOrigin)>, ModelError> {
         let variable = self.host.environment.get(OsStr::new(name)).and_then(|value| value.to_str());
         if let Some(key) = variable.and_then(Key::new) {
-            return Ok(Some((key, KeySource::Environment)));
+            return Ok(Some((key, KeyOrigin::Environment)));
         }
         let found = self.secrets.values(&[name], Some(SECRETS_OF)).map_err(|error| {
             let why = format!("the key `{name}` cannot be read: {}", secrets::told(&error, &self.host));
             ModelError::new(ErrorKind::Provider, why).attempt(error.attempt())
         })?;
         let key = found.into_iter().next().flatten().and_then(|value| Key::new(&value));
-        Ok(key.map(|key| (key, KeySource::Secrets)))
+        Ok(key.map(|key| (key, KeyOrigin::Secrets)))
     }
 }
 
@@ -169,10 +169,10 @@ fn configured(settings: ModelSettings, variable: &dyn Fn(&str) -> Option<String>
 fn endpoint(said: Said<ModelProvider>) -> Endpoint {
     let Said { value: ModelProvider { name, format, base, key, may_be_plain }, place, .. } = said;
     let known = Endpoint::known(&name);
-    let format = format.as_deref().and_then(Format::named);
+    let format = format.as_deref().and_then(WireFormat::named);
     let is_own = base.is_some();
     Endpoint {
-        format: format.or(known.as_ref().map(|known| known.format)).unwrap_or(Format::OpenaiChat),
+        format: format.or(known.as_ref().map(|known| known.format)).unwrap_or(WireFormat::OpenaiChat),
         base: base.or(known.as_ref().map(|known| known.base.clone())).unwrap_or_default(),
         // Somebody who runs a server of their own says so when it wants a key.
         is_open: key.is_none() && (is_own || known.as_ref().is_some_and(|known| known.is_open)),

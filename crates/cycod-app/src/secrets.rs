@@ -1,12 +1,12 @@
 use std::error::Error as _;
 
 use cycod_engine::{Engine, definition::Host};
-use cycod_secret::{Access, Ask, SecretError, Store};
+use cycod_secret::{PassphrasePrompt, SecretError, Store, VaultKey};
 
 /// The secrets of the user of an engine's place; `ask` is asked for a passphrase.
-pub(crate) fn store(engine: &Engine, ask: Option<Ask>) -> Store {
+pub(crate) fn store(engine: &Engine, ask: Option<PassphrasePrompt>) -> Store {
     let environment = &engine.host().environment;
-    let access = Access::from_environment(environment);
+    let access = VaultKey::from_environment(environment);
     let access = match ask {
         Some(ask) => access.asking(ask),
         None => access,

@@ -8,8 +8,8 @@ use cycod_engine::{
     definition::Host,
     diagnostic::{Code, Refusal, closest},
 };
-use cycod_mcp_client::{Person, Servers};
-use cycod_settings::{Problem, Servers as Configured};
+use cycod_mcp_client::{Person, RemoteServers};
+use cycod_settings::{ServerProblem, Servers as Configured};
 
 use crate::shown_path;
 
@@ -24,7 +24,7 @@ pub(crate) fn adopt(mut engine: EngineBuilder, words: &[String], person: Arc<dyn
     let active: Vec<_> = configured.active().cloned().collect();
     if !active.is_empty() {
         let home = engine.place().catalog().scopes().user_directory();
-        let servers = Arc::new(Servers::new(active, Arc::clone(&host), home, person));
+        let servers = Arc::new(RemoteServers::new(active, Arc::clone(&host), home, person));
         for server in servers.iter().filter(|server| !servers.is_known(&server.name)) {
             let prefix = prefix(&server.name);
             if is_typed(&prefix)
@@ -54,11 +54,11 @@ fn prefix(server: &str) -> String {
 }
 
 /// What is wrong in a file of servers, and where.
-pub fn told(problem: &Problem, host: &Host) -> String {
+pub fn told(problem: &ServerProblem, host: &Host) -> String {
     problem.to_string().replace(&problem.path.display().to_string(), &shown_path(&problem.path, host))
 }
 
-fn file_problem(configured: &Configured) -> Option<&Problem> {
+fn file_problem(configured: &Configured) -> Option<&ServerProblem> {
     configured.problems.iter().find(|problem| problem.server.is_none() && !problem.is_warning)
 }
 
@@ -70,7 +70,7 @@ pub fn unusable(configured: &Configured, name: &str, host: &Host) -> Refusal {
         return refusal(format!("the server `{name}` is switched off: {path}:{}", server.origin.line))
             .attempt("take `enabled: false` out of its entry");
     }
-    let is_of = |problem: &&Problem| {
+    let is_of = |problem: &&ServerProblem| {
         !problem.is_warning && problem.server.as_ref().is_some_and(|server| server.eq_ignore_ascii_case(name))
     };
     if let Some(problem) = configured.problems.iter().find(is_of) {

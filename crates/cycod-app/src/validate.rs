@@ -9,10 +9,10 @@ use std::{
 
 use cycod_engine::{
     Engine, Standing,
-    catalog::{Availability, Entry, LoadError, Places, ScopeFilter, WriteError, read_programs},
+    catalog::{Availability, Entry, LoadError, NeighborPlaces, ScopeFilter, WriteError, read_programs},
     check_code,
     definition::{Body, Loaded, Tool, load_beside},
-    diagnostic::{Code, Diagnostic, Refusal, Report, Severity, SourceFile, Span, apply_fixes, to_json},
+    diagnostic::{Code, Diagnostic, Refusal, Severity, SourceFile, SourceReport, Span, apply_fixes, to_json},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -61,14 +61,14 @@ pub fn once_each(paths: Vec<PathBuf>) -> Vec<PathBuf> {
 
 /// A file that speaks about programs, as it was checked.
 #[derive(Debug)]
-pub struct ProgramsFile {
+pub struct CheckedPrograms {
     /// What is wrong with it.
-    pub report: Report,
+    pub report: SourceReport,
     /// What was fixed.
     pub fixed: Vec<String>,
 }
 
-impl ProgramsFile {
+impl CheckedPrograms {
     /// Checks the file, if it is there, and writes it again when something in it is to be fixed and can be.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl ProgramsFile {
         let Some(file) = read_programs(path) else { return Ok(None) };
         let name = shown_path(path, engine.host());
         let source = SourceFile { name: name.clone(), ..file.source.clone() };
-        let report = Report { source, diagnostics: file.diagnostics.clone() };
+        let report = SourceReport { source, diagnostics: file.diagnostics.clone() };
         let text = apply_fixes(&report.source, &report.diagnostics);
         if !is_to_fix || text == *report.source.text {
             return Ok(Some(Self { report, fixed: Vec::new() }));
@@ -94,14 +94,14 @@ impl ProgramsFile {
 
 /// What is to be validated.
 #[derive(Debug)]
-pub enum Subject {
+pub enum ValidationSubject {
     /// A tool of this place.
     Entry(Box<Entry>),
     /// A file, wherever it is.
     File(PathBuf),
 }
 
-impl Subject {
+impl ValidationSubject {
     fn path(&self) -> &Path {
         match self {
             Self::Entry(entry) => &entry.path,
@@ -110,7 +110,7 @@ impl Subject {
     }
 
     /// Where to look for what lies beside it.
-    pub fn places(&self, engine: &Engine) -> Places {
+    pub fn places(&self, engine: &Engine) -> NeighborPlaces {
         match self {
             Self::Entry(entry) => entry.places.clone(),
             Self::File(path) => engine.catalog().scopes().places(path).cloned().unwrap_or_default(),
@@ -130,7 +130,7 @@ pub struct Checked {
     /// The tool's name, or the file's.
     pub name: String,
     /// What is wrong with it.
-    pub report: Report,
+    pub report: SourceReport,
     /// The tool, when it has no errors of its own.
     pub tool: Option<Tool>,
     /// The tool with or without errors, when enough of it could be read.
@@ -144,25 +144,25 @@ pub struct Checked {
 }
 
 /// What tools and files are held against: each other, and what is here.
-pub struct Validation<'a> {
+pub struct Validator<'a> {
     engine: &'a Engine,
     strict: bool,
     names: Names,
 }
 
-impl<'a> Validation<'a> {
+impl<'a> Validator<'a> {
     /// Looks once at all tools here. When it is `strict`, unknown keys are errors.
     pub fn new(engine: &'a Engine, strict: bool) -> Self {
         Self { engine, strict, names: Names::of(engine) }
     }
 
     /// Says what is wrong with a tool or a file.
-    pub fn check(&self, subject: &Subject) -> Checked {
+    pub fn check(&self, subject: &ValidationSubject) -> Checked {
         let (engine, strict, names) = (self.engine, self.strict, &self.names);
         let path = subject.path();
         let shown = shown_path(path, engine.host());
         let (name, source, tool, mut diagnostics) = match subject {
-            Subject::Entry(entry) => match entry.load() {
+            ValidationSubject::Entry(entry) => match entry.load() {
                 Ok(opened) => (entry.name.clone(), opened.source, Some(opened.tool), opened.diagnostics),
                 Err(LoadError::Broken { source_file, diagnostics, .. }) => {
                     (entry.name.clone(), source_file, None, diagnostics)
@@ -173,7 +173,7 @@ impl<'a> Validation<'a> {
                     (is, source, None, diagnostics)
                 }
             },
-            Subject::File(path) => match read(path) {
+            ValidationSubject::File(path) => match read(path) {
                 Ok(text) => {
                     let source = SourceFile::new(shown.clone(), text);
                     let loaded = subject.load(engine, &source);
@@ -201,13 +201,13 @@ impl<'a> Validation<'a> {
             }
         }
         let mut unavailable = Vec::new();
-        if let Subject::Entry(entry) = subject
+        if let ValidationSubject::Entry(entry) = subject
             && let Availability::Unavailable(reasons) = &entry.availability
         {
             unavailable.extend(reasons.iter().map(ToString::to_string));
         }
         let unpinned = looked_at.as_ref().map(|tool| engine.unpinned(&Arc::new(tool.clone()))).unwrap_or_default();
-        let report = Report { source, diagnostics };
+        let report = SourceReport { source, diagnostics };
         Checked { name, report, tool, looked_at, unavailable, fixed: Vec::new(), unpinned }
     }
 
@@ -217,7 +217,7 @@ impl<'a> Validation<'a> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn fix(&self, subject: &Subject, found: Checked) -> Result<Checked, FixError> {
+    pub fn fix(&self, subject: &ValidationSubject, found: Checked) -> Result<Checked, FixError> {
         let engine = self.engine;
         let original = found.report.source.clone();
         // A fix is applied when it leaves less to be said: fewer errors, or as many and fewer warnings, and so on.
@@ -255,7 +255,7 @@ impl<'a> Validation<'a> {
             return Ok(found);
         }
         match subject {
-            Subject::Entry(entry) => {
+            ValidationSubject::Entry(entry) => {
                 let was_trusted = trust_of(engine, entry) == Some(Standing::Trusted);
                 let writer = engine.catalog().writer();
                 writer.replace(entry, &original.text, &source.text).map_err(FixError::Tool)?;
@@ -263,7 +263,7 @@ impl<'a> Validation<'a> {
                     engine.trust_written(tool, &entry.path).map_err(|refusal| FixError::Trust(Box::new(refusal)))?;
                 }
             }
-            Subject::File(path) => {
+            ValidationSubject::File(path) => {
                 replace(path, &source.text).map_err(|error| FixError::Write { name: original.name, error })?;
             }
         }
@@ -283,7 +283,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     cycod_file::replace(
         &path,
         text.as_bytes(),
-        cycod_file::Access::Like(&fs::metadata(&path)?),
+        cycod_file::FileAccess::Like(&fs::metadata(&path)?),
         cycod_file::Durability::Power,
     )
 }
@@ -371,21 +371,21 @@ pub struct ProgramsFileView<'a> {
 
 impl<'a> ValidationView<'a> {
     /// All of it; `is_detailed` with what was checked.
-    pub fn of(checked: &'a [Checked], files: &'a [ProgramsFile], is_detailed: bool) -> Self {
+    pub fn of(checked: &'a [Checked], files: &'a [CheckedPrograms], is_detailed: bool) -> Self {
         let all = || reports(checked, files);
         let of = |severity| all().flat_map(|report| &report.diagnostics).filter(|one| one.severity == severity).count();
         Self {
-            valid: !all().any(Report::has_errors),
+            valid: !all().any(SourceReport::has_errors),
             errors: of(Severity::Error),
             warnings: of(Severity::Warning),
             hints: of(Severity::Hint),
             tools: checked.iter().map(|found| found.view(is_detailed)).collect(),
-            programs_files: files.iter().map(ProgramsFile::view).collect(),
+            programs_files: files.iter().map(CheckedPrograms::view).collect(),
         }
     }
 }
 
-impl ProgramsFile {
+impl CheckedPrograms {
     fn view(&self) -> ProgramsFileView<'_> {
         ProgramsFileView {
             file: &self.report.source.name,
@@ -429,7 +429,7 @@ impl Checked {
 }
 
 /// Everything that was found, in files of tools and in those about programs.
-pub fn reports<'a>(checked: &'a [Checked], files: &'a [ProgramsFile]) -> impl Iterator<Item = &'a Report> {
+pub fn reports<'a>(checked: &'a [Checked], files: &'a [CheckedPrograms]) -> impl Iterator<Item = &'a SourceReport> {
     files.iter().map(|file| &file.report).chain(checked.iter().map(|found| &found.report))
 }
 

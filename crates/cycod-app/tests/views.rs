@@ -5,7 +5,7 @@ use std::fs;
 
 use cycod_app::{
     App,
-    validate::{Subject, Validation, ValidationView},
+    validate::{ValidationSubject, ValidationView, Validator},
     views::{Beyond, CostsView, Rerun, RunView, SubjectView, ToolInfo, ToolView, step_times},
 };
 use cycod_engine::{
@@ -68,8 +68,8 @@ fn a_tool_is_shown_with_how_it_stands() {
 fn files_are_checked_and_fixed() {
     let place = place();
     let engine = open(&place, &[("greet", &format!("{GREET}timout: 5000\n"))], true);
-    let subject = Subject::Entry(Box::new(engine.entry("greet", ScopeFilter::Any).expect("it is there")));
-    let validation = Validation::new(&engine, false);
+    let subject = ValidationSubject::Entry(Box::new(engine.entry("greet", ScopeFilter::Any).expect("it is there")));
+    let validation = Validator::new(&engine, false);
     let found = validation.check(&subject);
     let view = to_value(ValidationView::of(std::slice::from_ref(&found), &[], true)).expect("it serialises");
     assert_eq!((&view["valid"], &view["warnings"]), (&json!(true), &json!(1)));

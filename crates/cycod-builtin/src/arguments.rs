@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use cycod_definition::Value;
-use cycod_run::{BuiltInCall, Platform};
+use cycod_run::{BuiltInCall, ToolPlatform};
 
 use crate::{failure::Failure, until::Until};
 
@@ -17,7 +17,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// What the tool may reach.
-    pub(crate) fn platform(&self) -> &'a Platform<'a> {
+    pub(crate) fn platform(&self) -> &'a ToolPlatform<'a> {
         self.call.platform
     }
 

@@ -10,7 +10,7 @@ mod repository;
 mod taken_back;
 
 use cycod_diagnostic::Refusal;
-use cycod_run::{Execute, Executed, Lines, Platform};
+use cycod_run::{Execute, Executed, LineFollower, ToolPlatform};
 
 use crate::{arguments::Arguments, failure::Failure};
 
@@ -79,7 +79,7 @@ pub(crate) fn only_reads(operation: &str, arguments: &[String]) -> bool {
 
 /// Git, in the repository of the directory where a tool works.
 pub(crate) struct Git<'a> {
-    platform: &'a Platform<'a>,
+    platform: &'a ToolPlatform<'a>,
     repository: Repository,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Git<'a> {
         &self,
         operation: &str,
         arguments: &[String],
-        lines: &mut Lines<'_>,
+        lines: &mut LineFollower<'_>,
     ) -> Result<Executed, Failure> {
         let known = options::known(operation)
             .ok_or_else(|| Failure::new(format!("`{operation}` is no operation that is carried out here")))?;
@@ -124,10 +124,10 @@ fn looking_environment() -> Vec<(String, String)> {
 
 /// Starts git where the tool works.
 fn start(
-    platform: &Platform<'_>,
+    platform: &ToolPlatform<'_>,
     words: &[&str],
     mut environment: Vec<(String, String)>,
-    lines: &mut Lines<'_>,
+    lines: &mut LineFollower<'_>,
 ) -> Result<Executed, Refusal> {
     environment.extend(ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let execute = Execute {
@@ -140,6 +140,6 @@ fn start(
 }
 
 /// Asks git something for ourselves.
-fn ask(platform: &Platform<'_>, words: &[&str]) -> Result<Executed, Refusal> {
-    start(platform, words, looking_environment(), &mut Lines::new(&mut |_| {}))
+fn ask(platform: &ToolPlatform<'_>, words: &[&str]) -> Result<Executed, Refusal> {
+    start(platform, words, looking_environment(), &mut LineFollower::new(&mut |_| {}))
 }

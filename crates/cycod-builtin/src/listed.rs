@@ -4,7 +4,7 @@ use std::{
 };
 
 use cycod_diagnostic::{Code, Refusal};
-use cycod_run::Platform;
+use cycod_run::ToolPlatform;
 use ignore::DirEntry;
 
 use crate::{
@@ -22,13 +22,13 @@ pub struct Listed {
     pub unread: u64,
 }
 
-/// Lists the files below a directory, or the one file, that [`Platform::may_read`] returned, as `.gitignore` has it: hidden
+/// Lists the files below a directory, or the one file, that [`ToolPlatform::may_read`] returned, as `.gitignore` has it: hidden
 /// ones too, but none in hidden directories. Links are left out. `exclude` has globs of what else is.
 ///
 /// # Errors
 /// A refusal when the call was stopped.
 pub fn files_below(
-    platform: &Platform<'_>,
+    platform: &ToolPlatform<'_>,
     root: &Path,
     exclude: &[&str],
     follow: &mut dyn FnMut(&str),

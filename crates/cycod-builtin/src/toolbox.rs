@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use cycod_definition::{Level, Loaded, Tool, ToolName, Value, load, load_built_in};
 use cycod_diagnostic::{Code, Refusal, SourceFile};
-use cycod_run::{BuiltInCall, BuiltIns, How, Outcome, Touch};
+use cycod_run::{BuiltInCall, BuiltIns, How, ToolOutcome, TouchedPath};
 
 use crate::{
     arguments::{Arguments, below},
@@ -70,13 +70,13 @@ impl BuiltIns for Toolbox {
         reads.then_some(Level::Read)
     }
 
-    fn touches(&self, tool: &Tool, arguments: &[(String, Value)]) -> Vec<Touch> {
+    fn touches(&self, tool: &Tool, arguments: &[(String, Value)]) -> Vec<TouchedPath> {
         let text = |name: &str| match arguments.iter().find(|(known, _)| known == name) {
             Some((_, Value::Text(text))) => Some(text.as_str()),
             _ => None,
         };
         let touch = |parameter, how| {
-            text(parameter).map(|path| Touch { parameter, path: below(text("working_dir"), path), how })
+            text(parameter).map(|path| TouchedPath { parameter, path: below(text("working_dir"), path), how })
         };
         let Some(name) = tool.built_in().map(|name| name.key()) else { return Vec::new() };
         let touched = match name.as_str() {
@@ -92,7 +92,11 @@ impl BuiltIns for Toolbox {
             "list_files" => {
                 let path = text("path").or_else(|| text("directory")).map(PathBuf::from);
                 let both = |path: PathBuf| {
-                    ["path", "directory"].map(|parameter| Touch { parameter, path: path.clone(), how: How::Search })
+                    ["path", "directory"].map(|parameter| TouchedPath {
+                        parameter,
+                        path: path.clone(),
+                        how: How::Search,
+                    })
                 };
                 path.into_iter().flat_map(both).map(Some).collect()
             }
@@ -101,17 +105,17 @@ impl BuiltIns for Toolbox {
         touched.into_iter().flatten().collect()
     }
 
-    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
         let is_meant = |(name, ..): &&(&str, &str, Operation)| call.tool.is_built_in(name);
         let Some((.., operation)) = TOOLS.iter().find(is_meant) else {
             return Err(Refusal::new(Code::NotStarted, format!("`{}` is no tool of this program", call.tool.name)));
         };
         match operation(&Arguments::of(call), follow) {
             Ok(Answer { output, structured, is_error }) => {
-                Ok(Outcome { output, structured, is_error, ..Outcome::default() })
+                Ok(ToolOutcome { output, structured, is_error, ..ToolOutcome::default() })
             }
             Err(Failure::Failed(text)) => {
-                Ok(Outcome { error: format!("{text}\n").into_bytes(), is_error: true, ..Outcome::default() })
+                Ok(ToolOutcome { error: format!("{text}\n").into_bytes(), is_error: true, ..ToolOutcome::default() })
             }
             Err(Failure::Refused(refusal)) => Err(refusal),
         }

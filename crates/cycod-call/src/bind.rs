@@ -10,7 +10,7 @@ use cycod_diagnostic::{Code, closest};
 use cycod_syntax::template::Reference;
 
 use crate::{
-    ArgumentProblem, Bound, Call, Change, Instead, NoSteps, Origin, ResolveError, RunContext,
+    ArgumentProblem, Bound, Call, Instead, NoSteps, PlaceholderChange, ResolveError, RunContext, ValueOrigin,
     call::{collect_texts, normalize_path},
     problem::told,
     resolve::Scope,
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Runs the custom transforms of parameters.
-pub trait Scripts {
+pub trait TransformRunner {
     /// Evaluates an expression over `value`.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ pub fn bind(
     arguments: Vec<(String, Given)>,
     host: &Arc<Host>,
     run: &RunContext,
-    scripts: &dyn Scripts,
+    scripts: &dyn TransformRunner,
 ) -> Result<Call, Vec<ArgumentProblem>> {
     let mut binder = Binder::of(tool, host, run, scripts);
     binder.bind(arguments);
@@ -76,7 +76,7 @@ pub fn bind(
             warnings,
             more_secrets: secrets,
             kept_secrets: Vec::new(),
-            changes: Change::all_of(tool),
+            changes: PlaceholderChange::all_of(tool),
         });
     }
     let instead = binder.instead().filter(|instead| {
@@ -109,7 +109,7 @@ struct Binder<'a> {
     tool: &'a Tool,
     host: &'a Host,
     run: &'a RunContext,
-    scripts: &'a dyn Scripts,
+    scripts: &'a dyn TransformRunner,
     values: Vec<Bound>,
     progress: Vec<Progress>,
     /// The parameters for which null was given, which a schema of the author's may tell from none.
@@ -129,12 +129,12 @@ struct Binder<'a> {
 }
 
 impl<'a> Binder<'a> {
-    fn of(tool: &'a Tool, host: &'a Host, run: &'a RunContext, scripts: &'a dyn Scripts) -> Self {
+    fn of(tool: &'a Tool, host: &'a Host, run: &'a RunContext, scripts: &'a dyn TransformRunner) -> Self {
         let unbound = |parameter: &Parameter| Bound {
             name: parameter.name.clone(),
             value: None,
             untransformed: None,
-            origin: Origin::Absent,
+            origin: ValueOrigin::Absent,
             sensitive: parameter.sensitive || tool.environment.is_secret(&parameter.name),
         };
         Self {
@@ -178,7 +178,7 @@ impl<'a> Binder<'a> {
         for (index, parameter) in self.tool.parameters.iter().enumerate() {
             let bound = &self.values[index];
             let is_right = self.progress[index] == Progress::Settled
-                && bound.origin == Origin::Given
+                && bound.origin == ValueOrigin::Given
                 && !whole_is_wrong(&parameter.name);
             let was_given = self.given.contains(&index);
             let value = if is_right {
@@ -262,7 +262,7 @@ impl<'a> Binder<'a> {
             if let Some(deprecation) = &parameter.deprecated {
                 self.warnings.push(deprecation_warning(parameter, deprecation));
             }
-            self.settle_value(index, value, Origin::Given);
+            self.settle_value(index, value, ValueOrigin::Given);
         }
     }
 
@@ -281,7 +281,7 @@ impl<'a> Binder<'a> {
             name,
             value: Some(value),
             untransformed: None,
-            origin: Origin::Given,
+            origin: ValueOrigin::Given,
             sensitive: false,
         });
     }
@@ -297,7 +297,7 @@ impl<'a> Binder<'a> {
                 for &index in &self.nulls {
                     let bound = &mut self.values[index];
                     if bound.value.is_none() {
-                        (bound.value, bound.origin) = (Some(Value::Null), Origin::Given);
+                        (bound.value, bound.origin) = (Some(Value::Null), ValueOrigin::Given);
                     }
                 }
                 return;
@@ -332,7 +332,8 @@ impl<'a> Binder<'a> {
     fn given(&self, nulls: &HashSet<usize>) -> Value {
         let parameters = self.tool.parameters.iter().zip(&self.values).enumerate();
         let of_parameters = parameters.filter_map(|(index, (parameter, bound))| {
-            let counts = bound.origin == Origin::Given || (bound.origin == Origin::Default && parameter.required);
+            let counts =
+                bound.origin == ValueOrigin::Given || (bound.origin == ValueOrigin::Default && parameter.required);
             let value = match &bound.value {
                 _ if parameter.asked => None,
                 Some(value) if counts => Some(value.clone()),
@@ -455,7 +456,7 @@ impl<'a> Binder<'a> {
         let scope = Scope { tool, values: &self.values, secrets: &[], host: self.host, run: self.run, steps: &NoSteps };
         match scope.literal(default) {
             Ok(Value::Null) => self.settle_absent(index),
-            Ok(value) => self.settle_value(index, value, Origin::Default),
+            Ok(value) => self.settle_value(index, value, ValueOrigin::Default),
             Err(error) => {
                 let problem = default_problem(parameter, &error);
                 self.fail(index, problem);
@@ -482,7 +483,7 @@ impl<'a> Binder<'a> {
     }
 
     /// Coerces, validates, normalizes and transforms a value, in this order, and keeps it.
-    fn settle_value(&mut self, index: usize, value: Value, origin: Origin) {
+    fn settle_value(&mut self, index: usize, value: Value, origin: ValueOrigin) {
         if self.progress[index] == Progress::Failed {
             return;
         }
@@ -545,9 +546,9 @@ impl<'a> Binder<'a> {
         self.problems.push(problem);
     }
 
-    fn fail_each(&mut self, index: usize, origin: Origin, rejection: Rejection<'_>) {
+    fn fail_each(&mut self, index: usize, origin: ValueOrigin, rejection: Rejection<'_>) {
         let name = &self.tool.parameters[index].name;
-        let default = if origin == Origin::Default { " (its default)" } else { "" };
+        let default = if origin == ValueOrigin::Default { " (its default)" } else { "" };
         let code = match rejection.fault {
             Fault::Type => Code::WrongArgumentType,
             Fault::Rule => Code::InvalidArgument,

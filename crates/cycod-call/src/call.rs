@@ -10,7 +10,7 @@ use cycod_definition::{FilePaths, Host, Literal, Platform, Secret, Tool, Value};
 use cycod_mask::can_be_masked;
 use cycod_syntax::{condition::Expr, template::Template};
 
-use crate::{Change, OwnedPiece, ResolveError, Steps, json, resolve::Scope, transform};
+use crate::{OwnedPiece, PlaceholderChange, ResolveError, Steps, json, resolve::Scope, transform};
 
 /// A tool with its arguments: every parameter has its final value or none.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct Call {
     /// The secrets that a run was given beside its arguments.
     pub kept_secrets: Vec<KeptSecret>,
     /// How templates change values: those of the tool, and of the tools that may get a value from it.
-    pub changes: BTreeSet<Change>,
+    pub changes: BTreeSet<PlaceholderChange>,
 }
 
 /// A secret with the value that was kept for it.
@@ -77,14 +77,14 @@ pub struct Bound {
     /// Its value before its `transform`, if it has one.
     pub untransformed: Option<Value>,
     /// Where the value comes from.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
     /// Whether the value is masked everywhere.
     pub sensitive: bool,
 }
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ValueOrigin {
     /// The caller gave it.
     Given,
     /// It is the parameter's default, or an alias's.

@@ -9,12 +9,12 @@ use crate::transform;
 
 /// How one placeholder changes its value: transforms one after another, then perhaps a number format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Change {
+pub struct PlaceholderChange {
     transforms: Vec<String>,
     format: Option<String>,
 }
 
-impl Change {
+impl PlaceholderChange {
     /// Every way in which the templates of `tool` change values.
     pub fn all_of(tool: &Tool) -> BTreeSet<Self> {
         let inline: BTreeSet<Self> = tool.templates().into_iter().flat_map(Self::in_template).collect();

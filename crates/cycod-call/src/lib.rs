@@ -4,7 +4,7 @@
 //! then answers what each template of its tool means: pieces for a shell, text elsewhere, values for `with`.
 //!
 //! Invariant: this crate starts no process, opens no file, asks no clock and reads no environment. The machine
-//! comes in as a `Host`, the results of steps through [`Steps`], JavaScript through [`Scripts`].
+//! comes in as a `Host`, the results of steps through [`Steps`], JavaScript through [`TransformRunner`].
 
 mod bind;
 mod bytes;
@@ -20,10 +20,10 @@ mod transform;
 
 pub use cycod_definition::json;
 
-pub use bind::{Given, ScriptFailed, Scripts, bind};
+pub use bind::{Given, ScriptFailed, TransformRunner, bind};
 pub use bytes::{carried, delivered};
-pub use call::{Bound, Call, KeptSecret, Origin, RunContext, normalize_path, speaks_of_secret};
-pub use change::Change;
+pub use call::{Bound, Call, KeptSecret, RunContext, ValueOrigin, normalize_path, speaks_of_secret};
+pub use change::PlaceholderChange;
 pub use piece::{OwnedPiece, OwnedValue, OwnedWords};
 pub use predefined::timestamp;
 pub use problem::{ArgumentProblem, Instead, MOST_TOLD};

@@ -12,7 +12,7 @@ use cycod_shell::{Kind, Mode};
 use cycod_syntax::{
     condition::{self, EvalError, Expr},
     template::{
-        Branch, Hole, HoleValue, ITEM, Reference, Segment, StepAttribute, Template,
+        HoleValue, ITEM, Placeholder, Reference, StepAttribute, Template, TemplatePart, TernaryBranch,
         number_format::{self, FormatError},
     },
 };
@@ -192,7 +192,7 @@ impl<'a> Scope<'a> {
 
     /// The value of a template that is exactly one reference, with its type.
     fn sole_value(&self, template: &Template) -> Result<Option<Value>, ResolveError> {
-        let [Segment::Hole(hole)] = template.segments.as_slice() else { return Ok(None) };
+        let [TemplatePart::Hole(hole)] = template.segments.as_slice() else { return Ok(None) };
         let reference = match &hole.value {
             HoleValue::Reference { of, transforms, format: None } if transforms.is_empty() => of,
             HoleValue::Reference { .. } => return Ok(None),
@@ -202,8 +202,8 @@ impl<'a> Scope<'a> {
                     decided => decided?,
                 };
                 match if decided { then } else { otherwise } {
-                    Branch::Text(_) => return Ok(None),
-                    Branch::Reference(reference) => reference,
+                    TernaryBranch::Text(_) => return Ok(None),
+                    TernaryBranch::Reference(reference) => reference,
                 }
             }
         };
@@ -226,8 +226,8 @@ impl<'a> Scope<'a> {
         let mut place = 0;
         for segment in &template.segments {
             match segment {
-                Segment::Text(text) => sink.author(text),
-                Segment::Hole(hole) => {
+                TemplatePart::Text(text) => sink.author(text),
+                TemplatePart::Hole(hole) => {
                     self.fill(hole, inside.map_or(place, |outer| outer.place), inside, sink)?;
                     place += 1;
                 }
@@ -238,7 +238,7 @@ impl<'a> Scope<'a> {
 
     fn fill(
         &self,
-        hole: &Hole,
+        hole: &Placeholder,
         place: usize,
         inside: Option<&Operand<'a>>,
         sink: &mut dyn Sink,
@@ -263,11 +263,11 @@ impl<'a> Scope<'a> {
                     decided => decided?,
                 };
                 match if decided { then } else { otherwise } {
-                    Branch::Text(text) => {
+                    TernaryBranch::Text(text) => {
                         sink.author(text);
                         Ok(())
                     }
-                    Branch::Reference(reference) => match self.look_up(reference, inside)? {
+                    TernaryBranch::Reference(reference) => match self.look_up(reference, inside)? {
                         Some(mut operand) => {
                             operand.place = place;
                             operand.be_one_word(reference);
@@ -522,7 +522,7 @@ impl<'a> Operand<'a> {
     }
 
     /// What a text of it is to a condition: what its author declared, or of no type where nobody declared one.
-    fn text_in_condition(&self, reference: &Reference) -> fn(String) -> condition::Value {
+    fn text_in_condition(&self, reference: &Reference) -> fn(String) -> condition::ConditionValue {
         let is_declared = match (self.parameter, reference) {
             (Some(parameter), _) => match parameter.kind {
                 ParameterType::Any => false,
@@ -537,7 +537,7 @@ impl<'a> Operand<'a> {
             (None, Reference::Environment(_) | Reference::Item) => false,
             (None, Reference::Parameter(_) | Reference::Predefined(_)) => true,
         };
-        if is_declared { condition::Value::Text } else { condition::Value::Untyped }
+        if is_declared { condition::ConditionValue::Text } else { condition::ConditionValue::Untyped }
     }
 
     /// The value as one text.
@@ -741,16 +741,18 @@ fn reference_name(reference: &Reference) -> String {
     }
 }
 
-fn condition_value(value: &Value, of_text: fn(String) -> condition::Value) -> condition::Value {
+fn condition_value(value: &Value, of_text: fn(String) -> condition::ConditionValue) -> condition::ConditionValue {
     match value {
-        Value::Null => condition::Value::Null,
-        Value::Bool(value) => condition::Value::Bool(*value),
+        Value::Null => condition::ConditionValue::Null,
+        Value::Bool(value) => condition::ConditionValue::Bool(*value),
         Value::Number(text) => match Decimal::parse(text) {
-            Some(number) => condition::Value::Number(number, text.clone()),
+            Some(number) => condition::ConditionValue::Number(number, text.clone()),
             None => of_text(text.clone()),
         },
         Value::Text(text) => of_text(text.clone()),
-        Value::List(items) => condition::Value::List(items.iter().map(|item| condition_value(item, of_text)).collect()),
-        Value::Object(_) => condition::Value::Text(json::write(value)),
+        Value::List(items) => {
+            condition::ConditionValue::List(items.iter().map(|item| condition_value(item, of_text)).collect())
+        }
+        Value::Object(_) => condition::ConditionValue::Text(json::write(value)),
     }
 }

@@ -1,6 +1,6 @@
 //! Values that would do, for whoever has to be shown how a tool is called.
 
-use cycod_definition::{Disclosure, Parameter, ParameterType, Shape, Validation, Value, static_value};
+use cycod_definition::{Disclosure, Parameter, ParameterType, ParameterValidation, Shape, Value, static_value};
 
 /// Returns a value that a parameter takes: one of its author's, if they gave any, else a plain one that its type and rules
 /// allow; nothing when none is at hand.
@@ -19,7 +19,7 @@ pub fn sample(parameter: &Parameter) -> Option<Value> {
 }
 
 /// Plain values of a type, of which the rules may allow one.
-fn plain(kind: ParameterType, rules: &Validation) -> Vec<Value> {
+fn plain(kind: ParameterType, rules: &ParameterValidation) -> Vec<Value> {
     let number = |text: &str| Value::Number(text.to_owned());
     let text = || {
         let least = usize::try_from(rules.min_length.unwrap_or(0)).unwrap_or(usize::MAX);

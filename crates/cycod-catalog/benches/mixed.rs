@@ -34,7 +34,7 @@ fn main() {
         temp: root.path().to_owned(),
         environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
         now: SystemTime::UNIX_EPOCH,
-        offered: cycod_definition::Offered::nothing(),
+        offered: cycod_definition::OfferedConfinement::nothing(),
         home,
     };
     let overrides = Overrides { user: None, added: None, global: Some(root.path().join("global")) };

@@ -5,7 +5,9 @@ use cycod_diagnostic::SourceFile;
 use serde_json::{Map, Value as Json, json};
 
 use crate::availability::Machine;
-use crate::{Availability, Entry, Origin, Places, Reason, Scope, State, Style, Summary};
+use crate::{
+    Availability, DirectoryStyle, Entry, NeighborPlaces, Scope, State, Summary, ToolOrigin, UnavailableReason,
+};
 
 /// A tool that no file describes: another program offers it, or this one has it built in.
 #[derive(Clone, Debug)]
@@ -13,7 +15,7 @@ pub struct Adopted {
     /// The tool.
     pub tool: Tool,
     /// Where it comes from.
-    pub origin: Arc<Origin>,
+    pub origin: Arc<ToolOrigin>,
     /// Why it may not be called now.
     pub withheld: Option<String>,
 }
@@ -37,7 +39,7 @@ impl Adopted {
         let own_level = level(&self.tool, &|_| None);
         let summary = Summary::of(&self.tool, own_level, 0);
         let availability = match &self.withheld {
-            Some(why) => Availability::Unavailable(vec![Reason::Withheld(why.clone())]),
+            Some(why) => Availability::Unavailable(vec![UnavailableReason::Withheld(why.clone())]),
             None if self.is_built_in() => machine.availability(&summary),
             None => Availability::Available,
         };
@@ -46,8 +48,8 @@ impl Adopted {
             path: self.place().into(),
             scope: if self.is_built_in() { Scope::BuiltIn } else { Scope::Mcp },
             origin: Arc::clone(&self.origin),
-            style: if self.is_built_in() { Style::BuiltIn } else { Style::Mcp },
-            places: Places::default(),
+            style: if self.is_built_in() { DirectoryStyle::BuiltIn } else { DirectoryStyle::Mcp },
+            places: NeighborPlaces::default(),
             summary,
             level: own_level,
             state: shadowed.map_or(State::Active, |by| State::Shadowed { by }),

@@ -8,7 +8,7 @@ use std::{
     sync::Mutex,
 };
 
-use cycod_definition::{Demand, Host, Offered, Platform};
+use cycod_definition::{Demand, Host, OfferedConfinement, Platform};
 
 use crate::Summary;
 
@@ -18,12 +18,12 @@ pub enum Availability {
     /// Nothing speaks against it.
     Available,
     /// What speaks against it, everything at once.
-    Unavailable(Vec<Reason>),
+    Unavailable(Vec<UnavailableReason>),
 }
 
 impl Availability {
     /// Adds a reason why not.
-    pub(crate) fn and_not(self, reason: Reason) -> Self {
+    pub(crate) fn and_not(self, reason: UnavailableReason) -> Self {
         match self {
             Self::Available => Self::Unavailable(vec![reason]),
             Self::Unavailable(mut reasons) => {
@@ -36,7 +36,9 @@ impl Availability {
     /// Who turned the tool off, if somebody did.
     pub fn turned_off(&self) -> Option<&str> {
         let Self::Unavailable(reasons) = self else { return None };
-        reasons.iter().find_map(|reason| if let Reason::TurnedOff(place) = reason { Some(&**place) } else { None })
+        reasons
+            .iter()
+            .find_map(|reason| if let UnavailableReason::TurnedOff(place) = reason { Some(&**place) } else { None })
     }
 
     /// Adds what speaks against the tool that an alias stands for.
@@ -57,7 +59,7 @@ impl Availability {
             Self::Available => Self::Available,
             Self::Unavailable(reasons) => {
                 let mut reasons = reasons.clone();
-                reasons.retain(|reason| !matches!(reason, Reason::TurnedOff(_)));
+                reasons.retain(|reason| !matches!(reason, UnavailableReason::TurnedOff(_)));
                 if reasons.is_empty() { Self::Available } else { Self::Unavailable(reasons) }
             }
         }
@@ -66,7 +68,7 @@ impl Availability {
 
 /// Why a tool cannot run on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum UnavailableReason {
     /// It says that it works elsewhere.
     OtherPlatforms(Vec<Platform>),
     /// One of its commands has no text for this platform.
@@ -87,7 +89,7 @@ pub enum Reason {
     TurnedOff(String),
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for UnavailableReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OtherPlatforms(platforms) => {
@@ -116,7 +118,7 @@ pub(crate) struct Machine {
     extensions: Vec<OsString>,
     variables: Vec<OsString>,
     programs: Mutex<HashMap<String, bool>>,
-    offered: Offered,
+    offered: OfferedConfinement,
 }
 
 impl Machine {
@@ -142,20 +144,21 @@ impl Machine {
     pub(crate) fn availability(&self, summary: &Summary) -> Availability {
         let mut reasons = Vec::new();
         if !summary.platforms.is_empty() && !summary.platforms.contains(&self.platform) {
-            reasons.push(Reason::OtherPlatforms(summary.platforms.iter().copied().collect()));
+            reasons.push(UnavailableReason::OtherPlatforms(summary.platforms.iter().copied().collect()));
         } else if summary.speechless.contains(&self.platform) {
-            reasons.push(Reason::NoCommand(self.platform));
+            reasons.push(UnavailableReason::NoCommand(self.platform));
         }
         let needed = summary.programs.iter().filter(|program| program.platforms.contains(&self.platform));
         for program in needed.filter(|program| !self.has_program(&program.name)) {
-            reasons.push(Reason::MissingInterpreter(program.name.clone()));
+            reasons.push(UnavailableReason::MissingInterpreter(program.name.clone()));
         }
         let commands = summary.required_commands.iter().map(String::as_str);
         reasons.extend(self.lacking(commands, summary.required_variables.iter().map(String::as_str)));
         if let Some(version) = summary.min_cycod_version.as_ref().filter(|version| **version > our_version()) {
-            reasons.push(Reason::NewerVersion(version.clone()));
+            reasons.push(UnavailableReason::NewerVersion(version.clone()));
         }
-        let unmet = |&demand: &Demand| Some(Reason::NotEnforced(demand, self.offered.meets(demand).err()?.why));
+        let unmet =
+            |&demand: &Demand| Some(UnavailableReason::NotEnforced(demand, self.offered.meets(demand).err()?.why));
         reasons.extend(summary.demands.iter().filter_map(unmet));
         if reasons.is_empty() { Availability::Available } else { Availability::Unavailable(reasons) }
     }
@@ -165,11 +168,11 @@ impl Machine {
         &self,
         commands: impl Iterator<Item = &'r str>,
         variables: impl Iterator<Item = &'r str>,
-    ) -> Vec<Reason> {
+    ) -> Vec<UnavailableReason> {
         let commands = commands.filter(|command| !self.has_program(command));
         let variables = variables.filter(|name| !self.has_variable(name));
-        let commands = commands.map(|command| Reason::MissingCommand(command.to_owned()));
-        commands.chain(variables.map(|name| Reason::MissingVariable(name.to_owned()))).collect()
+        let commands = commands.map(|command| UnavailableReason::MissingCommand(command.to_owned()));
+        commands.chain(variables.map(|name| UnavailableReason::MissingVariable(name.to_owned()))).collect()
     }
 
     fn has_variable(&self, wanted: &str) -> bool {

@@ -26,14 +26,14 @@ pub struct Home {
 
 /// Where to look for what lies beside tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct NeighborPlaces {
     /// The file that speaks about programs for them, whether it is there or not: one of the same scope and project.
     pub programs: Option<PathBuf>,
     /// The project whose own programs and scripts count for them.
     pub home: Option<Arc<Home>>,
 }
 
-impl Places {
+impl NeighborPlaces {
     /// What is there now.
     pub fn read(&self) -> Beside {
         self.read_in(&Look::default())
@@ -76,7 +76,7 @@ pub(crate) struct Known(HashMap<PathBuf, Option<Arc<ProgramsFile>>>);
 
 impl Known {
     /// What is at these places, as it was when it was first asked for.
-    pub(crate) fn at(&mut self, places: &Places, look: &Look, cache: Option<&Cache>) -> Beside {
+    pub(crate) fn at(&mut self, places: &NeighborPlaces, look: &Look, cache: Option<&Cache>) -> Beside {
         let mut programs = |path: &Path| match self.0.get(path) {
             None if !look.may_be_there(path) => None,
             Some(known) => known.clone(),

@@ -12,8 +12,8 @@ use cycod_diagnostic::{Code, closest};
 use cycod_file::Look;
 
 use crate::{
-    Adopted, Availability, Entry, Kind, Origin, Problem, Reason, Scope, ScopeFilter, Scopes, State, Summary, Switches,
-    ToolDirectory, Writer,
+    Adopted, Availability, Entry, Problem, Scope, ScopeFilter, Scopes, State, Summary, Switches, ToolDirectory,
+    ToolKind, ToolOrigin, UnavailableReason, Writer,
     availability::Machine,
     beside,
     read::{Outcome, Reading},
@@ -110,7 +110,7 @@ impl Catalog {
             self.adopted.remove(&name.key());
         }
         let adopted =
-            |tool: Tool| (tool.name.key(), Arc::new(Adopted { tool, origin: Origin::built_in(), withheld: None }));
+            |tool: Tool| (tool.name.key(), Arc::new(Adopted { tool, origin: ToolOrigin::built_in(), withheld: None }));
         let tools: ReadTools = Box::new(move || tools().into_iter().map(adopted).collect());
         self.built_in = Some(BuiltIn { names, tools: LazyLock::new(tools) });
     }
@@ -121,7 +121,7 @@ impl Catalog {
     }
 
     /// What this machine lacks of what `tool` requires; where it works is for its plan to say.
-    pub fn lacking(&self, tool: &Tool) -> Vec<Reason> {
+    pub fn lacking(&self, tool: &Tool) -> Vec<UnavailableReason> {
         self.machine.lacking(tool.required_commands(), tool.required_variables())
     }
 
@@ -217,7 +217,7 @@ impl Catalog {
     /// The entry with the mark of who turned it off.
     fn switched(&self, mut entry: Entry) -> Entry {
         let off = |switches: &Arc<dyn Switches>| {
-            switches.turned_off(&entry.name, entry.scope, !entry.summary.is_off).map(Reason::TurnedOff)
+            switches.turned_off(&entry.name, entry.scope, !entry.summary.is_off).map(UnavailableReason::TurnedOff)
         };
         if let Some(reason) = self.switches.as_ref().and_then(off) {
             entry.availability = entry.availability.and_not(reason);
@@ -305,7 +305,7 @@ impl Catalog {
                         name,
                         path: one.path,
                         scope,
-                        origin: Origin::of_files(scope),
+                        origin: ToolOrigin::of_files(scope),
                         style,
                         places,
                         summary,
@@ -365,7 +365,7 @@ impl Known {
 
 /// The key of the tool that an alias stands for.
 fn base(summary: &Summary) -> Option<String> {
-    let base = summary.uses.first().filter(|_| summary.kind == Kind::Alias);
+    let base = summary.uses.first().filter(|_| summary.kind == ToolKind::Alias);
     base.map(|name| name.to_ascii_lowercase())
 }
 

@@ -9,7 +9,7 @@ use cycod_definition::{Demand, Deprecation, Level, Platform};
 use cycod_diagnostic::Code;
 
 use crate::{
-    Kind, Problem, Program, Summary,
+    CommandReader, Problem, Summary, ToolKind,
     read::{Outcome, Reading},
 };
 
@@ -176,7 +176,7 @@ impl Field for Level {
     }
 }
 
-impl Field for Kind {
+impl Field for ToolKind {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(*self as u8);
     }
@@ -211,7 +211,7 @@ macro_rules! fields {
 }
 
 fields!(Problem { code, message, line, note });
-fields!(Program { name, platforms });
+fields!(CommandReader { name, platforms });
 fields!(Deprecation { message, alternative });
 fields!(Summary {
     description,
@@ -254,7 +254,7 @@ mod tests {
             title: Some("A title".to_owned()),
             group: Some("g".to_owned()),
             version: Some("1.0".to_owned()),
-            kind: Kind::Alias,
+            kind: ToolKind::Alias,
             tags: words("read net"),
             metadata_tags: words("a b c"),
             category: Some("c".to_owned()),
@@ -264,7 +264,7 @@ mod tests {
             uses: words("other"),
             platforms: BTreeSet::from([Platform::Linux, Platform::Windows]),
             speechless: BTreeSet::from([Platform::Macos]),
-            programs: vec![Program { name: "bash".to_owned(), platforms: BTreeSet::from([Platform::Linux]) }],
+            programs: vec![CommandReader { name: "bash".to_owned(), platforms: BTreeSet::from([Platform::Linux]) }],
             required_commands: words("jq"),
             required_variables: words("TOKEN"),
             min_cycod_version: semver::Version::parse("1.2.3-rc.1+b").ok(),

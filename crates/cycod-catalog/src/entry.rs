@@ -7,7 +7,7 @@ use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile};
 use cycod_file::Look;
 
 use crate::{
-    Adopted, Availability, Origin, Places, Problem, Scope, Style, Summary,
+    Adopted, Availability, DirectoryStyle, NeighborPlaces, Problem, Scope, Summary, ToolOrigin,
     read::{self, Outcome},
 };
 
@@ -21,11 +21,11 @@ pub struct Entry {
     /// How far it reaches.
     pub scope: Scope,
     /// Where it comes from.
-    pub origin: Arc<Origin>,
+    pub origin: Arc<ToolOrigin>,
     /// Whose layout it lies in; only files of our own are written.
-    pub style: Style,
+    pub style: DirectoryStyle,
     /// Where to look for what lies beside it.
-    pub places: Places,
+    pub places: NeighborPlaces,
     /// What a list says about it; empty for one that is broken.
     pub summary: Summary,
     /// How dangerous it is, the tools it uses included; a broken one counts as the highest.

@@ -47,7 +47,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use cycod_file::{Access, Durability, Stamp, now};
+use cycod_file::{Durability, FileAccess, Stamp, now};
 use rustix::fs::{AtFlags, statat};
 
 use crate::{
@@ -348,7 +348,7 @@ impl Draft {
 
         DirBuilder::new().recursive(true).mode(0o700).create(cache).ok()?;
         // What cannot be written costs time at the next reading, no more.
-        cycod_file::replace(&Index::path(cache, directory), &bytes, Access::Usual, Durability::Process).ok()
+        cycod_file::replace(&Index::path(cache, directory), &bytes, FileAccess::Usual, Durability::Process).ok()
     }
 }
 

@@ -31,18 +31,18 @@ mod switches;
 mod write;
 
 pub use adopted::Adopted;
-pub use availability::{Availability, Reason};
-pub use beside::{Home, Places};
+pub use availability::{Availability, UnavailableReason};
+pub use beside::{Home, NeighborPlaces};
 pub use catalog::Catalog;
 pub use entry::{Entry, LoadError, Opened, State};
 #[cfg(unix)]
 pub use hash::hash;
-pub use origin::Origin;
+pub use origin::ToolOrigin;
 pub use problem::Problem;
 pub use programs::read_programs;
 pub use scope::{Scope, ScopeFilter};
-pub use scopes::{Overrides, Scopes, Style, ToolDirectory};
-pub use source::Source;
-pub use summary::{Kind, Program, Summary};
+pub use scopes::{DirectoryStyle, Overrides, Scopes, ToolDirectory};
+pub use source::ToolSource;
+pub use summary::{CommandReader, Summary, ToolKind};
 pub use switches::Switches;
 pub use write::{Overwrite, WriteError, Writer, Written};

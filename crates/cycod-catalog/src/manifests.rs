@@ -330,7 +330,7 @@ mod kept {
     };
 
     use cycod_definition::Built;
-    use cycod_file::{Access, Durability, Seen, Stamp, keeps_change_times, now};
+    use cycod_file::{Durability, FileAccess, Seen, Stamp, keeps_change_times, now};
     use serde_json::{Value as Json, json};
 
     use super::Known;
@@ -396,7 +396,7 @@ mod kept {
         let kept = json!({"program": fingerprint(), "root": root, "written": now(), "seen": seen, "built": built});
         DirBuilder::new().recursive(true).mode(0o700).create(&cache.directory).ok()?;
         let path = path(cache, &known.root);
-        cycod_file::replace(&path, kept.to_string().as_bytes(), Access::Usual, Durability::Process).ok()
+        cycod_file::replace(&path, kept.to_string().as_bytes(), FileAccess::Usual, Durability::Process).ok()
     }
 }
 

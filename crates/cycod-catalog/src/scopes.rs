@@ -11,7 +11,7 @@ use std::{
 use cycod_definition::{Host, Platform, ToolName};
 use cycod_file::Look;
 
-use crate::{Home, Places, Scope, ScopeFilter, programs, shelf::Cache};
+use crate::{Home, NeighborPlaces, Scope, ScopeFilter, programs, shelf::Cache};
 
 /// Directories beside the usual ones or in their place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Overrides {
 
 /// Whose directory layout it is, and so which files in it are tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Style {
+pub enum DirectoryStyle {
     /// `.cycod/tools`: every format; the only one that is written.
     Cycod,
     /// `.cassidy/tools`: Markdown.
@@ -50,7 +50,7 @@ pub enum Style {
     BuiltIn,
 }
 
-impl Style {
+impl DirectoryStyle {
     /// Whether a file of this name may be a tool. Hidden files never are: editors and we keep temporary ones.
     pub(crate) fn admits(self, file_name: &[u8]) -> bool {
         let Some(dot) = file_name.iter().rposition(|&byte| byte == b'.') else {
@@ -77,9 +77,9 @@ pub struct ToolDirectory {
     /// How far its tools reach.
     pub scope: Scope,
     /// Whose layout it is.
-    pub style: Style,
+    pub style: DirectoryStyle,
     /// Where to look for what lies beside its tools.
-    pub places: Places,
+    pub places: NeighborPlaces,
     /// Whether it holds tools and nothing else: no rules, settings or servers lie beside it.
     pub is_added: bool,
 }
@@ -132,23 +132,25 @@ impl Scopes {
         let mut push = |scope, style, path: PathBuf, house: &Path| {
             let is_of_project = scope == Scope::Local && house == local;
             let home = is_of_project.then(|| Arc::clone(&home));
-            let places = Places { programs: Some(house.join(programs::NAME)), home };
+            let places = NeighborPlaces { programs: Some(house.join(programs::NAME)), home };
             directories.push(ToolDirectory { path, scope, style, places, is_added: false });
         };
-        push(Scope::Local, Style::Cycod, local.join("tools"), &local);
-        for (owner, marker, style) in [(cassidy, MARKERS[1], Style::Cassidy), (mimir, MARKERS[2], Style::Mimir)] {
+        push(Scope::Local, DirectoryStyle::Cycod, local.join("tools"), &local);
+        for (owner, marker, style) in
+            [(cassidy, MARKERS[1], DirectoryStyle::Cassidy), (mimir, MARKERS[2], DirectoryStyle::Mimir)]
+        {
             if let Some(owner) = owner {
                 push(Scope::Local, style, owner.join(marker).join("tools"), &owner.join(".cycod"));
             }
         }
-        push(Scope::User, Style::Cycod, user.join("tools"), &user);
-        push(Scope::User, Style::Cassidy, host.home.join(".cassidy/tools"), &user);
-        push(Scope::User, Style::Mimir, host.home.join(".mimir/tools"), &user);
+        push(Scope::User, DirectoryStyle::Cycod, user.join("tools"), &user);
+        push(Scope::User, DirectoryStyle::Cassidy, host.home.join(".cassidy/tools"), &user);
+        push(Scope::User, DirectoryStyle::Mimir, host.home.join(".mimir/tools"), &user);
         for global in global_directories(host, overrides) {
-            push(Scope::Global, Style::Cycod, global.join("tools"), &global);
+            push(Scope::Global, DirectoryStyle::Cycod, global.join("tools"), &global);
         }
         if let Some(added) = &overrides.added {
-            push(Scope::User, Style::Cycod, added.join("tools"), added);
+            push(Scope::User, DirectoryStyle::Cycod, added.join("tools"), added);
             directories.iter_mut().rev().take(1).for_each(|directory| directory.is_added = true);
         }
         let local_is_user = same_place(&local, &user, real);
@@ -226,7 +228,7 @@ impl Scopes {
     }
 
     /// Where to look for what lies beside a tool in the file at `path`; nothing when no scope has such a tool.
-    pub fn places(&self, path: &Path) -> Option<&Places> {
+    pub fn places(&self, path: &Path) -> Option<&NeighborPlaces> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty())?;
         let real = Look::default();
         let holds_it = |directory: &&ToolDirectory| same_place(&directory.path, parent, &real);

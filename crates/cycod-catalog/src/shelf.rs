@@ -236,7 +236,7 @@ mod indexed {
 
     use super::{Cache, Item, Known, Shelf, read_all};
     use crate::{
-        Style, ToolDirectory,
+        DirectoryStyle, ToolDirectory,
         index::{Draft, Index},
     };
 
@@ -344,7 +344,7 @@ mod indexed {
 
     /// The names of the files that may be tools, in the very directory of which the stamp was taken. It is listed once.
     #[cfg(target_os = "linux")]
-    fn list(handle: &OwnedFd, style: Style) -> io::Result<Vec<OsString>> {
+    fn list(handle: &OwnedFd, style: DirectoryStyle) -> io::Result<Vec<OsString>> {
         let mut room = Vec::with_capacity(32 << 10);
         let mut entries = rustix::fs::RawDir::new(handle, room.spare_capacity_mut());
         let mut names = Vec::new();
@@ -360,7 +360,7 @@ mod indexed {
 
     /// The names of the files that may be tools, in the very directory of which the stamp was taken.
     #[cfg(not(target_os = "linux"))]
-    fn list(handle: &OwnedFd, style: Style) -> io::Result<Vec<OsString>> {
+    fn list(handle: &OwnedFd, style: DirectoryStyle) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(handle)? {
             let entry = entry?;

@@ -4,7 +4,7 @@ use crate::Scope;
 
 /// Where a tool comes from, in the words of those who ask what tools cost; an earlier one is listed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
+pub enum ToolSource {
     /// This program.
     BuiltIn,
     /// Whoever looks after this machine shares it with everybody here.
@@ -15,7 +15,7 @@ pub enum Source {
     Custom,
 }
 
-impl Source {
+impl ToolSource {
     /// Every source, the first listed first, with its name.
     pub const NAMES: [(&'static str, Self); 4] =
         [("built-in", Self::BuiltIn), ("teams", Self::Teams), ("mcp", Self::Mcp), ("custom", Self::Custom)];
@@ -36,7 +36,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ToolSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -44,12 +44,12 @@ impl fmt::Display for Source {
 
 impl Scope {
     /// The source of the tools of this scope.
-    pub fn source(self) -> Source {
+    pub fn source(self) -> ToolSource {
         match self {
-            Self::Local | Self::User => Source::Custom,
-            Self::Global => Source::Teams,
-            Self::Mcp => Source::Mcp,
-            Self::BuiltIn => Source::BuiltIn,
+            Self::Local | Self::User => ToolSource::Custom,
+            Self::Global => ToolSource::Teams,
+            Self::Mcp => ToolSource::Mcp,
+            Self::BuiltIn => ToolSource::BuiltIn,
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct Summary {
     /// Its own version.
     pub version: Option<String>,
     /// How it does its work.
-    pub kind: Kind,
+    pub kind: ToolKind,
     /// Top-level tags, the ones with a security meaning.
     pub tags: Vec<String>,
     /// `metadata.tags`.
@@ -36,7 +36,7 @@ pub struct Summary {
     /// Where one of its commands has no text.
     pub speechless: BTreeSet<Platform>,
     /// The programs that read its commands.
-    pub programs: Vec<Program>,
+    pub programs: Vec<CommandReader>,
     /// `requires.commands`.
     pub required_commands: Vec<String>,
     /// `requires.env`.
@@ -65,7 +65,7 @@ pub struct Summary {
 
 /// How a tool does its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum ToolKind {
     /// One command.
     #[default]
     Command,
@@ -81,7 +81,7 @@ pub enum Kind {
 
 /// A program that reads a command, and where it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct CommandReader {
     /// Its name or path.
     pub name: String,
     /// The platforms on which it is needed.
@@ -133,20 +133,20 @@ impl Summary {
 }
 
 /// The commands a call starts whatever happens: not those of fallbacks and tests.
-fn commands(tool: &Tool) -> (Kind, Vec<&Command>) {
+fn commands(tool: &Tool) -> (ToolKind, Vec<&Command>) {
     let (kind, mut commands) = match &tool.body {
-        Body::Command(command) => (Kind::Command, vec![command]),
+        Body::Command(command) => (ToolKind::Command, vec![command]),
         Body::Steps(steps) => {
             let commands = steps.iter().filter_map(|step| match &step.action {
                 StepAction::Command(command) => Some(command),
                 StepAction::Use(_) => None,
             });
-            (Kind::Steps, commands.collect())
+            (ToolKind::Steps, commands.collect())
         }
-        Body::Use(_) => (Kind::Use, Vec::new()),
-        Body::Alias { .. } => (Kind::Alias, Vec::new()),
-        Body::Handler(_) => (Kind::Handler, Vec::new()),
-        Body::BuiltIn(_) | Body::Remote(_) => (Kind::Command, Vec::new()),
+        Body::Use(_) => (ToolKind::Use, Vec::new()),
+        Body::Alias { .. } => (ToolKind::Alias, Vec::new()),
+        Body::Handler(_) => (ToolKind::Handler, Vec::new()),
+        Body::BuiltIn(_) | Body::Remote(_) => (ToolKind::Command, Vec::new()),
     };
     commands.extend(tool.resources.cleanup.iter().filter_map(|cleanup| match cleanup {
         Cleanup::Command(command) => Some(command),
@@ -160,13 +160,13 @@ fn platforms_without_text(commands: &[&Command]) -> BTreeSet<Platform> {
     Platform::NAMES.into_iter().map(|(_, platform)| platform).filter(lacks).collect()
 }
 
-fn programs(body: &Body, commands: &[&Command]) -> Vec<Program> {
-    let mut programs: Vec<Program> = Vec::new();
+fn programs(body: &Body, commands: &[&Command]) -> Vec<CommandReader> {
+    let mut programs: Vec<CommandReader> = Vec::new();
     if let Body::Handler(handler) = body
         && let Some(name) = handler.runtime.program()
     {
         let platforms = Platform::NAMES.into_iter().map(|(_, platform)| platform).collect();
-        programs.push(Program { name: name.to_owned(), platforms });
+        programs.push(CommandReader { name: name.to_owned(), platforms });
     }
     for (_, platform) in Platform::NAMES {
         for text in commands.iter().filter_map(|command| command.for_platform(platform)) {
@@ -175,7 +175,7 @@ fn programs(body: &Body, commands: &[&Command]) -> Vec<Program> {
             };
             match programs.iter_mut().find(|program| program.name == name) {
                 Some(program) => _ = program.platforms.insert(platform),
-                None => programs.push(Program { name: name.to_owned(), platforms: BTreeSet::from([platform]) }),
+                None => programs.push(CommandReader { name: name.to_owned(), platforms: BTreeSet::from([platform]) }),
             }
         }
     }

@@ -18,10 +18,10 @@ use std::{
 
 use cycod_definition::{Beside, FileFormat, ToolName};
 use cycod_diagnostic::SourceFile;
-use cycod_file::{Access, Durability, Pending};
+use cycod_file::{Durability, FileAccess, PendingFile};
 
 use crate::{
-    Entry, Scope, Scopes, Style,
+    DirectoryStyle, Entry, Scope, Scopes,
     read::{self, Outcome},
     shelf::Shelf,
 };
@@ -206,7 +206,7 @@ impl<'a> Writer<'a> {
         let path = &entry.path;
         let directory = path.parent().unwrap_or(Path::new("."));
         let gone = || WriteError::Gone { path: path.clone() };
-        if entry.style != Style::Cycod {
+        if entry.style != DirectoryStyle::Cycod {
             return Err(WriteError::ReadOnly { path: path.clone() });
         }
         fs::symlink_metadata(path).map_err(|_| gone())?;
@@ -237,7 +237,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The files of a scope that hold a name now.
-    fn holders(&self, scope: Scope, key: &str, but: Option<&Path>) -> Vec<(PathBuf, Style)> {
+    fn holders(&self, scope: Scope, key: &str, but: Option<&Path>) -> Vec<(PathBuf, DirectoryStyle)> {
         let scope = self.scopes.effective(scope);
         let cache = self.scopes.cache();
         let mut holders = Vec::new();
@@ -269,8 +269,8 @@ fn says(text: &str, path: &Path) -> String {
 }
 
 /// The metadata of a file that may be written.
-fn plain(path: &Path, style: Style) -> Result<Metadata, WriteError> {
-    if style != Style::Cycod {
+fn plain(path: &Path, style: DirectoryStyle) -> Result<Metadata, WriteError> {
+    if style != DirectoryStyle::Cycod {
         return Err(WriteError::ReadOnly { path: path.to_owned() });
     }
     let metadata = fs::symlink_metadata(path).map_err(|error| match error.kind() {
@@ -307,10 +307,10 @@ fn lock(directory: &Path) -> Result<File, WriteError> {
 }
 
 /// Begins a file with this text, which has the mode and owner of `like`.
-fn pending(place: &Path, text: &str, like: Option<&Metadata>) -> Result<Pending, WriteError> {
+fn pending(place: &Path, text: &str, like: Option<&Metadata>) -> Result<PendingFile, WriteError> {
     let directory = place.parent().unwrap_or(Path::new("."));
-    let mut pending =
-        Pending::beside(place, like.map_or(Access::Usual, Access::Like)).map_err(io_error("write into", directory))?;
+    let mut pending = PendingFile::beside(place, like.map_or(FileAccess::Usual, FileAccess::Like))
+        .map_err(io_error("write into", directory))?;
     pending.write_all(text.as_bytes()).map_err(io_error("write into", directory))?;
     Ok(pending)
 }

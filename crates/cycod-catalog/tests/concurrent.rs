@@ -48,7 +48,7 @@ fn host(root: &Path) -> Host {
         temp: root.to_owned(),
         environment: BTreeMap::new(),
         now: SystemTime::UNIX_EPOCH,
-        offered: cycod_definition::Offered::nothing(),
+        offered: cycod_definition::OfferedConfinement::nothing(),
     }
 }
 

@@ -33,7 +33,7 @@ impl Place {
             temp: root.path().join("temp"),
             environment: BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]),
             now: SystemTime::UNIX_EPOCH,
-            offered: cycod_definition::Offered::nothing(),
+            offered: cycod_definition::OfferedConfinement::nothing(),
         };
         Self { root, host }
     }

@@ -15,15 +15,15 @@ use std::{
 };
 
 use cycod_analysis::{
-    Analysis, Analyzer, Examined, Finding, Format, Job, LARGEST, Language, Options, Outcome, Pass, SEMGREP_RULES,
-    Shown, Unexamined, examine, html, json, sarif, text,
+    Analysis, Analyzer, AnalyzerJob, AnalyzerOutcome, ExamineOptions, Examined, Finding, LARGEST, Language, Pass,
+    ReportExtent, ReportFormat, SEMGREP_RULES, Unexamined, examine, html, json, sarif, text,
 };
 use cycod_builtin::files_below;
 use cycod_definition::{Level, Value};
 use cycod_diagnostic::{Code, Refusal, closest};
 use cycod_file::Folder;
 use cycod_process::find_program;
-use cycod_run::{Execute, Platform};
+use cycod_run::{Execute, ToolPlatform};
 
 use crate::{
     answer::{Answer, Failure},
@@ -77,11 +77,11 @@ pub(crate) fn analyze_code(call: &Call<'_>, follow: &mut dyn FnMut(&str)) -> Res
     let platform = call.platform();
     let place = call.text("path").unwrap_or_default();
     let target = Target::find(platform, place)?;
-    let options = Options {
+    let options = ExamineOptions {
         metrics: call.flag("include_metrics").unwrap_or(true),
         security: call.flag("include_security").unwrap_or(true),
     };
-    let format = call.text("format").and_then(Format::named).unwrap_or(Format::Json);
+    let format = call.text("format").and_then(ReportFormat::named).unwrap_or(ReportFormat::Json);
     let output = call
         .text("output")
         .map(|output| Ok::<_, Refusal>((output, platform.may_write(&Path::new(output).join(format.file_name()))?)));
@@ -100,9 +100,14 @@ pub(crate) fn analyze_code(call: &Call<'_>, follow: &mut dyn FnMut(&str)) -> Res
     let analysis = work.run(&analyzers, follow)?;
     over(platform)?;
 
-    let shown =
-        Shown { place, prefix: &target.prefix, most: MOST, metrics: options.metrics, security: options.security };
-    let whole = Shown { most: usize::MAX, ..shown };
+    let shown = ReportExtent {
+        place,
+        prefix: &target.prefix,
+        most: MOST,
+        metrics: options.metrics,
+        security: options.security,
+    };
+    let whole = ReportExtent { most: usize::MAX, ..shown };
     let mut value = json(&analysis, &shown);
     let is_written = output.is_some();
     if let Some((output, path)) = output {
@@ -112,21 +117,21 @@ pub(crate) fn analyze_code(call: &Call<'_>, follow: &mut dyn FnMut(&str)) -> Res
         value["output_path"] = Path::new(output).join(format.file_name()).display().to_string().into();
     }
     let text = match format {
-        Format::Json => None,
-        Format::Text => Some(text(&analysis, &shown)),
+        ReportFormat::Json => None,
+        ReportFormat::Text => Some(text(&analysis, &shown)),
         // What is meant for programs is only printed when there is no file for it.
-        Format::Html | Format::Sarif if !is_written => Some(render(format, &analysis, &whole)),
-        Format::Html | Format::Sarif => Some(text(&analysis, &shown)),
+        ReportFormat::Html | ReportFormat::Sarif if !is_written => Some(render(format, &analysis, &whole)),
+        ReportFormat::Html | ReportFormat::Sarif => Some(text(&analysis, &shown)),
     };
     Ok(Answer { value, text })
 }
 
-fn render(format: Format, analysis: &Analysis, shown: &Shown<'_>) -> String {
+fn render(format: ReportFormat, analysis: &Analysis, shown: &ReportExtent<'_>) -> String {
     match format {
-        Format::Text => text(analysis, shown),
-        Format::Json => format!("{:#}\n", json(analysis, shown)),
-        Format::Sarif => format!("{:#}\n", sarif(analysis, shown)),
-        Format::Html => html(analysis, shown),
+        ReportFormat::Text => text(analysis, shown),
+        ReportFormat::Json => format!("{:#}\n", json(analysis, shown)),
+        ReportFormat::Sarif => format!("{:#}\n", sarif(analysis, shown)),
+        ReportFormat::Html => html(analysis, shown),
     }
 }
 
@@ -143,7 +148,7 @@ fn failed(why: &str) -> Failure {
 }
 
 /// Ends the call when nobody waits for it any more.
-fn over(platform: &Platform<'_>) -> Result<(), Refusal> {
+fn over(platform: &ToolPlatform<'_>) -> Result<(), Refusal> {
     if platform.stop().is_raised() {
         return Err(Refusal::new(Code::Cancelled, "the call was cancelled"));
     }
@@ -165,7 +170,7 @@ struct Target {
 }
 
 impl Target {
-    fn find(platform: &Platform<'_>, place: &str) -> Result<Self, Failure> {
+    fn find(platform: &ToolPlatform<'_>, place: &str) -> Result<Self, Failure> {
         let real = platform.may_read(Path::new(place))?;
         let metadata = match real.symlink_metadata() {
             Ok(metadata) => metadata,
@@ -244,17 +249,17 @@ fn head(path: &Path) -> String {
 
 /// The whole of an analysis.
 struct Work<'a> {
-    platform: &'a Platform<'a>,
+    platform: &'a ToolPlatform<'a>,
     target: &'a Target,
     files: Listing,
-    options: Options,
+    options: ExamineOptions,
 }
 
 /// What to start of an analyser, or why nothing.
-type Prepared = Result<Vec<(PathBuf, Job)>, Outcome>;
+type Prepared = Result<Vec<(PathBuf, AnalyzerJob)>, AnalyzerOutcome>;
 
 /// What came of an analyser.
-type Fared = (Analyzer, Outcome, Vec<Finding>);
+type Fared = (Analyzer, AnalyzerOutcome, Vec<Finding>);
 
 impl Work<'_> {
     /// Examines files on all processors while the analysers work.
@@ -335,19 +340,19 @@ impl Work<'_> {
     /// What to start of an analyser, or why nothing.
     fn prepare(&self, analyzer: Analyzer, code: &[(String, Language)]) -> Result<Prepared, Refusal> {
         if !code.iter().any(|(_, language)| analyzer.knows(*language)) {
-            return Ok(Err(Outcome::NothingToDo));
+            return Ok(Err(AnalyzerOutcome::NothingToDo));
         }
-        let Some(program) = self.find(analyzer) else { return Ok(Err(Outcome::Missing)) };
+        let Some(program) = self.find(analyzer) else { return Ok(Err(AnalyzerOutcome::Missing)) };
         let packages = if analyzer == Analyzer::Clippy { self.packages() } else { Vec::new() };
         if analyzer == Analyzer::Clippy && packages.is_empty() {
-            return Ok(Err(Outcome::NothingToDo));
+            return Ok(Err(AnalyzerOutcome::NothingToDo));
         }
         let scratch = self.platform.temp_directory()?.to_owned();
         let rules = scratch.join("semgrep.yaml");
         if analyzer == Analyzer::Semgrep
             && let Err(error) = write_whole(&rules, SEMGREP_RULES.as_bytes())
         {
-            return Ok(Err(Outcome::Failed(format!("its rules were not written: {error}"))));
+            return Ok(Err(AnalyzerOutcome::Failed(format!("its rules were not written: {error}"))));
         }
         let (rules, scratch) = (rules.to_string_lossy(), scratch.to_string_lossy());
         let pass = Pass { files: code, semgrep_rules: &rules, scratch: &scratch };
@@ -402,13 +407,18 @@ impl Work<'_> {
                     findings.extend(found);
                     notes.extend(said);
                 }
-                Err(why) => return (analyzer, Outcome::Failed(why), Vec::new()),
+                Err(why) => return (analyzer, AnalyzerOutcome::Failed(why), Vec::new()),
             }
         }
-        (analyzer, Outcome::Ran { files, findings: findings.len(), notes }, findings)
+        (analyzer, AnalyzerOutcome::Ran { files, findings: findings.len(), notes }, findings)
     }
 
-    fn start(&self, analyzer: Analyzer, program: &Path, job: &Job) -> Result<(Vec<Finding>, Vec<String>), String> {
+    fn start(
+        &self,
+        analyzer: Analyzer,
+        program: &Path,
+        job: &AnalyzerJob,
+    ) -> Result<(Vec<Finding>, Vec<String>), String> {
         let execute = Execute {
             program: program.to_string_lossy().into_owned(),
             arguments: job.arguments.clone(),

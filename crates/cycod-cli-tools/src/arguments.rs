@@ -1,6 +1,6 @@
 use cycod_definition::{Host, Value};
 use cycod_engine::Engine;
-use cycod_run::{BuiltInCall, Platform};
+use cycod_run::{BuiltInCall, ToolPlatform};
 
 use crate::CliTools;
 
@@ -13,7 +13,7 @@ pub(crate) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// What the tool may reach.
-    pub(crate) fn platform(&self) -> &'a Platform<'a> {
+    pub(crate) fn platform(&self) -> &'a ToolPlatform<'a> {
         self.call.platform
     }
 

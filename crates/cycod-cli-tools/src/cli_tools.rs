@@ -2,13 +2,13 @@ use std::{fmt, sync::Arc};
 
 use cycod_definition::Host;
 use cycod_engine::Engine;
-use cycod_model::Models;
+use cycod_model::ModelSource;
 
 /// Opens the tools of a place, as the program that uses these tools does.
 pub type Open = dyn Fn(Host) -> Engine + Send + Sync;
 
 /// The language models of a place.
-pub type ModelsOf = dyn Fn(&Engine) -> Arc<dyn Models> + Send + Sync;
+pub type ModelsOf = dyn Fn(&Engine) -> Arc<dyn ModelSource> + Send + Sync;
 
 /// The nine tools.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl CliTools {
         Self { models: Some(models), ..self }
     }
 
-    pub(crate) fn models(&self, engine: &Engine) -> Option<Arc<dyn Models>> {
+    pub(crate) fn models(&self, engine: &Engine) -> Option<Arc<dyn ModelSource>> {
         self.models.as_ref().map(|models| models(engine))
     }
 

@@ -6,13 +6,13 @@ mod kept;
 mod machine;
 mod places;
 mod programs;
+mod subject;
 mod tools;
 
 use std::thread;
 
-use cycod_diagnostic::Refusal;
 use cycod_engine::Engine;
-use cycod_run::{Execute, Executed};
+use cycod_run::Execute;
 use serde_json::{Value as Json, json};
 
 use crate::{
@@ -22,47 +22,36 @@ use crate::{
 
 pub(crate) use check::Check;
 pub(crate) use kept::check_history;
-
-/// Starts a program and waits for it.
-pub(crate) type Start<'a> = dyn Fn(&Execute) -> Result<Executed, Refusal> + Sync + 'a;
-
-/// What is looked at.
-pub(crate) struct Place<'a> {
-    pub(crate) engine: &'a Engine,
-    /// How programs are asked for their versions; without it they are only looked for.
-    pub(crate) start: Option<&'a Start<'a>>,
-    /// Whether MCP servers are met that were met before.
-    pub(crate) meets_servers: bool,
-}
+pub(crate) use subject::Environment;
 
 /// `cli_check_environment`.
 pub(crate) fn check_environment(call: &Call<'_>, _: &mut dyn FnMut(&str)) -> Result<Answer, Failure> {
     let engine = call.engine();
     let start = |execute: &Execute| call.platform().execute(execute, &mut |_, _| {});
     let meets_servers = call.flag("servers").unwrap_or_default();
-    let place = Place { engine: &engine, start: Some(&start), meets_servers };
-    Ok(told(&checks(&place), call.flag("verbose").unwrap_or_default()).into())
+    let environment = Environment { engine: &engine, start: Some(&start), meets_servers };
+    Ok(told(&checks(&environment), call.flag("verbose").unwrap_or_default()).into())
 }
 
 /// Checks the environment without starting any program, for when nothing may be started: the same answer, in which programs
 /// have no versions.
 pub fn check_unstarted(engine: &Engine, verbose: bool) -> Json {
-    told(&checks(&Place { engine, start: None, meets_servers: false }), verbose)
+    told(&checks(&Environment { engine, start: None, meets_servers: false }), verbose)
 }
 
 /// Makes every check, those that wait for programs beside each other.
-pub(crate) fn checks(place: &Place<'_>) -> Vec<Check> {
-    let users = tools::users(place.engine);
+pub(crate) fn checks(environment: &Environment<'_>) -> Vec<Check> {
+    let users = tools::users(environment.engine);
     thread::scope(|scope| {
-        let programs = scope.spawn(|| programs::checks(place, &users));
-        let servers = scope.spawn(|| configured::servers(place));
-        let mut others = machine::checks(place.engine);
-        others.extend(places::checks(place.engine));
-        others.extend(configured::checks(place.engine));
+        let programs = scope.spawn(|| programs::checks(environment, &users));
+        let servers = scope.spawn(|| configured::servers(environment));
+        let mut others = machine::checks(environment.engine);
+        others.extend(places::checks(environment.engine));
+        others.extend(configured::checks(environment.engine));
         let servers = servers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         others.extend(servers);
-        others.extend(tools::checks(place.engine));
-        others.extend(kept::checks(place.engine));
+        others.extend(tools::checks(environment.engine));
+        others.extend(kept::checks(environment.engine));
         let mut checks = programs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         checks.extend(others);
         checks

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     answer::{Answer, Failure},
     arguments::Call,
-    environment::{self, Check, Place},
+    environment::{self, Check, Environment},
     place::shown,
 };
 
@@ -98,9 +98,9 @@ pub(crate) fn show_modules(call: &Call<'_>, _: &mut dyn FnMut(&str)) -> Result<A
 fn modules(engine: &Engine, call: &Call<'_>, with_details: bool) -> Vec<Module> {
     let start = |execute: &Execute| call.platform().execute(execute, &mut |_, _| {});
     // Programs are started only to ask for their versions, which are details.
-    let place = Place { engine, start: with_details.then_some(&start as _), meets_servers: false };
+    let environment = Environment { engine, start: with_details.then_some(&start as _), meets_servers: false };
     let (entries, checks) = thread::scope(|scope| {
-        let checks = scope.spawn(|| environment::checks(&place));
+        let checks = scope.spawn(|| environment::checks(&environment));
         let entries = engine.catalog().every_entry();
         (entries, checks.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });

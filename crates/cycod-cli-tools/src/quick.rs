@@ -21,7 +21,7 @@ use std::{
 
 use cycod_diagnostic::Exit;
 use cycod_process::Stream;
-use cycod_run::{Execute, Lines, Platform};
+use cycod_run::{Execute, LineFollower, ToolPlatform};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
@@ -30,23 +30,13 @@ use crate::{
 };
 
 use said::Said;
-use start::Start;
-use target::{Chosen, choose};
+use target::{Chosen, Target, choose};
 
 /// What a target may take when nothing is said, in seconds.
 const LIMIT: u64 = 60;
 
 /// How much is kept of what a program says beside what is answered: enough to tell which permission it lacked.
 const KEPT_FOR_DENIALS: u64 = 64 << 10;
-
-/// One thing to run.
-#[derive(Debug)]
-struct Target {
-    /// What it is called in the answer.
-    shown: String,
-    /// How it is started, or why that cannot be told.
-    start: Result<Start, String>,
-}
 
 /// How it went.
 #[derive(Debug)]
@@ -112,7 +102,7 @@ pub(crate) fn run_quick(call: &Call<'_>, follow: &mut dyn FnMut(&str)) -> Result
 
 /// Runs the targets on some threads; the results come in the order of the targets. One that was not begun has none.
 fn run_all(
-    platform: &Platform<'_>,
+    platform: &ToolPlatform<'_>,
     targets: &[Target],
     arguments: &[String],
     limit: Duration,
@@ -153,7 +143,7 @@ fn run_all(
 }
 
 fn run(
-    platform: &Platform<'_>,
+    platform: &ToolPlatform<'_>,
     target: &Target,
     arguments: &[String],
     limit: Duration,
@@ -184,7 +174,7 @@ fn run(
     let mut said = [Said::default(), Said::default()];
     // What is cut is masked before: half a secret would be no secret to whoever masks the answer.
     let mut masks = [platform.mask(), platform.mask()];
-    let mut lines = Lines::new(hear);
+    let mut lines = LineFollower::new(hear);
     let executed = platform.execute(&execute, &mut |stream, bytes| {
         lines.take(stream, bytes);
         said[stream as usize].push(&masks[stream as usize].push(bytes));
@@ -230,7 +220,7 @@ fn milliseconds(duration: Duration) -> Json {
 /// How many failures are named in the error itself.
 const MOST_NAMED: usize = 5;
 
-fn summary(platform: &Platform<'_>, failed: &[(&Target, Option<&Ran>)], count: usize, limit: Duration) -> String {
+fn summary(platform: &ToolPlatform<'_>, failed: &[(&Target, Option<&Ran>)], count: usize, limit: Duration) -> String {
     let told = |(target, ran): &(&Target, Option<&Ran>)| {
         let how = match ran {
             None => "was not run".to_owned(),

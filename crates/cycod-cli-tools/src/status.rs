@@ -10,7 +10,7 @@ use std::{
 };
 
 use cycod_engine::{Engine, timestamp};
-use cycod_mcp_client::{NoPerson, Servers};
+use cycod_mcp_client::{NoPerson, RemoteServers};
 use cycod_store::{Filter, History, State};
 use serde_json::{Value as Json, json};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
@@ -210,7 +210,7 @@ fn services(engine: &Engine) -> Vec<Json> {
             Err(missing) => service("containers".to_owned(), Health::Degraded, missing.to_string()),
         });
     }
-    if let Some(servers) = Servers::of(engine, Arc::new(NoPerson)) {
+    if let Some(servers) = RemoteServers::of(engine, Arc::new(NoPerson)) {
         services.extend(servers.iter().map(|server| {
             let name = format!("mcp_{}", server.name);
             match servers.last_met(&server.name).map(|met| (timestamp(met.at), met.failure)) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cycod_definition::{Level, Tool, ToolName, Value, load_built_in};
 use cycod_diagnostic::{Code, Refusal, SourceFile};
-use cycod_run::{BuiltInCall, BuiltIns, How, Outcome, Ran, Touch, WorkflowCall};
+use cycod_run::{BuiltInCall, BuiltIns, How, Ran, ToolOutcome, TouchedPath, WorkflowCall};
 use serde_json::json;
 
 use crate::{
@@ -80,12 +80,12 @@ impl BuiltIns for CliTools {
         (entry.level)(arguments)
     }
 
-    fn touches(&self, tool: &Tool, arguments: &[(String, Value)]) -> Vec<Touch> {
+    fn touches(&self, tool: &Tool, arguments: &[(String, Value)]) -> Vec<TouchedPath> {
         let text = |name: &str| match arguments.iter().find(|(known, _)| known == name) {
             Some((_, Value::Text(text))) => Some(Path::new(text)),
             _ => None,
         };
-        let touch = |parameter: &'static str, path: PathBuf, how| Touch { parameter, path, how };
+        let touch = |parameter: &'static str, path: PathBuf, how| TouchedPath { parameter, path, how };
         let Some(name) = tool.built_in().map(|name| name.key()) else { return Vec::new() };
         match name.as_str() {
             "cli_project_create" => {
@@ -108,11 +108,11 @@ impl BuiltIns for CliTools {
         if is_workflow_run(tool) { workflow_run::meant(arguments) } else { None }
     }
 
-    fn answer(&self, ran: &Ran<'_>) -> Outcome {
+    fn answer(&self, ran: &Ran<'_>) -> ToolOutcome {
         workflow_run::answer(ran)
     }
 
-    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
         let Some(entry) = TOOLS.iter().find(|entry| call.tool.is_built_in(entry.name)) else {
             return Err(Refusal::new(Code::NotStarted, format!("`{}` is no tool of this program", call.tool.name)));
         };
@@ -126,7 +126,12 @@ impl BuiltIns for CliTools {
             Err(Failure::Refused(refusal)) => return Err(refusal),
         };
         let output = answer.text.unwrap_or_else(|| format!("{:#}\n", answer.value));
-        Ok(Outcome { output: output.into_bytes(), structured: Some(answer.value), is_error, ..Outcome::default() })
+        Ok(ToolOutcome {
+            output: output.into_bytes(),
+            structured: Some(answer.value),
+            is_error,
+            ..ToolOutcome::default()
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use cycod_definition::Value;
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::ToolAnswer;
-use cycod_run::{Outcome, Ran, RanEnd, RunReport, Status, StepReport, WorkflowCall};
+use cycod_run::{Ran, RanEnd, RunReport, Status, StepReport, ToolOutcome, WorkflowCall};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
@@ -67,7 +67,7 @@ pub(crate) fn run(call: &Call<'_>, _: &mut dyn FnMut(&str)) -> Result<Answer, Fa
 }
 
 /// Writes down what came of a workflow.
-pub(crate) fn answer(ran: &Ran<'_>) -> Outcome {
+pub(crate) fn answer(ran: &Ran<'_>) -> ToolOutcome {
     let value = match ran.end {
         RanEnd::Ended(report) => ended(ran, report),
         RanEnd::GoesOn { surface } => json!({
@@ -84,12 +84,12 @@ pub(crate) fn answer(ran: &Ran<'_>) -> Outcome {
         }),
     };
     let output = format!("{value:#}\n");
-    Outcome {
+    ToolOutcome {
         blocks: Some(json!([{ "type": "text", "text": output }])),
         output: output.into_bytes(),
         is_error: value["success"] != true,
         structured: Some(value),
-        ..Outcome::default()
+        ..ToolOutcome::default()
     }
 }
 

@@ -4,7 +4,7 @@
 //! that way; everything else is an error, because a guess would run a command that nobody asked for.
 
 use crate::{
-    Decimal, ParameterType, Shape, Validation, Value, json,
+    Decimal, ParameterType, ParameterValidation, Shape, Value, json,
     violations::{Findings, Place, found},
 };
 
@@ -14,7 +14,7 @@ use crate::{
 pub(crate) fn coerce(
     value: Value,
     kind: ParameterType,
-    rules: &Validation,
+    rules: &ParameterValidation,
     place: Place<'_>,
     findings: &mut Findings<'_>,
 ) -> Value {

@@ -1,5 +1,5 @@
 use cycod_diagnostic::SourceFile;
-use cycod_syntax::yaml::{Entry, Node, NodeKind, Resolved};
+use cycod_syntax::yaml::{MappingEntry, Node, NodeKind, Resolved};
 use serde_json::{Map, Number, Value, json};
 
 use crate::{
@@ -65,7 +65,7 @@ fn json(node: &Node, takes: Takes) -> Value {
                 Takes::Schema => Takes::Schema,
                 _ => Takes::Any,
             };
-            let entry = |entry: &Entry| (entry.key.clone(), json(&entry.value, of(&entry.key)));
+            let entry = |entry: &MappingEntry| (entry.key.clone(), json(&entry.value, of(&entry.key)));
             Value::Object(entries.iter().map(entry).collect::<Map<_, _>>())
         }
         NodeKind::Sequence(items) => {

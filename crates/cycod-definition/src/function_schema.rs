@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::{Ask, FunctionCalling, Literal, Parameter, ParameterType, Shape, Tool, Validation, Value, Whom};
+use crate::{
+    FunctionCalling, Literal, Parameter, ParameterType, ParameterValidation, Shape, Tool, ToolQuestion, Value, Whom,
+};
 
 /// Returns the function-calling schema of a tool in the default dialect: name, description and parameters.
 ///
@@ -56,7 +58,7 @@ enum Elements {
 ///
 /// Rules that forms do not have, such as `pattern`, are left out; the answer is held to them all the same. Defaults are left
 /// to whoever can resolve them.
-pub fn form_schema(tool: &Tool, ask: &Ask) -> Json {
+pub fn form_schema(tool: &Tool, ask: &ToolQuestion) -> Json {
     const KNOWN: [&str; 12] = [
         "type",
         "description",
@@ -148,7 +150,12 @@ fn insert_type(schema: &mut Map<String, Json>, kind: ParameterType, settings: &F
     schema.insert("type".to_owned(), json!(mapped.map_or(kind.name(), |(_, theirs)| theirs)));
 }
 
-fn insert_rules(schema: &mut Map<String, Json>, kind: ParameterType, rules: &Validation, wording: Wording<'_>) {
+fn insert_rules(
+    schema: &mut Map<String, Json>,
+    kind: ParameterType,
+    rules: &ParameterValidation,
+    wording: Wording<'_>,
+) {
     let mut insert = |key: &str, value: Option<Json>| {
         if let Some(value) = value {
             schema.insert(key.to_owned(), value);
@@ -196,7 +203,7 @@ fn shape_json(shape: &Shape, wording: Wording<'_>) -> Json {
 /// A default as its author wrote it.
 fn written(literal: &Literal) -> String {
     fn value(literal: &Literal) -> Value {
-        let names = cycod_syntax::template::Names::default();
+        let names = cycod_syntax::template::KnownNames::default();
         match literal {
             Literal::Null => Value::Null,
             Literal::Bool(value) => Value::Bool(*value),

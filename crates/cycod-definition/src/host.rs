@@ -20,13 +20,13 @@ pub struct Host {
     /// The one instant of the run.
     pub now: SystemTime,
     /// What this program can hold a tool to here.
-    pub offered: Offered,
+    pub offered: OfferedConfinement,
 }
 
 /// What a machine can hold a tool to, found out when it is first asked: a trial of the kernel's mechanisms costs more than
 /// planning a call that needs none of them.
 #[derive(Clone)]
-pub struct Offered(Arc<Verdicts>);
+pub struct OfferedConfinement(Arc<Verdicts>);
 
 /// Says why a demand cannot be met, if it cannot.
 type Verdicts = dyn Fn(Demand) -> Result<(), Unmet> + Send + Sync;
@@ -46,7 +46,7 @@ impl Unmet {
     }
 }
 
-impl Offered {
+impl OfferedConfinement {
     /// Asks `verdicts` each time; what costs something is remembered there.
     pub fn by(verdicts: impl Fn(Demand) -> Result<(), Unmet> + Send + Sync + 'static) -> Self {
         Self(Arc::new(verdicts))
@@ -66,7 +66,7 @@ impl Offered {
     }
 }
 
-impl fmt::Debug for Offered {
+impl fmt::Debug for OfferedConfinement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Offered")
     }

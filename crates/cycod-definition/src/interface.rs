@@ -18,7 +18,7 @@ pub enum Produces {
 
 /// How a host is shown the tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Offer {
+pub enum OfferedAs {
     /// As a tool that models call.
     #[default]
     Tool,
@@ -60,7 +60,7 @@ pub struct Hints {
 ///
 /// Its answers are parameters of the tool that no caller can give and no model sees in the schema.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct ToolQuestion {
     /// What it is called; the key of the question on the wire.
     pub name: String,
     /// Who is asked, and what.
@@ -71,7 +71,7 @@ pub struct Ask {
     pub within_task: bool,
 }
 
-impl Ask {
+impl ToolQuestion {
     /// The words of the question, where it has any.
     pub fn words(&self) -> Option<&Template> {
         match &self.whom {

@@ -3,7 +3,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-pub use cycod_schema::Violation as SchemaViolation;
+pub use cycod_schema::SchemaViolation;
 use cycod_schema::{Schema, SchemaProblem};
 use serde_json::Value as Json;
 

@@ -11,8 +11,8 @@ use cycod_shell::{
     Trust, Verdict,
 };
 use cycod_syntax::template::{
-    self, Branch as Side, HoleValue, Names, Predefined, Reference, Segment as Part, StepAttribute, Template,
-    number_format,
+    self, HoleValue, KnownNames, Predefined, Reference, StepAttribute, Template, TemplatePart as Part,
+    TernaryBranch as Side, number_format,
 };
 
 use crate::{
@@ -278,7 +278,7 @@ fn verdicts_of(
 }
 
 /// Whether a rewrite is a template in which every placeholder is one, and is data.
-fn is_proven(rewrite: &str, names: &Names, question: &Question<'_>, tool: &Tool) -> bool {
+fn is_proven(rewrite: &str, names: &KnownNames, question: &Question<'_>, tool: &Tool) -> bool {
     let (template, found) = template::parse(rewrite, |_| 0, names);
     let mut places = Places::of(tool);
     places.template(&template, Within::Command);
@@ -286,14 +286,14 @@ fn is_proven(rewrite: &str, names: &Names, question: &Question<'_>, tool: &Tool)
     found.is_empty() && judged.command.iter().all(Verdict::is_placeable)
 }
 
-fn names(tool: &Tool) -> Names {
+fn names(tool: &Tool) -> KnownNames {
     let steps = match &tool.body {
         Body::Steps(steps) => steps.iter().map(|step| step.name.clone()).collect(),
         _ => Vec::new(),
     };
     let has_item = matches!(&tool.body, Body::Steps(steps) if steps.iter().any(|step| step.each.is_some()));
     let parameters = tool.parameters.iter().map(|parameter| parameter.name.clone()).collect();
-    Names { parameters, steps, has_item, is_code: false }
+    KnownNames { parameters, steps, has_item, is_code: false }
 }
 
 /// Where a template stands.

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use cycod_syntax::template::{Hole, Reference, Template};
+use cycod_syntax::template::{Placeholder, Reference, Template};
 
 use crate::{Body, Parameter, Placing, Tool};
 
@@ -74,7 +74,7 @@ fn places_raw(tool: &Tool) -> bool {
         }
         _ => false,
     };
-    let raw_hole = |hole: &Hole| hole.raw;
+    let raw_hole = |hole: &Placeholder| hole.raw;
     let raw = |template: &Template| {
         template.holes().any(raw_hole) || template.references().any(|(reference, _)| raw_parameter(reference))
     };

@@ -62,8 +62,8 @@ pub use file_paths::FilePaths;
 pub use format::FileFormat;
 pub use function_schema::{arguments_schema, form_schema, function_schema};
 pub use handler::{CommandPattern, Handler, Runtime};
-pub use host::{Host, Offered, Unmet};
-pub use interface::{Ask, Hints, Offer, Produces, TaskSupport, Whom};
+pub use host::{Host, OfferedConfinement, Unmet};
+pub use interface::{Hints, OfferedAs, Produces, TaskSupport, ToolQuestion, Whom};
 pub use json_schema::{JsonSchema, SchemaViolation};
 pub use judge::{
     argument_verdicts, judge, placing_mode, starts, starts_of_argument, starts_of_script, verdicts_by_parameter,
@@ -73,18 +73,20 @@ pub use level::{Level, level};
 pub use load::{Loaded, load, load_beside, load_built_in};
 pub use lower::static_value;
 pub use parameter::{
-    CodeReader, Format, NamedTransform, Parameter, ParameterType, Placing, Shape, Transform, Validation,
+    CodeReader, NamedTransform, Parameter, ParameterType, ParameterValidation, Placing, Shape, Transform, ValueFormat,
 };
 pub use platform::Platform;
 pub use programs_file::{Beside, ProgramsFile, Stated};
-pub use security::{Access, Approval, Demand, Isolation, Permission, Privilege, Security};
+pub use security::{AccessKind, Approval, Demand, Isolation, Permission, Privilege, Security};
 pub use settings::{
-    Change, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires, Resources,
-    Secret,
+    ChangelogEntry, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires,
+    Resources, Secret,
 };
-pub use step::{Backoff, ForEach, OnLost, Output, OutputMode, Retry, Step, StepAction, StreamTarget, ToolUse};
+pub use step::{Backoff, ForEach, OnLost, OutputMode, Retry, Step, StepAction, StepOutput, StreamTarget, ToolUse};
 pub use table::{file_schema, key_reference, programs_schema};
 pub use test_case::{Expected, TestCase};
-pub use tool::{Body, Origin, RemoteTool, Tool, ToolName};
+pub use tool::{Body, RemoteTool, SourceOrigin, Tool, ToolName};
 pub use value::{Literal, Value};
-pub use violations::{Choice, Disclosure, Fault, PathPart, Rejection, ValuePath, Violation, shown, visible_or_hidden};
+pub use violations::{
+    Disclosure, Fault, PathPart, Rejection, UnknownChoice, ValuePath, Violation, shown, visible_or_hidden,
+};

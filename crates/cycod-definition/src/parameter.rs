@@ -19,11 +19,11 @@ pub struct Parameter {
     /// Its value when a call gives none.
     pub default: Option<Literal>,
     /// Rules for its value.
-    pub validation: Validation,
+    pub validation: ParameterValidation,
     /// Applied before inline transforms.
     pub transform: Option<Transform>,
     /// How it appears in a command: author text around `{value}`.
-    pub format: Option<Format>,
+    pub format: Option<ValueFormat>,
     /// Sample values for people and models.
     pub examples: Vec<Value>,
     /// A longer description.
@@ -169,7 +169,7 @@ impl ParameterType {
 /// `validation`, with the JSON Schema keywords we honour.
 #[derive(Clone, Debug, Default)]
 #[expect(missing_docs, reason = "the names of JSON Schema")]
-pub struct Validation {
+pub struct ParameterValidation {
     pub min_length: Option<u64>,
     pub max_length: Option<u64>,
     pub pattern: Option<Pattern>,
@@ -193,7 +193,7 @@ pub struct Shape {
     /// What it accepts.
     pub kind: ParameterType,
     /// Rules.
-    pub validation: Validation,
+    pub validation: ParameterValidation,
     /// What it is for.
     pub description: Option<String>,
 }
@@ -239,7 +239,7 @@ impl NamedTransform {
 
 /// `format`: a template over `value`, or a number pattern such as `0000`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Format {
+pub struct ValueFormat {
     /// Author text around `{value}`.
     pub template: Template,
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, most_important, visible};
 use cycod_shell::{Nature, Project, ScriptPath, SharedPrograms, is_described};
-use cycod_syntax::yaml::{self, Entry, NodeKind, Resolved};
+use cycod_syntax::yaml::{self, MappingEntry, NodeKind, Resolved};
 
 use crate::{
     lower::{Sink, shape},
@@ -108,7 +108,7 @@ impl ProgramsFile {
 }
 
 /// Reads what somebody says about programs. Values that are no nature were reported as such.
-pub(crate) fn statements(entries: &[Entry], sink: &Sink<'_>) -> Vec<(String, Nature)> {
+pub(crate) fn statements(entries: &[MappingEntry], sink: &Sink<'_>) -> Vec<(String, Nature)> {
     let mut statements = Vec::new();
     for entry in entries {
         if entry.key.is_empty() || entry.key.contains(|c: char| c.is_whitespace() || c.is_control()) {

@@ -1,8 +1,8 @@
 use cycod_shell::Programs;
 
 use crate::{
-    Body, Environment, FilePaths, FunctionCalling, Hints, JsonSchema, Metadata, Offer, Origin, Parameter, Produces,
-    RemoteTool, Requires, Resources, Security, Stated, TaskSupport, Tool, ToolName,
+    Body, Environment, FilePaths, FunctionCalling, Hints, JsonSchema, Metadata, OfferedAs, Parameter, Produces,
+    RemoteTool, Requires, Resources, Security, SourceOrigin, Stated, TaskSupport, Tool, ToolName,
 };
 
 impl Tool {
@@ -20,7 +20,7 @@ impl Tool {
             input_schema: Some(input),
             returns: None,
             produces: Produces::default(),
-            offer: Offer::default(),
+            offer: OfferedAs::default(),
             hints: Hints::default(),
             asks: Vec::new(),
             reports: false,
@@ -51,7 +51,7 @@ impl Tool {
             enabled: true,
             token_cost: None,
             uses_temp: false,
-            origin: Origin::default(),
+            origin: SourceOrigin::default(),
         }
     }
 }

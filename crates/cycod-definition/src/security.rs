@@ -112,7 +112,7 @@ pub enum Isolation {
 #[derive(Clone, Debug)]
 pub struct Permission {
     /// What kind of reach.
-    pub access: Access,
+    pub access: AccessKind,
     /// The path, or `host[:port]`, or `PROVIDER/NAME`, or `*`.
     pub target: Template,
     /// As written.
@@ -122,7 +122,7 @@ pub struct Permission {
 /// The kinds of reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names of the schema")]
-pub enum Access {
+pub enum AccessKind {
     FilesystemRead,
     FilesystemWrite,
     FilesystemExecute,

@@ -106,7 +106,7 @@ pub struct Deprecation {
 /// An entry of `changelog`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names of the schema")]
-pub struct Change {
+pub struct ChangelogEntry {
     pub version: String,
     pub changes: String,
 }

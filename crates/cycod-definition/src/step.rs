@@ -38,7 +38,7 @@ pub struct Step {
     /// Run in the step's shell when all tries failed; its result replaces the step's.
     pub fallback: Option<Command>,
     /// What happens to its output.
-    pub output: Output,
+    pub output: StepOutput,
     /// The limit of one attempt.
     pub timeout: Option<Duration>,
     /// Where it runs.
@@ -182,7 +182,7 @@ impl Retry {
 
 /// `output` of a step.
 #[derive(Clone, Debug)]
-pub struct Output {
+pub struct StepOutput {
     /// Keep or pass on.
     pub mode: OutputMode,
     /// How many bytes are kept.
@@ -195,7 +195,7 @@ pub struct Output {
     pub masked_values: Vec<Template>,
 }
 
-impl Default for Output {
+impl Default for StepOutput {
     fn default() -> Self {
         Self {
             mode: OutputMode::Buffer,
@@ -207,7 +207,7 @@ impl Default for Output {
     }
 }
 
-impl Output {
+impl StepOutput {
     /// The default of `buffer-limit`: 10 MB, 1024-based.
     pub const DEFAULT_LIMIT: u64 = 10 << 20;
 }

@@ -3,13 +3,13 @@
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_shell::{Directory, Programs};
-use cycod_syntax::template::{Reference, Segment, Template};
+use cycod_syntax::template::{Reference, Template, TemplatePart};
 use serde_json::Value as Json;
 
 use crate::{
-    Ask, Change, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling, Handler, Hints,
-    Interactive, JsonSchema, Level, Literal, Metadata, Offer, OnLost, Parameter, Platform, Produces, Requires,
-    Resources, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolUse,
+    ChangelogEntry, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling, Handler,
+    Hints, Interactive, JsonSchema, Level, Literal, Metadata, OfferedAs, OnLost, Parameter, Platform, Produces,
+    Requires, Resources, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolQuestion, ToolUse,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -76,11 +76,11 @@ pub struct Tool {
     /// What its standard output is.
     pub produces: Produces,
     /// How hosts are shown it.
-    pub offer: Offer,
+    pub offer: OfferedAs,
     /// What its author says about its effects.
     pub hints: Hints,
     /// What is asked of others before it runs, in source order.
-    pub asks: Vec<Ask>,
+    pub asks: Vec<ToolQuestion>,
     /// Whether its processes are given a channel on which they report progress and log messages.
     pub reports: bool,
     /// Whether a host may, or must, run it as a task: something it looks in on later.
@@ -127,7 +127,7 @@ pub struct Tool {
     /// Present when it should no longer be used.
     pub deprecated: Option<Deprecation>,
     /// Its history.
-    pub changelog: Vec<Change>,
+    pub changelog: Vec<ChangelogEntry>,
     /// A lower bound of the level by `risky` and `riskLevel`; never lowers it.
     pub declared_risk: Option<Level>,
     /// Whether its author has it switched on; one that is off is listed, and neither offered nor run.
@@ -139,12 +139,12 @@ pub struct Tool {
     /// What its file says that has no effect, each with its line.
     pub ignored: Vec<String>,
     /// What it was read from.
-    pub origin: Origin,
+    pub origin: SourceOrigin,
 }
 
 /// What a tool was read from.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Origin {
+pub struct SourceOrigin {
     /// All that is said about it, as [`exact_json`](crate::exact_json) writes it.
     pub document: Arc<Json>,
     /// Its file, when it is in one.
@@ -201,8 +201,8 @@ pub(crate) struct Reached<'a> {
 fn directory(template: Option<&Template>) -> Directory {
     let Some(template) = template else { return Directory::Usual };
     match template.segments.as_slice() {
-        [Segment::Text(text)] if text == "." => Directory::Usual,
-        [Segment::Hole(hole)] if hole.to_string() == "{WORKSPACE}" => Directory::OfProject,
+        [TemplatePart::Text(text)] if text == "." => Directory::Usual,
+        [TemplatePart::Hole(hole)] if hole.to_string() == "{WORKSPACE}" => Directory::OfProject,
         _ => Directory::Other,
     }
 }
@@ -276,7 +276,7 @@ impl Tool {
 
     /// The answers that a question needs, by parameter: those its words and the defaults of its fields refer to, directly
     /// or through other defaults.
-    pub fn answers_for<'a>(&'a self, ask: &'a Ask) -> BTreeSet<&'a str> {
+    pub fn answers_for<'a>(&'a self, ask: &'a ToolQuestion) -> BTreeSet<&'a str> {
         let in_default = |name: &str| -> Vec<&str> {
             let default = self.parameter(name).and_then(|parameter| parameter.default.as_ref());
             default.map(Literal::templates).into_iter().flatten().flat_map(parameters_in).collect()
@@ -423,7 +423,7 @@ impl Tool {
         templates.extend(self.environment.variables.iter().map(|(_, value)| value));
         templates.extend(self.file_paths.working_directory.iter().chain(&self.file_paths.temp_directory));
         templates.extend(self.security.permissions.iter().map(|permission| &permission.target));
-        templates.extend(self.asks.iter().filter_map(Ask::words));
+        templates.extend(self.asks.iter().filter_map(ToolQuestion::words));
         templates.extend(&self.input);
         templates.extend(self.interactive.iter().filter_map(|interactive| interactive.default_response.as_ref()));
         for test in &self.tests {

@@ -8,7 +8,7 @@ use std::{cmp::Ordering, collections::HashSet, fmt};
 
 use cycod_diagnostic::visible;
 
-use crate::{Decimal, JsonSchema, Parameter, ParameterType, Shape, Validation, Value, coerce::coerce, json};
+use crate::{Decimal, JsonSchema, Parameter, ParameterType, ParameterValidation, Shape, Value, coerce::coerce, json};
 
 /// How many violations of one value are told; a list may hold a million of a kind.
 const MOST: usize = 10;
@@ -55,18 +55,18 @@ pub struct Violation<'a> {
     /// How to fix it.
     pub help: Option<String>,
     /// What there was to choose from, for whoever wants to look for a near miss.
-    pub choice: Option<Choice<'a>>,
+    pub choice: Option<UnknownChoice<'a>>,
 }
 
 /// A text that is none of the allowed ones.
 #[derive(Clone, Debug)]
-pub struct Choice<'a> {
+pub struct UnknownChoice<'a> {
     /// The text.
     pub given: String,
     allowed: &'a [Value],
 }
 
-impl<'a> Choice<'a> {
+impl<'a> UnknownChoice<'a> {
     /// The texts that are allowed.
     pub fn texts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.allowed.iter().filter_map(|value| match value {
@@ -230,7 +230,7 @@ impl<'a> Findings<'a> {
             (self.violations.get_mut(before), value, self.disclosure)
             && (3..=100).contains(&text.len())
         {
-            violation.choice = Some(Choice { given: text.clone(), allowed });
+            violation.choice = Some(UnknownChoice { given: text.clone(), allowed });
         }
     }
 
@@ -243,7 +243,7 @@ impl<'a> Findings<'a> {
 }
 
 /// Checks a value that is already of its type, at every depth.
-fn check<'a>(value: &Value, rules: &'a Validation, place: Place<'_>, found: &mut Findings<'a>) {
+fn check<'a>(value: &Value, rules: &'a ParameterValidation, place: Place<'_>, found: &mut Findings<'a>) {
     if let Some(allowed) = &rules.allowed
         && !allowed.iter().any(|one| is_same(one, value))
     {
@@ -258,7 +258,7 @@ fn check<'a>(value: &Value, rules: &'a Validation, place: Place<'_>, found: &mut
     }
 }
 
-fn check_text<'a>(text: &str, rules: &'a Validation, place: Place<'_>, findings: &mut Findings<'a>) {
+fn check_text<'a>(text: &str, rules: &'a ParameterValidation, place: Place<'_>, findings: &mut Findings<'a>) {
     if rules.min_length.is_some() || rules.max_length.is_some() {
         check_size(text.chars().count(), "character", (rules.min_length, rules.max_length), place, findings);
     }
@@ -272,7 +272,7 @@ fn check_text<'a>(text: &str, rules: &'a Validation, place: Place<'_>, findings:
     }
 }
 
-fn check_number<'a>(text: &str, rules: &'a Validation, place: Place<'_>, findings: &mut Findings<'a>) {
+fn check_number<'a>(text: &str, rules: &'a ParameterValidation, place: Place<'_>, findings: &mut Findings<'a>) {
     let limits = [
         (&rules.minimum, "is less than the minimum", Ordering::Less, false),
         (&rules.maximum, "is more than the maximum", Ordering::Greater, false),
@@ -300,7 +300,7 @@ fn check_number<'a>(text: &str, rules: &'a Validation, place: Place<'_>, finding
     }
 }
 
-fn check_list<'a>(items: &[Value], rules: &'a Validation, place: Place<'_>, findings: &mut Findings<'a>) {
+fn check_list<'a>(items: &[Value], rules: &'a ParameterValidation, place: Place<'_>, findings: &mut Findings<'a>) {
     check_size(items.len(), "element", (rules.min_items, rules.max_items), place, findings);
     if rules.unique_items {
         let mut seen = HashSet::new();
@@ -315,7 +315,12 @@ fn check_list<'a>(items: &[Value], rules: &'a Validation, place: Place<'_>, find
     }
 }
 
-fn check_object<'a>(entries: &[(String, Value)], rules: &'a Validation, place: Place<'_>, findings: &mut Findings<'a>) {
+fn check_object<'a>(
+    entries: &[(String, Value)],
+    rules: &'a ParameterValidation,
+    place: Place<'_>,
+    findings: &mut Findings<'a>,
+) {
     for name in &rules.required_properties {
         if entries.iter().all(|(key, _)| key != name) {
             findings.rule(place, |_| format!("lacks the property `{}`", shown(name)));
@@ -345,7 +350,7 @@ fn check_size(
     }
 }
 
-impl Validation {
+impl ParameterValidation {
     /// What is said about the property `name`.
     pub fn property(&self, name: &str) -> Option<&Shape> {
         self.properties.iter().find(|(known, _)| known == name).map(|(_, shape)| shape)
@@ -353,7 +358,7 @@ impl Validation {
 }
 
 /// Reads a value that an author lists, such as one of `enum`, as `kind` where that is possible.
-pub(crate) fn fitted(value: Value, kind: ParameterType, rules: &Validation) -> Value {
+pub(crate) fn fitted(value: Value, kind: ParameterType, rules: &ParameterValidation) -> Value {
     let mut found = Findings::new(Disclosure::Masked);
     coerce(value, kind, rules, Place::Whole, &mut found)
 }

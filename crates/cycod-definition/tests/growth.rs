@@ -1,7 +1,7 @@
 //! Reading a file takes no longer than its length allows: twice the file, at most three times the work.
 
 use cycod_definition::{document_json, function_schema, level, load};
-use cycod_diagnostic::{Report, SourceFile, Style, apply_fixes, render_text, to_json};
+use cycod_diagnostic::{RenderStyle, SourceFile, SourceReport, apply_fixes, render_text, to_json};
 use growth::Grown;
 
 /// Tool files that grow in one dimension each.
@@ -259,9 +259,9 @@ fn read(name: &str, text: &str) {
     }
     document_json(&source);
     apply_fixes(&source, &loaded.diagnostics);
-    let report = Report { source, diagnostics: loaded.diagnostics };
+    let report = SourceReport { source, diagnostics: loaded.diagnostics };
     to_json(&report);
-    render_text(&report, Style::Plain);
+    render_text(&report, RenderStyle::Plain);
 }
 
 #[test]

@@ -1,18 +1,18 @@
 use serde_json::{Value, json};
 
-use crate::render::Lines;
-use crate::{Diagnostic, Report, Severity};
+use crate::render::LineStarts;
+use crate::{Diagnostic, Severity, SourceReport};
 
 /// Returns the diagnostics of a report as a JSON array, in source order.
 ///
 /// Lines and columns count from 1, columns in characters; the offsets of a fix count bytes. A diagnostic
 /// about the whole file has no place.
-pub fn to_json(report: &Report) -> Value {
-    let lines = Lines::of(&report.source.text);
+pub fn to_json(report: &SourceReport) -> Value {
+    let lines = LineStarts::of(&report.source.text);
     report.in_order().map(|diagnostic| object(report, diagnostic, &lines)).collect()
 }
 
-fn object(report: &Report, diagnostic: &Diagnostic, lines: &Lines<'_>) -> Value {
+fn object(report: &SourceReport, diagnostic: &Diagnostic, lines: &LineStarts<'_>) -> Value {
     let place = |span: crate::Span| {
         let (start, end) = (lines.position(span.start), lines.position(span.end));
         json!({ "line": start.line, "column": start.column, "end-line": end.line, "end-column": end.column })

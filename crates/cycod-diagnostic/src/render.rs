@@ -7,11 +7,11 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use crate::visible::{is_hidden_between, push_escape, visible};
-use crate::{Diagnostic, Label, Position, Severity, Shown, SourceFile};
+use crate::{Diagnostic, Label, LineColumn, Severity, Shown, SourceFile};
 
 /// Whether rendered text carries terminal colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum RenderStyle {
     /// Text only.
     Plain,
     /// ANSI colours.
@@ -20,14 +20,14 @@ pub enum Style {
 
 /// A source file with everything found in it.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct SourceReport {
     /// The file.
     pub source: SourceFile,
     /// What was found, in source order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Report {
+impl SourceReport {
     /// Whether any diagnostic is an error.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|d| d.severity == Severity::Error)
@@ -48,13 +48,13 @@ const SHOWN: usize = 120;
 const MAX_TEXT: usize = 2000;
 
 /// Returns every diagnostic of a report as text for a terminal, in source order.
-pub fn render_text(report: &Report, style: Style) -> Shown {
+pub fn render_text(report: &SourceReport, style: RenderStyle) -> Shown {
     let renderer = match style {
-        Style::Plain => Renderer::plain(),
-        Style::Coloured => Renderer::styled(),
+        RenderStyle::Plain => Renderer::plain(),
+        RenderStyle::Coloured => Renderer::styled(),
     };
     let renderer = renderer.decor_style(DecorStyle::Ascii);
-    let lines = Lines::of(&report.source.text);
+    let lines = LineStarts::of(&report.source.text);
     let mut text = String::new();
     for diagnostic in report.in_order() {
         if !text.is_empty() {
@@ -67,7 +67,7 @@ pub fn render_text(report: &Report, style: Style) -> Shown {
     Shown::rendered(text)
 }
 
-fn render(renderer: &Renderer, name: &str, diagnostic: &Diagnostic, lines: &Lines<'_>) -> String {
+fn render(renderer: &Renderer, name: &str, diagnostic: &Diagnostic, lines: &LineStarts<'_>) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -78,7 +78,7 @@ fn render(renderer: &Renderer, name: &str, diagnostic: &Diagnostic, lines: &Line
     let mut group = Group::with_title(title);
     group = match diagnostic.labels.first() {
         Some(primary) => {
-            let Position { line, column } = lines.position(primary.span.start);
+            let LineColumn { line, column } = lines.position(primary.span.start);
             group.element(Origin::path(name).line(line).char_column(column))
         }
         None => group.element(Origin::path(name)),
@@ -144,7 +144,7 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    fn new(labels: &[Label], lines: &Lines<'_>) -> Self {
+    fn new(labels: &[Label], lines: &LineStarts<'_>) -> Self {
         let spans: Vec<(usize, usize)> = labels
             .iter()
             .map(|label| {
@@ -247,12 +247,12 @@ fn push_line(
 }
 
 /// The starts of all lines of a text, which find the positions of many offsets quickly.
-pub struct Lines<'a> {
+pub struct LineStarts<'a> {
     text: &'a str,
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineStarts<'a> {
     /// Reads a text once.
     pub fn of(text: &'a str) -> Self {
         let after_breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
@@ -281,9 +281,9 @@ impl<'a> Lines<'a> {
     }
 
     /// Returns the line and column of a byte offset; an offset past the end means the end.
-    pub fn position(&self, offset: u32) -> Position {
+    pub fn position(&self, offset: u32) -> LineColumn {
         let at = self.floor(offset);
         let line = self.line_of(at);
-        Position { line: line + 1, column: self.text[self.starts[line]..at].chars().count() + 1 }
+        LineColumn { line: line + 1, column: self.text[self.starts[line]..at].chars().count() + 1 }
     }
 }

@@ -19,7 +19,7 @@ impl Span {
 
 /// A line and a column, both counted from 1; columns count characters, not bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
+pub struct LineColumn {
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
@@ -42,14 +42,14 @@ impl SourceFile {
     }
 
     /// Returns the line and column of a byte offset; an offset past the end means the end.
-    pub fn position(&self, offset: u32) -> Position {
+    pub fn position(&self, offset: u32) -> LineColumn {
         let mut end = (offset as usize).min(self.text.len());
         while !self.text.is_char_boundary(end) {
             end -= 1;
         }
         let before = &self.text[..end];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Position {
+        LineColumn {
             line: before.bytes().filter(|&byte| byte == b'\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
         }

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 
 use crate::{
-    Code, Diagnostic, Edit, Passing, Report, Shown, SourceFile, Span, Style, apply_fixes, count, is_hidden,
+    Code, Diagnostic, Edit, Passing, RenderStyle, Shown, SourceFile, SourceReport, Span, apply_fixes, count, is_hidden,
     render_text, shown, to_json, visible, visible_json,
 };
 
@@ -17,8 +17,8 @@ fn at(text: &str, needle: &str) -> Span {
 #[track_caller]
 #[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
 fn check(text: &str, diagnostics: Vec<Diagnostic>, expect: Expect) {
-    let report = Report { source: SourceFile::new("tools/a.yaml", text), diagnostics };
-    expect.assert_eq(render_text(&report, Style::Plain).as_str());
+    let report = SourceReport { source: SourceFile::new("tools/a.yaml", text), diagnostics };
+    expect.assert_eq(render_text(&report, RenderStyle::Plain).as_str());
 }
 
 const WEATHER: &str = "name: weather\nsteps:\n  - name: fetch\n    wait-for: [ftch]\n    bash: ls\n";
@@ -148,13 +148,13 @@ fn hidden_characters_are_shown() {
           |                 ^^^
     "#]],
     );
-    let report = Report {
+    let report = SourceReport {
         source: SourceFile::new("\u{1b}[31mname", text),
         diagnostics: vec![Diagnostic::error(UNKNOWN, at(text, "evil"), message)],
     };
-    let plain = render_text(&report, Style::Plain);
+    let plain = render_text(&report, RenderStyle::Plain);
     assert!(plain.as_str().chars().all(|c| c == '\n' || !c.is_control()), "{plain:?}");
-    let coloured = render_text(&report, Style::Coloured);
+    let coloured = render_text(&report, RenderStyle::Coloured);
     let coloured = coloured.as_str();
     assert!(
         coloured.contains('\u{1b}') && !coloured.contains("\u{1b}[2J") && !coloured.contains("\u{1b}]0"),
@@ -168,8 +168,8 @@ fn long_lines_are_cut() {
     let diagnostic = Diagnostic::error(UNKNOWN, at(&text, "NEEDLE"), "m".repeat(100_000))
         .label("here")
         .also(Span::new(0, 1), "the key");
-    let report = Report { source: SourceFile::new("a.yaml", text.as_str()), diagnostics: vec![diagnostic] };
-    let rendered = render_text(&report, Style::Plain);
+    let report = SourceReport { source: SourceFile::new("a.yaml", text.as_str()), diagnostics: vec![diagnostic] };
+    let rendered = render_text(&report, RenderStyle::Plain);
     assert!(rendered.as_str().len() < 4000, "{}", rendered.as_str().len());
     let all = Diagnostic::error(UNKNOWN, Span::new(0, text.len()), "all");
     check(
@@ -216,7 +216,7 @@ fn json_has_everything() {
         .help("some help")
         .fix("write `fetch`", vec![edit]);
     let whole = Diagnostic { labels: Vec::new(), ..Diagnostic::warning(UNKNOWN, Span::default(), "whole file") };
-    let report = Report { source: SourceFile::new("a.yaml", WEATHER), diagnostics: vec![diagnostic, whole] };
+    let report = SourceReport { source: SourceFile::new("a.yaml", WEATHER), diagnostics: vec![diagnostic, whole] };
     expect![[r#"
         [
           {
@@ -309,8 +309,11 @@ fn a_place_inside_a_line_break_is_the_end_of_its_line() {
             for end in start..=text.len() {
                 let diagnostic =
                     Diagnostic::error(Code::TooMany, Span::new(start, end), "bad").also(Span::new(end, end), "there");
-                let report = Report { source: SourceFile::new("t.yaml", text), diagnostics: vec![diagnostic] };
-                assert!(render_text(&report, Style::Plain).as_str().contains("too-many"), "{text:?} {start}..{end}");
+                let report = SourceReport { source: SourceFile::new("t.yaml", text), diagnostics: vec![diagnostic] };
+                assert!(
+                    render_text(&report, RenderStyle::Plain).as_str().contains("too-many"),
+                    "{text:?} {start}..{end}"
+                );
             }
         }
     }

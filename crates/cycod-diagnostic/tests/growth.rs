@@ -1,8 +1,8 @@
 //! What is shown takes no longer than its length allows.
 
 use cycod_diagnostic::{
-    Code, Diagnostic, Passing, Report, Shown, SourceFile, Span, Style, apply_fixes, closest, is_slip, most_important,
-    render_text, to_json, visible, visible_json, wrapped,
+    Code, Diagnostic, Passing, RenderStyle, Shown, SourceFile, SourceReport, Span, apply_fixes, closest, is_slip,
+    most_important, render_text, to_json, visible, visible_json, wrapped,
 };
 use growth::Grown;
 
@@ -99,8 +99,8 @@ fn problems_are_reported_in_the_time_that_their_number_allows() {
         }
         let diagnostics = most_important(diagnostics);
         apply_fixes(&source, &diagnostics);
-        let report = Report { source, diagnostics };
-        render_text(&report, Style::Plain);
+        let report = SourceReport { source, diagnostics };
+        render_text(&report, RenderStyle::Plain);
         to_json(&report);
     });
 }

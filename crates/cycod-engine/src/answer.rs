@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_definition::{Body, Produces, Tool};
 use cycod_diagnostic::{Code, Refusal, closest, readable, readable_json};
-use cycod_run::{Outcome, RunReport, broken_promise};
+use cycod_run::{RunReport, ToolOutcome, broken_promise};
 use serde_json::{Map, Value as Json, json};
 
 use crate::refusal_json;
@@ -153,7 +153,7 @@ impl ToolAnswer {
     }
 
     /// The answer of a tool of another program: what we do not know in it is shown as it was written.
-    fn passed_on(outcome: &Outcome, blocks: &Json) -> Self {
+    fn passed_on(outcome: &ToolOutcome, blocks: &Json) -> Self {
         let block = |json: &Json| Reader::FOREIGN.block(json).unwrap_or_else(|_| Block::text(json.to_string()));
         let blocks = blocks.as_array().into_iter().flatten().map(block).collect();
         Self { blocks, structured: outcome.structured.clone(), is_error: outcome.is_error, problem: None }

@@ -11,12 +11,13 @@ use cycod_policy::{Answer, Approved, Approver, Breadth, Decision, Request, Surfa
 use cycod_process::Stop;
 use cycod_store::{
     Approvals, Digest, StoreError,
-    approvals::{Asked, RequestId, Standing, Waiting},
+    approvals::{Asked, RequestId, StandingAnswer, WaitingRequest},
     digest,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value as Json, json};
 
+pub use crate::caller::LOCAL;
 use crate::{Caller, Engine, SessionName, trust::with_attempt};
 
 /// How long an answer for a session holds at most.
@@ -30,9 +31,6 @@ const REMINDER: Duration = Duration::from_secs(10);
 
 /// How often the arguments of one call may be changed by whoever is asked.
 const MOST_EDITS: usize = 16;
-
-/// Whoever uses this machine as its user.
-pub const LOCAL: &str = "local";
 
 /// Who asks for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +90,7 @@ impl Engine {
         }
     }
 
-    fn lasting_answer(&self, plan: &Plan, asker: &Asker) -> Result<Option<Standing>, StoreError> {
+    fn lasting_answer(&self, plan: &Plan, asker: &Asker) -> Result<Option<StandingAnswer>, StoreError> {
         let approvals = self.approvals();
         if !approvals.has_standing() {
             return Ok(None);
@@ -252,7 +250,7 @@ impl Engine {
             }
         }
         let expires = session.is_some().then(|| given + SESSION.as_secs());
-        self.approvals().remember(&Standing { key, session, given, expires, about })
+        self.approvals().remember(&StandingAnswer { key, session, given, expires, about })
     }
 
     /// Plans a call by `plan` and has it approved. Where whoever is asked changes the arguments, it is planned, decided
@@ -367,7 +365,7 @@ impl Queue<'_> {
         }
     }
 
-    fn wait(&self, mut waiting: Waiting, wait: Duration, surface: Surface) -> Result<Answer, StoreError> {
+    fn wait(&self, mut waiting: WaitingRequest, wait: Duration, surface: Surface) -> Result<Answer, StoreError> {
         let began = Instant::now();
         let mut told = 0;
         loop {
@@ -384,7 +382,7 @@ impl Queue<'_> {
                 let answer = waiting.park()?.map(|answer| answer_from_json(&answer));
                 return Ok(answer.unwrap_or_else(|| Answer::Unanswered(Some(how_to_answer(&id, surface)))));
             }
-            if self.stop.wait(Waiting::PAUSE.min(left)) {
+            if self.stop.wait(WaitingRequest::PAUSE.min(left)) {
                 return Ok(Answer::Unanswered(None));
             }
         }

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use cycod_call::{Bound, Call, Given, NoSteps, Origin, OwnedPiece, RunContext, bind};
-use cycod_definition::{Ask, Body, Tool, Value, Whom, form_schema};
+use cycod_call::{Bound, Call, Given, NoSteps, OwnedPiece, RunContext, ValueOrigin, bind};
+use cycod_definition::{Body, Tool, ToolQuestion, Value, Whom, form_schema};
 use cycod_diagnostic::{Code, Refusal, visible};
 use cycod_mask::Masks;
 use cycod_plan::{Plan, PlanError};
@@ -14,7 +14,7 @@ use crate::{Beginning, Engine};
 
 /// Something to ask before a tool can run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct PendingQuestion {
     /// What it is called.
     pub name: String,
     /// Who is asked, and what.
@@ -23,7 +23,7 @@ pub struct Question {
     pub is_required: bool,
 }
 
-impl Question {
+impl PendingQuestion {
     /// Refuses the call of a tool whose question nobody can be asked.
     pub fn unanswerable(&self, tool: &str) -> Refusal {
         let asked = match &self.whom {
@@ -85,7 +85,7 @@ impl Engine {
         answers: &[(String, AnswerTo)],
         is_task: bool,
         beginning: &Beginning,
-    ) -> Result<Vec<Question>, PlanError> {
+    ) -> Result<Vec<PendingQuestion>, PlanError> {
         if let Some((tool, workflow)) = self.workflow_to_ask(tool, &arguments, beginning) {
             return self.questions(&tool, given(&workflow), answers, is_task, beginning);
         }
@@ -97,8 +97,9 @@ impl Engine {
         self.refuse_what_is_off(&self.settings_now(), std::iter::once(tool).chain(library.tools()))?;
         let definition = library.effective(tool)?;
         let arguments = with_answers(&definition, arguments, answers)?;
-        let is_open = |ask: &&Ask| ask.fields.iter().all(|field| arguments.iter().all(|(name, _)| name != field));
-        let open: Vec<&Ask> = definition.asks.iter().filter(is_open).collect();
+        let is_open =
+            |ask: &&ToolQuestion| ask.fields.iter().all(|field| arguments.iter().all(|(name, _)| name != field));
+        let open: Vec<&ToolQuestion> = definition.asks.iter().filter(is_open).collect();
         let unknown: BTreeSet<&str> = open.iter().flat_map(|ask| &ask.fields).map(String::as_str).collect();
         if unknown.is_empty() {
             return Ok(Vec::new());
@@ -110,7 +111,8 @@ impl Engine {
         let temp = Plan::temp_directory_of(&host, &beginning.run_id);
         let run = RunContext { temp, tool_name: definition.name.to_string() };
         let call = bind(&Arc::new(without), arguments, &host, &run, &self.scripts).map_err(PlanError::Arguments)?;
-        let is_next = |ask: &&&Ask| (is_task || !ask.within_task) && definition.answers_for(ask).is_disjoint(&unknown);
+        let is_next =
+            |ask: &&&ToolQuestion| (is_task || !ask.within_task) && definition.answers_for(ask).is_disjoint(&unknown);
         let next = open.iter().filter(is_next).map(|ask| question(&definition, ask, &call));
         Ok(next.collect::<Result<_, _>>()?)
     }
@@ -217,19 +219,19 @@ pub(crate) fn with_answers(
     Ok(arguments)
 }
 
-fn is_required(definition: &Tool, ask: &Ask) -> bool {
+fn is_required(definition: &Tool, ask: &ToolQuestion) -> bool {
     let fields = ask.fields.iter().filter_map(|field| definition.parameter(field));
     fields.into_iter().any(|field| field.is_needed())
 }
 
-fn declined(ask: &Ask) -> Refusal {
+fn declined(ask: &ToolQuestion) -> Refusal {
     Refusal::new(Code::QuestionDeclined, format!("the question `{}` was declined", ask.name))
         .place(&ask.name)
         .attempt("ask the user what they want instead; do not repeat the same call")
 }
 
 /// Writes a question out. What is secret among the arguments is not shown to whoever is asked.
-fn question(definition: &Tool, ask: &Ask, call: &Call) -> Result<Question, Refusal> {
+fn question(definition: &Tool, ask: &ToolQuestion, call: &Call) -> Result<PendingQuestion, Refusal> {
     let words = ask.words().map(|words| call.text_pieces(words, &NoSteps)).transpose();
     let words =
         words.map_err(|error| Refusal::new(error.code(), error.to_string()).place(&ask.name))?.unwrap_or_default();
@@ -237,7 +239,7 @@ fn question(definition: &Tool, ask: &Ask, call: &Call) -> Result<Question, Refus
     let whom = match &ask.whom {
         Whom::Person { .. } | Whom::Consent { .. } => {
             let mut form = form_schema(definition, ask);
-            let defaults = call.values.iter().filter(|bound| bound.origin == Origin::Default && !bound.sensitive);
+            let defaults = call.values.iter().filter(|bound| bound.origin == ValueOrigin::Default && !bound.sensitive);
             for Bound { name, value, .. } in defaults {
                 if let (Some(field), Some(value)) = (form["properties"].get_mut(name), value) {
                     field["default"] = value.to_json();
@@ -251,7 +253,7 @@ fn question(definition: &Tool, ask: &Ask, call: &Call) -> Result<Question, Refus
         }
         Whom::Roots => AskedOf::Roots,
     };
-    Ok(Question { name: ask.name.clone(), whom, is_required: is_required(definition, ask) })
+    Ok(PendingQuestion { name: ask.name.clone(), whom, is_required: is_required(definition, ask) })
 }
 
 /// The words of a question as a person reads them. A value stays on its line, and one that would begin a line stands in

@@ -1,8 +1,6 @@
-use std::{sync::Arc, time::SystemTime};
+use std::time::SystemTime;
 
-use cycod_definition::Host;
-
-use crate::{Engine, engine::run_id};
+use cycod_store::RunId;
 
 /// When a call began, and what its run is called: the same whenever the call is planned again, so that what somebody was
 /// shown is what runs.
@@ -21,18 +19,19 @@ impl Beginning {
     }
 }
 
-impl Engine {
-    /// A call that begins when the engine was opened: the only one of a program that makes one.
-    pub fn begin(&self) -> Beginning {
-        Beginning::at(self.host().now)
-    }
-
-    /// The host as it is for a call.
-    pub(crate) fn host_of(&self, beginning: &Beginning) -> Arc<Host> {
-        let host = self.host();
-        if host.now == beginning.moment {
-            return Arc::clone(host);
-        }
-        Arc::new(Host { now: beginning.moment, ..Host::clone(host) })
-    }
+/// A name for a run that no other run has: random, or time, process and a count where the system gives no random bytes.
+pub(crate) fn run_id() -> String {
+    use std::{
+        sync::atomic::{AtomicU32, Ordering},
+        time::UNIX_EPOCH,
+    };
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    RunId::random().map_or_else(
+        |_| {
+            let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            format!("{:x}-{:x}-{count:x}", nanos & 0xffff_ffff_ffff, std::process::id())
+        },
+        |id| id.to_string(),
+    )
 }

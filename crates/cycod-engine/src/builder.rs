@@ -12,7 +12,7 @@ use cycod_process::Pool;
 use cycod_run::{BuiltIns, Models, Remotes, Workers};
 use cycod_store::History;
 
-use crate::{Engine, background::Ourselves};
+use crate::{Engine, ourselves::Ourselves};
 
 /// Makes an engine.
 ///
@@ -38,7 +38,7 @@ pub struct EngineBuilder {
 
 impl EngineBuilder {
     /// Opens the place where `host` stands.
-    pub(crate) fn new(host: Host) -> Self {
+    fn new(host: Host) -> Self {
         Self { engine: Engine::bare(host), built_ins: None, remotes: Vec::new() }
     }
 
@@ -122,5 +122,18 @@ impl EngineBuilder {
             engine.adopt(remotes, tools);
         }
         engine
+    }
+}
+
+impl Engine {
+    /// Opens the place where `host` stands: finds its scopes and looks what is in them. What more there is comes from
+    /// [`Engine::builder`].
+    pub fn open(host: Host) -> Self {
+        Self::builder(host).build()
+    }
+
+    /// Opens the place where `host` stands, for a host that adds to what an engine has by itself.
+    pub fn builder(host: Host) -> EngineBuilder {
+        EngineBuilder::new(host)
     }
 }

@@ -1,27 +1,17 @@
 //! The code of a handler and the commands of a tool, held against their languages before anything runs.
 
+mod reading;
 mod shells;
 
-use std::{
-    ffi::{OsStr, OsString},
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::path::Path;
 
 use cycod_definition::{Body, Handler, Host, Runtime, Tool, document};
-use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
-use cycod_process::{Ending, Input, Limits, Program, Session, Spec, Stop, Stream, find_program};
-use cycod_script::{Checker, Finding, check, check_for_node, checker, protocol::Language};
+use cycod_diagnostic::{Code, Diagnostic, SourceFile};
+use cycod_process::Ending;
+use cycod_script::{Checker, CheckerFinding, check, check_for_node, checker, protocol::ScriptLanguage};
 use cycod_syntax::yaml::{Node, Scalar};
 
-/// How long an interpreter may take to read the code of one tool.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How many bytes it may use for that.
-const MEMORY: u64 = 1 << 30;
-
-/// The most that is read of what it says.
-const MOST_WORDS: usize = 64 << 10;
+use reading::{interpreter, place, read_by};
 
 /// Reports what is wrong with the code of a tool that was read from `source`.
 ///
@@ -42,7 +32,7 @@ fn check_handler(handler: &Handler, source: &SourceFile, host: &Host) -> Vec<Dia
     if let Some(checker) = checker(*runtime) {
         return by_interpreter(&checker, code, scalar, host);
     }
-    let language = if *is_typescript { Language::TypeScript } else { Language::JavaScript };
+    let language = if *is_typescript { ScriptLanguage::TypeScript } else { ScriptLanguage::JavaScript };
     let found = match runtime {
         Runtime::Engine => check(code, language).err(),
         Runtime::Node => check_for_node(code, language).err(),
@@ -71,7 +61,7 @@ fn by_interpreter(checker: &Checker, code: &str, scalar: Option<&Scalar>, host: 
     }
 }
 
-fn told(checker: &Checker, finding: &Finding, code: &str, scalar: Option<&Scalar>) -> Diagnostic {
+fn told(checker: &Checker, finding: &CheckerFinding, code: &str, scalar: Option<&Scalar>) -> Diagnostic {
     let at = checker.byte_at(code, finding.line, finding.column);
     let span = place(scalar, at, at);
     match finding.is_error {
@@ -80,16 +70,7 @@ fn told(checker: &Checker, finding: &Finding, code: &str, scalar: Option<&Scalar
     }
 }
 
-/// Where an interpreter is. A relative entry of the search path names what lies in the directory of whoever looks at a tool,
-/// which may be anybody's.
-fn interpreter(name: &str, host: &Host) -> Option<PathBuf> {
-    let search = host.environment.get(OsStr::new("PATH"))?;
-    let absolute = std::env::split_paths(search).filter(|entry| entry.is_absolute());
-    let search = std::env::join_paths(absolute).ok()?;
-    find_program(OsStr::new(name), &search, Path::new("/")).ok()
-}
-
-fn findings(checker: &Checker, program: &Path, code: &str, host: &Host) -> Result<Vec<Finding>, String> {
+fn findings(checker: &Checker, program: &Path, code: &str, host: &Host) -> Result<Vec<CheckerFinding>, String> {
     let mut environment: Vec<_> = host.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     for (name, value) in checker.variables {
         environment.retain(|(known, _)| known != name);
@@ -107,57 +88,4 @@ fn findings(checker: &Checker, program: &Path, code: &str, host: &Host) -> Resul
             }
         }
     }
-}
-
-/// What a program said about code that it read.
-struct Reading {
-    ending: Ending,
-    output: Vec<u8>,
-    last_words: Vec<u8>,
-}
-
-/// Lets a program read code from its standard input.
-fn read_by(
-    program: &Path,
-    arguments: &[&str],
-    mut environment: Vec<(OsString, OsString)>,
-    code: &str,
-    host: &Host,
-) -> Result<Reading, String> {
-    let said = |error: &dyn std::fmt::Display| error.to_string();
-    // What an interpreter keeps for itself goes with the directory, and what it could read beside it is not there.
-    let directory = tempfile::Builder::new().prefix("cycod-check-").tempdir_in(&host.temp).map_err(|e| said(&e))?;
-    environment.retain(|(known, _)| known != "TMPDIR");
-    environment.push(("TMPDIR".into(), directory.path().into()));
-    let mut spec = Spec::new(Program {
-        args: arguments.iter().map(Into::into).collect(),
-        env: environment,
-        ..Program::new(program, directory.path())
-    });
-    spec.input = Input::Bytes(code.as_bytes().into());
-    spec.limits = Limits { memory: Some(MEMORY), cpu_seconds: Some(PATIENCE.as_secs()), ..Limits::default() };
-    spec.deadline = Some(Instant::now() + PATIENCE);
-    spec.grace = Duration::ZERO;
-    let stop = Stop::new().map_err(|error| said(&error))?;
-    let session = Session::new().map_err(|error| said(&error))?;
-    let (mut output, mut last_words) = (Vec::new(), Vec::new());
-    let ended = session.run(&spec, &stop, &mut |stream, bytes| {
-        let heard = if stream == Stream::Stdout { &mut output } else { &mut last_words };
-        heard.extend_from_slice(&bytes[..bytes.len().min(MOST_WORDS.saturating_sub(heard.len()))]);
-    });
-    let ended = ended.map_err(|error| said(&error))?;
-    match ended.ending {
-        Ending::TimedOut { .. } => Err(format!("it took more than {} s", PATIENCE.as_secs())),
-        ending => Ok(Reading { ending, output, last_words }),
-    }
-}
-
-/// Where in the file a part of the code stands.
-fn place(code: Option<&Scalar>, start: usize, end: usize) -> Span {
-    let Some(code) = code else { return Span::default() };
-    // What is missing at the end is missing behind the last character.
-    let start = start.min(code.text.trim_end().len());
-    let last = end.clamp(start + 1, (start + 1).max(code.text.len())) - 1;
-    let (start, end) = (code.origin(start), code.origin(last) + 1);
-    Span { start, end: end.max(start) }
 }

@@ -19,9 +19,9 @@ use serde_json::json;
 
 use crate::{
     Control, Engine,
-    background::{Order, OrderRow, asker},
-    history::{not_kept, told},
     journal::{Reached, reached},
+    order::{Order, OrderRow, asker},
+    recording::{not_kept, told},
 };
 
 /// A run that was interrupted and can be continued. While this is held, no other process can.
@@ -73,7 +73,7 @@ impl Resumption {
 
     /// How many lost steps are undecided.
     pub fn undecided(&self) -> usize {
-        run::LostStep::among(&self.past).len()
+        run::InterruptedStep::among(&self.past).len()
     }
 
     /// Writes down what follows for a lost step. The run goes on with it when it is continued.
@@ -81,7 +81,7 @@ impl Resumption {
     /// # Errors
     /// When the step is not lost any more, or that cannot be written.
     pub fn decide(&mut self, lost: &LostStep, answer: LostAnswer) -> Result<(), Refusal> {
-        if !run::LostStep::among(&self.past).contains(&lost.lost) {
+        if !run::InterruptedStep::among(&self.past).contains(&lost.lost) {
             let why = format!("`{}` is not waiting any more", lost.lost.step);
             return Err(Refusal::new(Code::NotResumable, why).place(&lost.run.id));
         }
@@ -100,7 +100,7 @@ pub struct LostStep {
     pub id: RequestId,
     /// The run.
     pub run: Run,
-    lost: run::LostStep,
+    lost: run::InterruptedStep,
 }
 
 impl LostStep {
@@ -114,7 +114,7 @@ impl LostStep {
             let Some(run) = history.find(&name)?.pop().filter(|run| run.state == State::Interrupted) else { continue };
             // One that cannot be read is told of when it is continued.
             let Ok(Some(past)) = RunState::peek(&history.journals(), &run.id) else { continue };
-            all.extend(run::LostStep::among(&past).into_iter().map(|lost| {
+            all.extend(run::InterruptedStep::among(&past).into_iter().map(|lost| {
                 let id = RequestId::of(&digest(&json!(["lost", run.id, lost.number()])));
                 Self { id, run: run.clone(), lost }
             }));

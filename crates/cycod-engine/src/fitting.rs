@@ -6,7 +6,7 @@
 use cycod_definition::JsonSchema;
 use cycod_diagnostic::visible;
 use cycod_schema::escaped_token;
-use cycod_store::{Kept, Maker, StoreError, tokens};
+use cycod_store::{Maker, StoreError, StoredOutput, tokens};
 use serde_json::{Map, Value as Json};
 
 use crate::{Block, Content, Payload, ToolAnswer, outputs::Shelf};
@@ -33,7 +33,7 @@ pub(crate) struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
-    fn keep(&mut self, kind: &str, bytes: &[u8]) -> Result<Kept, StoreError> {
+    fn keep(&mut self, kind: &str, bytes: &[u8]) -> Result<StoredOutput, StoreError> {
         self.kept += 1;
         let name = if self.kept == 1 { kind.to_owned() } else { format!("{kind}-{}", self.kept) };
         let mut kept = self.shelf.keep(self.run, &name, self.maker, bytes)?;
@@ -195,7 +195,7 @@ fn share(sizes: &mut [usize], whole: usize) -> usize {
     whole
 }
 
-fn link(kept: &Kept, description: &str) -> Block {
+fn link(kept: &StoredOutput, description: &str) -> Block {
     Block::from(Content::Link {
         uri: kept.id().uri(),
         name: kept.id().name().to_owned(),

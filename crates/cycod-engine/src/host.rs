@@ -8,13 +8,16 @@ use std::{
     time::SystemTime,
 };
 
-use cycod_definition::{Host, Offered, Platform};
+use cycod_definition::{Host, OfferedConfinement, Platform};
 use cycod_process::{is_below_a_run, variable_above_runs};
 
-use crate::{machine, trust};
+use crate::{
+    machine,
+    trust::trusted::{TRUST_FILE, TRUSTED_DIRECTORIES},
+};
 
 /// Variables by which a person grants something, or says where it stands what they granted.
-const GRANTS: [&str; 4] = [trust::TRUSTED_DIRECTORIES, trust::TRUST_FILE, "CYCOD_AUTO_APPROVE", "CYCOD_HOME"];
+const GRANTS: [&str; 4] = [TRUSTED_DIRECTORIES, TRUST_FILE, "CYCOD_AUTO_APPROVE", "CYCOD_HOME"];
 
 /// Describes this machine, this process's environment and this moment.
 ///
@@ -58,7 +61,7 @@ pub fn current() -> io::Result<Host> {
 }
 
 /// What this machine can hold a tool to, for a host with another environment than this process.
-pub fn offered(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> Offered {
+pub fn offered(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> OfferedConfinement {
     machine::offered(environment, directory)
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use cycod_call::NoSteps;
 use cycod_definition::{Body, Level, OutputMode, StreamTarget, Tool};
 use cycod_plan::{Plan, PlannedAction};
-use cycod_run::{Guarded, How, Touch, resolved};
+use cycod_run::{Guarded, How, TouchedPath, resolved};
 
 use crate::Engine;
 
@@ -22,11 +22,11 @@ impl Engine {
     }
 
     /// The paths that the built-in tool of a plan would use, absolute.
-    pub(crate) fn touches(&self, plan: &Plan) -> Vec<Touch> {
+    pub(crate) fn touches(&self, plan: &Plan) -> Vec<TouchedPath> {
         let Some(built_ins) = self.built_ins.as_ref().filter(|_| plan.tool().built_in().is_some()) else {
             return Vec::new();
         };
-        let absolute = |touch: Touch| Touch { path: absolute(&touch.path, plan), ..touch };
+        let absolute = |touch: TouchedPath| TouchedPath { path: absolute(&touch.path, plan), ..touch };
         built_ins.touches(plan.tool(), &plan.arguments()).into_iter().map(absolute).collect()
     }
 

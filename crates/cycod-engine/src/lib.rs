@@ -32,9 +32,11 @@ mod asks;
 mod background;
 mod beginning;
 mod builder;
+mod caller;
 mod code;
 mod control;
 mod durable;
+mod ended;
 mod engine;
 mod error;
 mod fitting;
@@ -46,12 +48,18 @@ mod machine;
 mod moment;
 mod not_offered;
 mod observing;
+mod order;
+mod ourselves;
 pub mod outputs;
+mod planning;
 mod policy;
+mod recording;
 mod refusal_json;
 mod registry;
 mod result_json;
 mod resulting;
+mod rules;
+mod running;
 mod selection;
 mod session;
 mod testing;
@@ -60,19 +68,20 @@ mod workflow;
 
 pub use answer::{Block, Content, Payload, ToolAnswer};
 pub use approvals::Asker;
-pub use asks::{AnswerTo, AskedOf, Question};
+pub use asks::{AnswerTo, AskedOf, PendingQuestion};
 pub use background::{NotCarriedOn, carry_on};
 pub use beginning::Beginning;
 pub use builder::EngineBuilder;
+pub use caller::Caller;
 pub use code::check_code;
 pub use control::Control;
 pub use engine::Engine;
 pub use error::EngineError;
-pub use history::{Caller, Recording, Wrote};
 pub use not_offered::{NotOffered, WhyNot};
 pub use observing::{Needs, Observation};
+pub use recording::{Recording, Wrote};
 pub use refusal_json::refusal_json;
-pub use registry::{Kept, Registered, Registry, Turn, TurnError};
+pub use registry::{KeptTools, Registered, Registry, SwitchError, Turn};
 pub use result_json::{result_json, result_json_of};
 pub use selection::{AnyOf, Selection, group_of, tags_of};
 pub use session::SessionName;
@@ -90,8 +99,8 @@ pub use cycod_policy::{
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
     AllRemotes, BuiltInCall, BuiltIns, Event, Execute, Executed, Files, How, Ignore, LostAnswer, ModelAnswer, ModelAsk,
-    ModelBudget, Models, Outcome, Platform, Ran, RemoteCall, Remotes, RunReport, Sink, Status, StepPath, StepReport,
-    Together, Touch, Workers, WorkflowCall,
+    ModelBudget, Models, Ran, RemoteCall, Remotes, RunReport, Sink, Status, StepPath, StepReport, Together,
+    ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
 };
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;

@@ -10,8 +10,8 @@ use std::{
 };
 
 use cycod_catalog::Overrides;
-use cycod_definition::{Demand, Offered, Unmet};
-use cycod_file::{Access, Durability};
+use cycod_definition::{Demand, OfferedConfinement, Unmet};
+use cycod_file::{Durability, FileAccess};
 use cycod_run::{container_service, elevator};
 
 /// The environment that programs are looked for in.
@@ -21,11 +21,11 @@ type Environment = BTreeMap<OsString, OsString>;
 const SERVICE_HOLDS: Duration = Duration::from_secs(10);
 
 /// Asks the machine when somebody first wants to know.
-pub(crate) fn offered(environment: &Environment, directory: &Path) -> Offered {
+pub(crate) fn offered(environment: &Environment, directory: &Path) -> OfferedConfinement {
     let (environment, directory) = (environment.clone(), directory.to_owned());
     let kernel = OnceLock::new();
     let service = Mutex::new(None);
-    Offered::by(move |demand| match demand {
+    OfferedConfinement::by(move |demand| match demand {
         Demand::Elevated => elevator(&environment, &directory).map(drop).map_err(unmet),
         Demand::Image => {
             let mut known = service.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,6 +96,6 @@ impl Note {
     fn write(&self) {
         let Some(text) = &self.text else { return };
         drop(self.path.parent().map(fs::create_dir_all));
-        drop(cycod_file::replace(&self.path, text.as_bytes(), Access::Usual, Durability::Process));
+        drop(cycod_file::replace(&self.path, text.as_bytes(), FileAccess::Usual, Durability::Process));
     }
 }

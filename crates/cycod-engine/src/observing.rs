@@ -9,7 +9,7 @@ use std::{
 
 use cycod_definition::Value;
 use cycod_plan::{Plan, without_dots};
-use cycod_process::{Observer, Place, Touch, Touched};
+use cycod_process::{ObservedPlace, ObservedTouch, Observer, Touched};
 
 /// What a confined tool reads without a permission.
 const SYSTEM: [&str; 10] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/proc", "/dev"];
@@ -19,7 +19,7 @@ const MANY: usize = 4;
 
 /// Collects what the programs of a run touch.
 #[derive(Debug, Default)]
-pub struct Observation(Mutex<BTreeSet<(Touch, Place, bool)>>);
+pub struct Observation(Mutex<BTreeSet<(ObservedTouch, ObservedPlace, bool)>>);
 
 impl Observer for Observation {
     fn touched(&self, touched: &Touched) {
@@ -37,21 +37,21 @@ impl Observation {
         let touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let names = Names::of(plan);
         let made = made(&touched);
-        let mut wanted: BTreeSet<(Touch, PathBuf)> = BTreeSet::new();
+        let mut wanted: BTreeSet<(ObservedTouch, PathBuf)> = BTreeSet::new();
         let mut needs = Needs::new();
         let mut has_name = false;
         for (touch, place, is_there) in touched.iter() {
             match place {
-                Place::Path(path) => wanted.extend(names.need(*touch, path, *is_there, &made)),
-                Place::Name(name) => {
+                ObservedPlace::Path(path) => wanted.extend(names.need(*touch, path, *is_there, &made)),
+                ObservedPlace::Name(name) => {
                     has_name = true;
                     needs.entry(format!("network:external:{name}")).or_default().insert(format!("looked up {name}"));
                 }
-                Place::Address(_) => {}
+                ObservedPlace::Address(_) => {}
             }
         }
         for (_, place, _) in touched.iter() {
-            let Place::Address(address) = place else { continue };
+            let ObservedPlace::Address(address) = place else { continue };
             let permission = match address.ip() {
                 ip if ip.is_loopback() => format!("network:loopback:{}:{}", text(ip), address.port()),
                 // Asking for names is the proxy's part, and what a name led to is reached by the name.
@@ -62,9 +62,9 @@ impl Observation {
         }
         for (touch, path, example) in folded(&wanted, &|directory| names.is_wide(directory)) {
             let kind = match touch {
-                Touch::Write => "write",
-                Touch::Execute => "execute",
-                Touch::Read | Touch::Connect | Touch::Enter => "read",
+                ObservedTouch::Write => "write",
+                ObservedTouch::Execute => "execute",
+                ObservedTouch::Read | ObservedTouch::Connect | ObservedTouch::Enter => "read",
             };
             let permission = format!("filesystem:{kind}:{}", names.written(&path));
             needs.entry(permission).or_default().insert(example.display().to_string());
@@ -74,11 +74,11 @@ impl Observation {
 }
 
 /// The directories that did not exist before: something was written below them, or they are still there.
-fn made(touched: &BTreeSet<(Touch, Place, bool)>) -> BTreeSet<PathBuf> {
+fn made(touched: &BTreeSet<(ObservedTouch, ObservedPlace, bool)>) -> BTreeSet<PathBuf> {
     let new: BTreeSet<&Path> = touched
         .iter()
         .filter_map(|(touch, place, is_there)| match place {
-            Place::Path(path) if *touch == Touch::Write && !is_there => Some(path.as_path()),
+            ObservedPlace::Path(path) if *touch == ObservedTouch::Write && !is_there => Some(path.as_path()),
             _ => None,
         })
         .collect();
@@ -100,23 +100,27 @@ fn text(ip: IpAddr) -> String {
 }
 
 /// Leaves out what another permission covers, and names a directory in place of many of its files, unless it is too wide.
-fn folded(wanted: &BTreeSet<(Touch, PathBuf)>, is_wide: &dyn Fn(&Path) -> bool) -> Vec<(Touch, PathBuf, PathBuf)> {
-    let mut beside: BTreeMap<(Touch, &Path), usize> = BTreeMap::new();
+fn folded(
+    wanted: &BTreeSet<(ObservedTouch, PathBuf)>,
+    is_wide: &dyn Fn(&Path) -> bool,
+) -> Vec<(ObservedTouch, PathBuf, PathBuf)> {
+    let mut beside: BTreeMap<(ObservedTouch, &Path), usize> = BTreeMap::new();
     for (touch, path) in wanted {
         *beside.entry((*touch, path.parent().unwrap_or(path))).or_default() += 1;
     }
-    let mut named: BTreeMap<(Touch, PathBuf), PathBuf> = BTreeMap::new();
+    let mut named: BTreeMap<(ObservedTouch, PathBuf), PathBuf> = BTreeMap::new();
     for (touch, path) in wanted {
         let parent = path.parent().unwrap_or(path);
         let is_many = beside[&(*touch, parent)] >= MANY && !is_wide(parent);
         let name = if is_many { parent } else { path };
         named.entry((*touch, name.to_owned())).or_insert_with(|| path.clone());
     }
-    let covers = |(wide, above): &(Touch, PathBuf), (narrow, path): &(Touch, PathBuf)| {
-        (wide == narrow || *narrow == Touch::Read) && path.starts_with(above)
+    let covers = |(wide, above): &(ObservedTouch, PathBuf), (narrow, path): &(ObservedTouch, PathBuf)| {
+        (wide == narrow || *narrow == ObservedTouch::Read) && path.starts_with(above)
     };
-    let is_needed =
-        |one: &&(Touch, PathBuf)| !named.keys().any(|other| other != *one && covers(other, one) && !covers(one, other));
+    let is_needed = |one: &&(ObservedTouch, PathBuf)| {
+        !named.keys().any(|other| other != *one && covers(other, one) && !covers(one, other))
+    };
     named.keys().filter(is_needed).map(|one| (one.0, one.1.clone(), named[one].clone())).collect()
 }
 
@@ -151,14 +155,20 @@ impl<'a> Names<'a> {
     /// What must be allowed so that a path may be touched.
     ///
     /// `made` are the directories that the run itself made.
-    fn need(&self, touch: Touch, path: &Path, is_there: bool, made: &BTreeSet<PathBuf>) -> Option<(Touch, PathBuf)> {
+    fn need(
+        &self,
+        touch: ObservedTouch,
+        path: &Path,
+        is_there: bool,
+        made: &BTreeSet<PathBuf>,
+    ) -> Option<(ObservedTouch, PathBuf)> {
         let touch = match touch {
             // A service that does not run was asked for in vain, as libraries do.
-            Touch::Connect if !is_there => return None,
-            Touch::Connect => Touch::Write,
+            ObservedTouch::Connect if !is_there => return None,
+            ObservedTouch::Connect => ObservedTouch::Write,
             // A program that makes a directory goes down to it from the root, and a confined one finds these directories, too.
-            Touch::Enter if self.plan.working_directory.starts_with(path) => return None,
-            Touch::Enter => Touch::Read,
+            ObservedTouch::Enter if self.plan.working_directory.starts_with(path) => return None,
+            ObservedTouch::Enter => ObservedTouch::Read,
             touch => touch,
         };
         let temp = &self.plan.host().temp;
@@ -169,12 +179,14 @@ impl<'a> Names<'a> {
         let is_system = SYSTEM.iter().any(|system| path.starts_with(system));
         match touch {
             _ if is_own || path.parent().is_none() => None,
-            Touch::Write if path.starts_with("/dev") || path.starts_with("/proc") => None,
-            Touch::Read | Touch::Execute | Touch::Enter if is_system || !is_there => None,
-            Touch::Write if self.parameters.iter().any(|(known, _)| known == path) => Some((touch, path.to_owned())),
+            ObservedTouch::Write if path.starts_with("/dev") || path.starts_with("/proc") => None,
+            ObservedTouch::Read | ObservedTouch::Execute | ObservedTouch::Enter if is_system || !is_there => None,
+            ObservedTouch::Write if self.parameters.iter().any(|(known, _)| known == path) => {
+                Some((touch, path.to_owned()))
+            }
             // What is missing at the next run is made before it starts: a directory, unless its name has an extension.
-            Touch::Write if made.contains(path) && path.extension().is_none() => Some((touch, path.to_owned())),
-            Touch::Write if !is_there || is_bare_file(path) => {
+            ObservedTouch::Write if made.contains(path) && path.extension().is_none() => Some((touch, path.to_owned())),
+            ObservedTouch::Write if !is_there || is_bare_file(path) => {
                 let directory = path.parent().filter(|directory| !self.is_wide(directory));
                 Some((touch, directory.unwrap_or(path).to_owned()))
             }
@@ -207,13 +219,13 @@ mod tests {
 
     #[test]
     fn what_is_covered_is_left_out() {
-        let check = |wanted: &[(Touch, &str)], expect: &[(Touch, &str)]| {
+        let check = |wanted: &[(ObservedTouch, &str)], expect: &[(ObservedTouch, &str)]| {
             let wanted = wanted.iter().map(|(touch, path)| (*touch, PathBuf::from(path))).collect();
             let folded = folded(&wanted, &|directory| directory.parent().is_none());
             let folded: Vec<_> = folded.iter().map(|(touch, path, _)| (*touch, path.to_str().expect("text"))).collect();
             assert_eq!(folded, expect);
         };
-        use Touch::{Execute, Read, Write};
+        use ObservedTouch::{Execute, Read, Write};
         check(&[(Read, "/a/b"), (Write, "/a/b")], &[(Write, "/a/b")]);
         check(&[(Read, "/a/b/c"), (Read, "/a/b")], &[(Read, "/a/b")]);
         check(&[(Write, "/a/b"), (Execute, "/a/b")], &[(Write, "/a/b"), (Execute, "/a/b")]);

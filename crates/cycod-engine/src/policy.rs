@@ -12,19 +12,10 @@ use cycod_definition::{Body, Level, Parameter, Tool};
 use cycod_file::Look;
 use cycod_plan::{Library, Plan, PlannedAction, asking, effective_level};
 use cycod_policy::{Argument, Decision, Held, Meant, Places, Policy, Question, Reading, Rule, Subject, Surface};
-use cycod_run::{How, Touch};
+use cycod_run::{How, TouchedPath};
 use cycod_settings::policy::Rules;
 
 use crate::{Engine, moment::Once};
-
-/// The rules of this place.
-#[derive(Debug, Default)]
-pub(crate) struct RulesHere {
-    /// Those that nothing holds but this engine.
-    given: Vec<Rule>,
-    /// Those that are written down, with the policy that all of them make.
-    read: Once<(Rules, Arc<Policy>)>,
-}
 
 impl Engine {
     /// Adds rules that hold as long as this engine does, such as those of a command line.
@@ -161,7 +152,7 @@ impl Engine {
 /// A tool that a step calls.
 enum Reached {
     /// The call, the name that it was called by, and the paths that it uses.
-    Call(Box<Plan>, String, Vec<Touch>),
+    Call(Box<Plan>, String, Vec<TouchedPath>),
     /// The arguments are known when other steps have run.
     Later(Arc<Tool>),
 }
@@ -189,12 +180,12 @@ fn later<'a>(tool: &'a Tool, library: &Library) -> Subject<'a> {
 }
 
 /// The tool of a plan.
-fn called<'a>(plan: &'a Plan, touches: &'a [Touch]) -> Subject<'a> {
+fn called<'a>(plan: &'a Plan, touches: &'a [TouchedPath]) -> Subject<'a> {
     subject(plan.tool(), plan.level, given(&plan.call, touches))
 }
 
 /// The arguments of a call.
-fn given<'a>(call: &'a Call, touches: &'a [Touch]) -> Vec<Argument<'a>> {
+fn given<'a>(call: &'a Call, touches: &'a [TouchedPath]) -> Vec<Argument<'a>> {
     let meant = |name: &str| {
         let touch = touches.iter().find(|touch| touch.parameter == name)?;
         Some(Meant { path: &touch.path, is_searched: touch.how == How::Search })
@@ -211,7 +202,7 @@ fn given<'a>(call: &'a Call, touches: &'a [Touch]) -> Vec<Argument<'a>> {
 }
 
 /// A tool that the tool of a plan stands for.
-fn behind<'a>(base: &'a Tool, plan: &'a Plan, touches: &'a [Touch]) -> Subject<'a> {
+fn behind<'a>(base: &'a Tool, plan: &'a Plan, touches: &'a [TouchedPath]) -> Subject<'a> {
     subject(base, plan.level, given(&plan.call, touches))
 }
 

@@ -8,13 +8,13 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use cycod_catalog::{Entry, Scope, ScopeFilter, Source, State};
+use cycod_catalog::{Entry, Scope, ScopeFilter, State, ToolSource};
 use cycod_definition::{Body, Tool, function_schema};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_schema::Function;
 use cycod_settings::{
     FileError,
-    config::{self, Cause, Settings, Switch, ToolPattern, What},
+    config::{self, Cause, Settings, Switch, SwitchedOffBy, ToolPattern},
 };
 use cycod_store::Filter;
 use cycod_tokens::{Candidate, Fit, Measure, fit};
@@ -48,7 +48,7 @@ pub struct Registered {
     /// The tool as the catalog has it.
     pub entry: Entry,
     /// Where it comes from.
-    pub source: Source,
+    pub source: ToolSource,
     /// Whether it is on.
     pub switch: Switch,
     /// How it stands, where that is a question.
@@ -110,7 +110,7 @@ pub struct Turn {
 /// Why tools could not be turned on or off. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named in the messages")]
-pub enum TurnError {
+pub enum SwitchError {
     /// No tool is called so.
     #[error("Tool not found: {name}")]
     Unknown { name: String, suggestion: Option<String> },
@@ -130,7 +130,7 @@ pub enum TurnError {
 
 /// Which tools must stay whatever they cost.
 #[derive(Clone, Debug, Default)]
-pub struct Kept(pub Vec<ToolPattern>);
+pub struct KeptTools(pub Vec<ToolPattern>);
 
 impl Engine {
     /// The settings that hold now: files that have changed are read again.
@@ -223,7 +223,7 @@ impl Engine {
     }
 
     /// Proposes what to do so that the tools that models are told of take at most so many tokens.
-    pub fn fit_tools(&self, registry: &Registry, most: usize, kept: &Kept) -> Fit {
+    pub fn fit_tools(&self, registry: &Registry, most: usize, kept: &KeptTools) -> Fit {
         let offered: Vec<&Registered> = registry.offered().collect();
         let total = registry.total();
         if total <= most {
@@ -240,7 +240,7 @@ impl Engine {
                 family,
                 uses: uses.get(&name.to_ascii_lowercase()).copied().unwrap_or_default(),
                 must_stay: tool.switch.is_enforced || kept.0.iter().any(|pattern| pattern.matches(name)),
-                is_ours: tool.source == Source::Custom,
+                is_ours: tool.source == ToolSource::Custom,
             })
         });
         fit(candidates.collect(), most, registry.measure)
@@ -267,15 +267,15 @@ impl Engine {
     ///
     /// # Errors
     /// When one is not there, is enforced, or would stay off; and when the file cannot be changed.
-    pub fn turn_tools(&self, names: &[String], on: bool, scope: Option<Scope>) -> Result<Vec<Turn>, TurnError> {
+    pub fn turn_tools(&self, names: &[String], on: bool, scope: Option<Scope>) -> Result<Vec<Turn>, SwitchError> {
         if !matches!(scope, None | Some(Scope::Local | Scope::User | Scope::Global)) {
-            return Err(TurnError::NoFile);
+            return Err(SwitchError::NoFile);
         }
         let registry = self.registry(Measure::ESTIMATE);
         let mut turns = Vec::new();
         let mut patterns: BTreeMap<Scope, Vec<ToolPattern>> = BTreeMap::new();
         for name in names {
-            let unknown = || TurnError::Unknown { name: name.clone(), suggestion: self.catalog().suggest(name) };
+            let unknown = || SwitchError::Unknown { name: name.clone(), suggestion: self.catalog().suggest(name) };
             let pattern = ToolPattern::new(name).ok_or_else(unknown)?;
             let mut meant: Vec<&Registered> =
                 registry.tools.iter().filter(|tool| pattern.matches(&tool.entry.name)).collect();
@@ -311,21 +311,21 @@ impl Engine {
     }
 
     /// Refuses to write what would change nothing.
-    fn check_turn(&self, tool: &Registered, on: bool, scope: Scope) -> Result<(), TurnError> {
+    fn check_turn(&self, tool: &Registered, on: bool, scope: Scope) -> Result<(), SwitchError> {
         let name = &tool.entry.name;
         if !on {
             let is_theirs = tool.switch.is_enforced && tool.switch.is_on() && scope != Scope::Global;
-            return if is_theirs { Err(TurnError::Enforced { name: name.clone() }) } else { Ok(()) };
+            return if is_theirs { Err(SwitchError::Enforced { name: name.clone() }) } else { Ok(()) };
         }
         let stays = |cause: &&Cause| match (cause.what, &cause.by) {
-            (What::OwnFile, _) | (_, None) => scope == Scope::Local,
-            (What::LocalForbidden, _) => true,
-            (What::Disabled, Some(by)) => by.scope != scope,
+            (SwitchedOffBy::OwnFile, _) | (_, None) => scope == Scope::Local,
+            (SwitchedOffBy::LocalForbidden, _) => true,
+            (SwitchedOffBy::Disabled, Some(by)) => by.scope != scope,
             // A scope names tools for itself and for those within it, and wider scopes come later.
-            (What::NotLoaded, Some(by)) => scope < by.scope,
+            (SwitchedOffBy::NotLoaded, Some(by)) => scope < by.scope,
         };
         match tool.switch.causes.iter().find(stays) {
-            Some(cause) => Err(TurnError::StaysOff {
+            Some(cause) => Err(SwitchError::StaysOff {
                 name: name.clone(),
                 place: cause.place().to_owned(),
                 said: cause.said(name),
@@ -351,7 +351,8 @@ fn side_by_side<T: Sync, U: Send>(many: &[T], work: impl Fn(&T) -> U + Sync) -> 
 
 /// The scope in whose settings a tool is turned on or off when nobody says which.
 fn own_settings(tool: &Registered, on: bool) -> Scope {
-    let off = tool.switch.causes.iter().find_map(|cause| cause.by.as_ref().filter(|_| cause.what == What::Disabled));
+    let off =
+        tool.switch.causes.iter().find_map(|cause| cause.by.as_ref().filter(|_| cause.what == SwitchedOffBy::Disabled));
     match off {
         // What a whole machine turns off is turned on by who looks after it, and says so.
         Some(by) if on && by.scope == Scope::Local => Scope::Local,
@@ -370,7 +371,7 @@ pub(crate) fn turned_off(name: &str, cause: &Cause) -> Refusal {
 /// What takes a cause away.
 fn attempt(name: &str, cause: &Cause) -> String {
     match (cause.what, &cause.by) {
-        (What::LocalForbidden, by) => {
+        (SwitchedOffBy::LocalForbidden, by) => {
             let place = by.as_ref().map_or("the settings", |by| &by.place);
             format!("take `disableLocalTools` out of {place}, or ask the owner of that file")
         }

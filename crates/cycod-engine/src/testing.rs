@@ -170,7 +170,7 @@ impl Engine {
     /// # Errors
     /// Why there is none.
     pub fn plan_of_test(&self, tool: &Arc<Tool>, case: &TestCase) -> Result<Plan, Refusal> {
-        let run_id = crate::engine::run_id();
+        let run_id = crate::beginning::run_id();
         let unresolved = |error: ResolveError| Refusal::new(error.code(), error.to_string()).place(&case.name);
         let (_, arguments) = arguments_of(self.host(), tool, case, &run_id).map_err(unresolved)?;
         let planned = self.by_person(tool, arguments).map_err(PlanError::from);
@@ -186,7 +186,7 @@ impl Engine {
         case: &TestCase,
         control: &Control,
     ) -> Result<(RunReport, Vec<Mismatch>, Vec<String>), String> {
-        let run_id = crate::engine::run_id();
+        let run_id = crate::beginning::run_id();
         let (outside, arguments) = arguments_of(host, tool, case, &run_id).map_err(|error| error.to_string())?;
         let planned = self.by_person(tool, arguments).map_err(PlanError::from);
         let plan = match planned.and_then(|arguments| self.plan_on(host, &run_id, tool, arguments, &[], None)) {
@@ -277,7 +277,7 @@ impl Engine {
     /// Runs a test's cleanup commands where the tool ran, one after the other whatever happens.
     fn clean_up_after(&self, mut plan: Plan, case: &TestCase) -> Vec<String> {
         let texts = case.cleanup.iter().filter_map(|command| command.for_platform(self.host().platform));
-        plan.run_id = crate::engine::run_id();
+        plan.run_id = crate::beginning::run_id();
         plan.cleanup = Vec::new();
         plan.is_workflow = true;
         plan.timeout = Duration::from_secs(10);
@@ -363,7 +363,7 @@ struct Fresh(PathBuf);
 
 impl Fresh {
     fn make(below: &Path) -> std::io::Result<Self> {
-        let path = below.join(format!("cycod-test-{}", crate::engine::run_id()));
+        let path = below.join(format!("cycod-test-{}", crate::beginning::run_id()));
         fs::create_dir_all(&path)?;
         path.canonicalize().map(Self)
     }

@@ -8,6 +8,7 @@
 //! A file of a project cannot grant anything: what is trusted stands in the user's own directory, in directories that the
 //! user's environment names, or in a file outside of the project that it names.
 
+mod display;
 mod exhibit;
 mod fingerprint;
 mod mine;
@@ -16,11 +17,11 @@ mod programs;
 mod repository;
 mod team;
 mod texts;
+pub(crate) mod trusted;
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map},
     ffi::OsStr,
-    fs,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
@@ -36,26 +37,20 @@ use cycod_store::{Digest, Pin, PinKey, Pins, StoreError};
 use serde_json::Value as Json;
 
 pub use exhibit::Exhibit;
-pub use fingerprint::Fingerprint;
+use fingerprint::Doubtful;
+pub use fingerprint::{Fingerprint, Used};
 use programs::Places;
-use repository::Project;
+use repository::real;
 pub use team::exported;
 pub use texts::{Difference, Mark};
+use trusted::{Known, Stands, TOOL, Trusted, key, scope_text};
+pub use trusted::{TRUST_FILE, TRUSTED_DIRECTORIES};
 
 use crate::Engine;
 
-/// Directories whose projects are all the user's own, as a list like `PATH`.
-pub const TRUSTED_DIRECTORIES: &str = "CYCOD_TRUSTED_DIRECTORIES";
-
-/// A file of digests that are trusted.
-pub const TRUST_FILE: &str = "CYCOD_TRUST_FILE";
-
-/// The kind of the pins.
-const TOOL: &str = "tool";
-
 /// A tool of the project, as it was looked at: what is shown of it is what becomes trusted.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct TrustSubject {
     /// The tool.
     pub tool: Arc<Tool>,
     /// The tools it reaches; nothing for one that is not there.
@@ -75,16 +70,7 @@ pub struct Subject {
     key: PinKey,
 }
 
-/// What of a tool is not as it was trusted.
-#[derive(Clone, Debug, Default)]
-struct Doubtful {
-    tools: Vec<String>,
-    programs: Vec<String>,
-    /// What a file says about programs is another thing.
-    natures: bool,
-}
-
-impl Subject {
+impl TrustSubject {
     /// The files that are not as they were trusted; nothing when one of them cannot be named.
     fn doubtful_files(&self, workspace: &Path) -> Option<Vec<PathBuf>> {
         let mut files: Vec<PathBuf> = self.doubtful.programs.iter().map(|path| workspace.join(path)).collect();
@@ -113,42 +99,6 @@ impl Subject {
     /// Its file.
     pub fn path(&self) -> &Path {
         self.tool.origin.file.as_deref().unwrap_or(Path::new(""))
-    }
-}
-
-/// What the person trusts, as it was read.
-#[derive(Debug)]
-pub(crate) struct Trusted {
-    pins: BTreeMap<PinKey, Pin>,
-    directories: Vec<PathBuf>,
-    team: BTreeMap<String, Digest>,
-}
-
-/// The tools that one reaches, by key; nothing for one that is not there.
-pub type Used = BTreeMap<String, Option<Arc<Tool>>>;
-
-/// A fingerprint that was taken in a moment.
-#[derive(Debug)]
-pub(crate) struct Known {
-    moment: u64,
-    tool: Arc<Tool>,
-    used: Used,
-    here: PathBuf,
-    fingerprint: Fingerprint,
-}
-
-impl Known {
-    /// Whether it is of these very definitions.
-    fn is_of(&self, moment: u64, tool: &Arc<Tool>, used: &Used, here: &Path) -> bool {
-        let is_same = |(one, other): (&Option<Arc<Tool>>, &Option<Arc<Tool>>)| match (one, other) {
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            (None, None) => true,
-            _ => false,
-        };
-        (self.moment, self.here.as_path()) == (moment, here)
-            && Arc::ptr_eq(&self.tool, tool)
-            && self.used.keys().eq(used.keys())
-            && self.used.values().zip(used.values()).all(is_same)
     }
 }
 
@@ -192,7 +142,7 @@ impl Engine {
     ///
     /// # Errors
     /// When what is trusted cannot be told.
-    pub fn subjects(&self, tool: &Arc<Tool>) -> Result<Vec<Subject>, Refusal> {
+    pub fn subjects(&self, tool: &Arc<Tool>) -> Result<Vec<TrustSubject>, Refusal> {
         self.moments.begin();
         let find = |name: &str| self.tool(name).ok();
         self.subjects_among(tool, &find, &self.host().working_directory)
@@ -202,7 +152,7 @@ impl Engine {
     ///
     /// # Errors
     /// When what is trusted cannot be told.
-    pub fn subjects_of(&self, plan: &Plan) -> Result<Vec<Subject>, Refusal> {
+    pub fn subjects_of(&self, plan: &Plan) -> Result<Vec<TrustSubject>, Refusal> {
         let find = |name: &str| plan.library.get(name).cloned();
         self.subjects_among(&plan.asked, &find, &plan.host().working_directory)
     }
@@ -211,7 +161,7 @@ impl Engine {
     ///
     /// # Errors
     /// When what is trusted cannot be told.
-    pub fn project_tools(&self) -> Result<Vec<Subject>, Refusal> {
+    pub fn project_tools(&self) -> Result<Vec<TrustSubject>, Refusal> {
         let entries = self.catalog().entries();
         let local = entries.iter().filter(|entry| entry.scope == Scope::Local && entry.is_active());
         let loaded = local.filter_map(|entry| entry.load().ok());
@@ -280,8 +230,8 @@ impl Engine {
     ///
     /// # Errors
     /// When one cannot be told from a changed one, and when the pins cannot be written.
-    pub fn trust<'a>(&self, subjects: impl IntoIterator<Item = &'a Subject>) -> Result<(), Refusal> {
-        let subjects: Vec<&Subject> = subjects.into_iter().collect();
+    pub fn trust<'a>(&self, subjects: impl IntoIterator<Item = &'a TrustSubject>) -> Result<(), Refusal> {
+        let subjects: Vec<&TrustSubject> = subjects.into_iter().collect();
         if subjects.is_empty() {
             return Ok(());
         }
@@ -290,7 +240,7 @@ impl Engine {
         }
         let workspace = &self.host().workspace;
         let pinned = self.update_pins(|pins| {
-            for Subject { key, fingerprint, .. } in &subjects {
+            for TrustSubject { key, fingerprint, .. } in &subjects {
                 let before = pins.get(key).map(|pin| &pin.definition);
                 let definition = fingerprint.joined_with(before, workspace);
                 pins.insert(key.clone(), Pin::new(definition, now()));
@@ -329,7 +279,8 @@ impl Engine {
     pub fn distrust(&self, name: &str) -> Result<bool, Refusal> {
         let keys: BTreeSet<PinKey> = self.local_directories().map(|directory| key(&directory, name)).collect();
         let here = self.project_tools()?;
-        let here: Vec<&Subject> = here.iter().filter(|subject| subject.name().eq_ignore_ascii_case(name)).collect();
+        let here: Vec<&TrustSubject> =
+            here.iter().filter(|subject| subject.name().eq_ignore_ascii_case(name)).collect();
         self.drop_pins(&here, |key| keys.contains(key)).map(|gone| !gone.is_empty())
     }
 
@@ -346,11 +297,11 @@ impl Engine {
     }
 
     /// Removes pins of tools: those that are meant, and those by which one of `here` is trusted.
-    fn drop_pins(&self, here: &[&Subject], is_meant: impl Fn(&PinKey) -> bool) -> Result<Vec<PinKey>, Refusal> {
+    fn drop_pins(&self, here: &[&TrustSubject], is_meant: impl Fn(&PinKey) -> bool) -> Result<Vec<PinKey>, Refusal> {
         let workspace = &self.host().workspace;
         let removed = self.update_pins(|pins| {
             let is_gone = |key: &PinKey, pin: &Pin| {
-                let is_here = |subject: &&&Subject| {
+                let is_here = |subject: &&&TrustSubject| {
                     subject.key.name == key.name && subject.fingerprint.is_within(&pin.definition, workspace)
                 };
                 key.kind == TOOL && (is_meant(key) || here.iter().any(|subject| is_here(&subject)))
@@ -365,7 +316,7 @@ impl Engine {
     }
 
     /// Lets a person run a tool by hand as it is now, as long as this engine lives. Models do not get it by that.
-    pub fn vouch(&self, subject: &Subject) {
+    pub fn vouch(&self, subject: &TrustSubject) {
         // It took a person's time to say so.
         self.moments.renew();
         let mut vouched = self.vouched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -373,7 +324,7 @@ impl Engine {
     }
 
     /// Whether a person may run a tool by hand as it is now, because somebody vouched for it.
-    pub fn is_vouched(&self, subject: &Subject) -> bool {
+    pub fn is_vouched(&self, subject: &TrustSubject) -> bool {
         self.vouched.lock().unwrap_or_else(PoisonError::into_inner).contains(&subject.fingerprint.digest())
     }
 
@@ -505,7 +456,25 @@ impl Engine {
 
     /// What the person trusts.
     fn trusted(&self) -> Result<Arc<Trusted>, Refusal> {
-        self.trusted.get(&self.moments, |_| false, || Trusted::read(self))
+        self.trusted.get(&self.moments, |_| false, || self.read_trusted())
+    }
+
+    /// Reads what the person trusts.
+    fn read_trusted(&self) -> Result<Trusted, Refusal> {
+        let (environment, look) = (&self.host().environment, self.look());
+        let set = |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
+        let directories = set(TRUSTED_DIRECTORIES).map(std::env::split_paths).into_iter().flatten();
+        Ok(Trusted {
+            pins: match self.pins() {
+                pins if look.knows_missing(pins.path()) => BTreeMap::new(),
+                pins => pins.all().map_err(|error| unreadable(&error))?,
+            },
+            directories: directories
+                .filter(|path| path.is_absolute())
+                .map(|path| look.of(&path).unwrap_or(path))
+                .collect(),
+            team: set(TRUST_FILE).map_or_else(|| Ok(BTreeMap::new()), |file| self.trust_file(Path::new(file)))?,
+        })
     }
 
     /// Changes what is trusted.
@@ -538,7 +507,7 @@ impl Engine {
         reached(tool, &|name| self.tool(name).ok())
     }
 
-    fn subjects_among(&self, tool: &Arc<Tool>, find: Find<'_>, here: &Path) -> Result<Vec<Subject>, Refusal> {
+    fn subjects_among(&self, tool: &Arc<Tool>, find: Find<'_>, here: &Path) -> Result<Vec<TrustSubject>, Refusal> {
         let local = self.local_among(tool, find);
         if local.is_empty() {
             return Ok(Vec::new());
@@ -563,13 +532,20 @@ impl Engine {
         found
     }
 
-    fn subject(&self, trusted: &Trusted, tool: &Arc<Tool>, directory: &Path, find: Find<'_>, here: &Path) -> Subject {
+    fn subject(
+        &self,
+        trusted: &Trusted,
+        tool: &Arc<Tool>,
+        directory: &Path,
+        find: Find<'_>,
+        here: &Path,
+    ) -> TrustSubject {
         let used = reached(tool, find);
         let workspace = &self.host().workspace;
         let fingerprint = self.fingerprint_at(tool, &used, here);
         let Stands { standing, difference, runs_as_trusted, doubtful } =
             trusted.standing(directory, tool.name.as_str(), &fingerprint, workspace);
-        Subject {
+        TrustSubject {
             key: key(directory, tool.name.as_str()),
             tool: Arc::clone(tool),
             used,
@@ -591,102 +567,10 @@ pub(crate) fn with_attempt(refusal: Refusal, tool: &str) -> Refusal {
     }
 }
 
-impl Trusted {
-    fn read(engine: &Engine) -> Result<Self, Refusal> {
-        let (environment, look) = (&engine.host().environment, engine.look());
-        let set = |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
-        let directories = set(TRUSTED_DIRECTORIES).map(std::env::split_paths).into_iter().flatten();
-        Ok(Self {
-            pins: match engine.pins() {
-                pins if look.knows_missing(pins.path()) => BTreeMap::new(),
-                pins => pins.all().map_err(|error| unreadable(&error))?,
-            },
-            directories: directories
-                .filter(|path| path.is_absolute())
-                .map(|path| look.of(&path).unwrap_or(path))
-                .collect(),
-            team: set(TRUST_FILE).map_or_else(|| Ok(BTreeMap::new()), |file| engine.trust_file(Path::new(file)))?,
-        })
-    }
-
-    /// Whether a directory lies in one of the user's own.
-    fn has_directory(&self, directory: &Path) -> bool {
-        self.directories.iter().any(|trusted| directory.starts_with(trusted))
-    }
-
-    /// Every pin of a tool of this name, in whatever project.
-    fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Pin> {
-        self.pins.iter().filter(move |(key, _)| key.kind == TOOL && key.name == name).map(|(_, pin)| pin)
-    }
-
-    /// What was trusted of a tool: here, else in another working tree of the same repository, the last time.
-    fn accepted(&self, directory: &Path, key: &PinKey) -> Option<&Pin> {
-        if let Some(pin) = self.pins.get(key) {
-            return Some(pin);
-        }
-        let others = self.pins.iter().filter(|(other, _)| other.kind == TOOL && other.name == key.name);
-        let mut others = others.peekable();
-        others.peek()?;
-        let here = project_of(directory)?;
-        let is_ours = |other: &PinKey| {
-            let other = Path::new(&other.scope);
-            let is_alike = || other.iter().rev().take(2).eq(directory.iter().rev().take(2));
-            is_alike() && project_of(other).is_some_and(|other| other == here)
-        };
-        others.filter(|(other, _)| is_ours(other)).map(|(_, pin)| pin).max_by_key(|pin| pin.accepted_at)
-    }
-
-    /// How a tool stands, when that can be told without reading it.
-    fn without_looking(&self, directory: &Path, name: &str) -> Option<Standing> {
-        if self.has_directory(directory) {
-            return Some(Standing::Trusted);
-        }
-        let key = key(directory, name);
-        let is_unknown = self.named(&key.name).next().is_none() && !self.team.contains_key(&key.name);
-        is_unknown.then_some(Standing::Untrusted)
-    }
-
-    /// How a tool stands, and what is different about it.
-    ///
-    /// What was trusted once is trusted wherever it is met again: in another clone, another worktree, a project that was moved.
-    fn standing(&self, directory: &Path, name: &str, is: &Fingerprint, workspace: &Path) -> Stands {
-        if let Some(standing) = self.without_looking(directory, name) {
-            return Stands { standing, difference: None, runs_as_trusted: false, doubtful: is.doubtful(None) };
-        }
-        let key = key(directory, name);
-        let is_complete = is.incomplete().is_none();
-        let mut known = self.named(&key.name);
-        if is_complete
-            && (self.team.get(&key.name) == Some(&is.digest())
-                || known.any(|pin| is.is_within(&pin.definition, workspace)))
-        {
-            let doubtful = Doubtful::default();
-            return Stands { standing: Standing::Trusted, difference: None, runs_as_trusted: true, doubtful };
-        }
-        let runs_as_trusted = is_complete && self.named(&key.name).any(|pin| is.runs_as(&pin.definition, workspace));
-        let accepted = self.accepted(directory, &key);
-        let doubtful = is.doubtful(accepted.map(|pin| &pin.definition));
-        match accepted {
-            Some(pin) => {
-                let difference = Some(is.difference(&pin.definition));
-                Stands { standing: Standing::Changed, difference, runs_as_trusted, doubtful }
-            }
-            None => Stands { standing: Standing::Untrusted, difference: None, runs_as_trusted, doubtful },
-        }
-    }
-}
-
-/// How a tool stands.
-struct Stands {
-    standing: Standing,
-    difference: Option<String>,
-    runs_as_trusted: bool,
-    doubtful: Doubtful,
-}
-
-fn worst(subjects: Result<Vec<Subject>, Refusal>) -> Standing {
-    let doubtful =
-        |subjects: Vec<Subject>| subjects.into_iter().map(|one| one.standing).find(|one| *one != Standing::Trusted);
+fn worst(subjects: Result<Vec<TrustSubject>, Refusal>) -> Standing {
+    let doubtful = |subjects: Vec<TrustSubject>| {
+        subjects.into_iter().map(|one| one.standing).find(|one| *one != Standing::Trusted)
+    };
     subjects.map_or(Standing::Untrusted, |subjects| doubtful(subjects).unwrap_or_default())
 }
 
@@ -704,30 +588,12 @@ fn reached(tool: &Tool, find: Find<'_>) -> Used {
     reached
 }
 
-fn key(directory: &Path, name: &str) -> PinKey {
-    PinKey::new(TOOL, &scope_text(directory), &name.to_ascii_lowercase())
-}
-
-fn scope_text(directory: &Path) -> String {
-    directory.to_string_lossy().into_owned()
-}
-
-/// The path with links followed, where it leads somewhere.
-fn real(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
 /// The path of a directory such as `.cycod/tools`, with the links to its project followed, but not those within: a project
 /// whose directory leads into another one does not get what is trusted there.
 fn in_project(directory: &Path, look: &Look) -> PathBuf {
     let inside: PathBuf = directory.iter().skip(directory.iter().count().saturating_sub(2)).collect();
     let project = directory.ancestors().nth(2);
     project.map_or_else(|| directory.to_owned(), |project| look.of(project).as_deref().unwrap_or(project).join(inside))
-}
-
-/// The project of a directory of tools.
-fn project_of(directory: &Path) -> Option<Project> {
-    Project::at(directory.ancestors().nth(2)?)
 }
 
 fn unreadable(error: &StoreError) -> Refusal {

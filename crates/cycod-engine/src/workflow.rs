@@ -119,7 +119,7 @@ impl Engine {
     /// The names of the tools with steps.
     fn workflows(&self) -> Vec<String> {
         let mut entries = self.catalog().entries();
-        entries.retain(|entry| entry.is_active() && entry.summary.kind == cycod_catalog::Kind::Steps);
+        entries.retain(|entry| entry.is_active() && entry.summary.kind == cycod_catalog::ToolKind::Steps);
         entries.into_iter().map(|entry| entry.name).collect()
     }
 

@@ -7,7 +7,7 @@ mod support;
 use std::{fs, sync::Arc};
 
 use cycod_engine::{Event, Given, Nobody, Sink, Surface, result_json};
-use cycod_run::Lines;
+use cycod_run::LineFollower;
 use cycod_store::History;
 use growth::Grown;
 
@@ -43,7 +43,7 @@ impl Sink for Follows {
     fn event(&mut self, event: &Event<'_>) {
         if let Event::Output { stream, bytes, .. } = event {
             let mut follow = |line: &str| self.0 += line.len();
-            Lines::new(&mut follow).take(*stream, bytes);
+            LineFollower::new(&mut follow).take(*stream, bytes);
         }
     }
 }

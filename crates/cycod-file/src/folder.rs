@@ -8,14 +8,14 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use crate::{Access, Durability, Pending};
+use crate::{Durability, FileAccess, PendingFile};
 
 /// How many backups of one file there may be.
 const MOST_BACKUPS: u32 = 1000;
 
 /// What an entry of a directory is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A file, with its size.
     File(u64),
     /// A directory.
@@ -80,7 +80,7 @@ impl Folder {
     }
 
     /// What an entry is.
-    pub fn kind(&self, name: &OsStr) -> io::Result<Kind> {
+    pub fn kind(&self, name: &OsStr) -> io::Result<EntryKind> {
         imp::kind(&self.0, name)
     }
 
@@ -97,10 +97,10 @@ impl Folder {
     /// Puts content into the place of `name` in one step, so that nobody ever sees half of it.
     pub fn replace(&self, name: &OsStr, content: &[u8], replaced: Replaced<'_>) -> io::Result<()> {
         let access = match replaced {
-            Replaced::Nothing => Access::Usual,
-            Replaced::File(before) => Access::Like(before),
+            Replaced::Nothing => FileAccess::Usual,
+            Replaced::File(before) => FileAccess::Like(before),
         };
-        let mut pending = Pending::within(self.try_clone()?, access)?;
+        let mut pending = PendingFile::within(self.try_clone()?, access)?;
         pending.write_all(content)?;
         match replaced {
             Replaced::Nothing => pending.place_new(name, Durability::Power),
@@ -114,7 +114,7 @@ impl Folder {
         match self.kind(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.replace(name, content, Replaced::Nothing),
             Err(error) => Err(error),
-            Ok(Kind::File(_)) => self.replace(name, content, Replaced::File(&self.file(name)?.metadata()?)),
+            Ok(EntryKind::File(_)) => self.replace(name, content, Replaced::File(&self.file(name)?.metadata()?)),
             Ok(_) => Err(io::Error::other("something is there that is not a file")),
         }
     }
@@ -180,7 +180,7 @@ impl Folder {
         })?;
         for name in names {
             match folder.kind(&name)? {
-                Kind::Directory => folder.remove_all(&name)?,
+                EntryKind::Directory => folder.remove_all(&name)?,
                 _ => folder.remove_file(&name)?,
             }
         }

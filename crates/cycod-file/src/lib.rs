@@ -1,7 +1,7 @@
 //! How files are opened, replaced, locked and recognised: once, for all crates.
 //!
 //! - [`replace`] puts content into the place of a file. A reader sees the old content or the new one, never a part.
-//!   [`Durability`] is what the new content survives, [`Access`] who may read it. [`Pending`] does the same in steps, for
+//!   [`Durability`] is what the new content survives, [`FileAccess`] who may read it. [`PendingFile`] does the same in steps, for
 //!   callers that have to look once more before the new file takes its place.
 //! - [`Folder`] is a directory that is held open: what is done in it stays in it, whatever becomes of its path. It
 //!   is opened through no link, for paths whose links have been followed and judged already.
@@ -18,10 +18,10 @@ mod pending;
 mod plain;
 mod stamp;
 
-pub use folder::{Folder, Kind, Replaced, temporary_name};
+pub use folder::{EntryKind, Folder, Replaced, temporary_name};
 pub use lock::lock;
 pub use look::Look;
-pub use pending::{Access, Durability, Pending, remove, replace, sweep};
+pub use pending::{Durability, FileAccess, PendingFile, remove, replace, sweep};
 pub use plain::{append_plain, create_plain, open_plain};
 #[cfg(unix)]
 pub use stamp::keeps_change_times;

@@ -24,7 +24,7 @@ pub enum Durability {
 
 /// Who may read a new file.
 #[derive(Clone, Copy, Debug)]
-pub enum Access<'a> {
+pub enum FileAccess<'a> {
     /// Only its owner.
     Private,
     /// Whoever the user's mask lets.
@@ -37,8 +37,8 @@ pub enum Access<'a> {
 ///
 /// # Errors
 /// Those of the file system. The place is then as it was before.
-pub fn replace(path: &Path, content: &[u8], access: Access<'_>, durability: Durability) -> io::Result<()> {
-    let mut pending = Pending::beside(path, access)?;
+pub fn replace(path: &Path, content: &[u8], access: FileAccess<'_>, durability: Durability) -> io::Result<()> {
+    let mut pending = PendingFile::beside(path, access)?;
     pending.write_all(content)?;
     pending.place_over(path, durability)
 }
@@ -73,34 +73,34 @@ pub fn sweep(directory: &Path) {
 
 /// A file on its way to its place: under a hidden name until it takes it, removed again when it does not.
 #[derive(Debug)]
-pub struct Pending {
+pub struct PendingFile {
     folder: Folder,
     name: OsString,
     file: File,
     is_placed: bool,
 }
 
-impl Pending {
+impl PendingFile {
     /// Begins a file beside the place that it is meant for.
     ///
     /// # Errors
     /// When nothing can be written into the directory, or there is none.
-    pub fn beside(place: &Path, access: Access<'_>) -> io::Result<Self> {
+    pub fn beside(place: &Path, access: FileAccess<'_>) -> io::Result<Self> {
         Self::within(split(place)?.0, access)
     }
 
     /// Begins a file in a directory.
-    pub(crate) fn within(folder: Folder, access: Access<'_>) -> io::Result<Self> {
+    pub(crate) fn within(folder: Folder, access: FileAccess<'_>) -> io::Result<Self> {
         let (name, file) = loop {
             let name = crate::temporary_name();
-            match imp::create_new(folder.handle(), &name, matches!(access, Access::Usual)) {
+            match imp::create_new(folder.handle(), &name, matches!(access, FileAccess::Usual)) {
                 // A process of this number left it, or one of another container has this number now.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => break (name, created?),
             }
         };
         let pending = Self { folder, name, file, is_placed: false };
-        if let Access::Like(other) = access {
+        if let FileAccess::Like(other) = access {
             // Before there is anything in it that its readers may not see.
             pending.take_owner(other);
             pending.file.set_permissions(other.permissions())?;
@@ -158,7 +158,7 @@ impl Pending {
     }
 }
 
-impl Write for Pending {
+impl Write for PendingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -168,7 +168,7 @@ impl Write for Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for PendingFile {
     fn drop(&mut self) {
         if !self.is_placed {
             // What failed has been reported; a file that stays behind is hidden and harms nobody.

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use cycod_file::{Access, Durability, Folder, Kind, Pending, Replaced, replace, sweep};
+use cycod_file::{Durability, EntryKind, FileAccess, Folder, PendingFile, Replaced, replace, sweep};
 use proptest::prelude::*;
 
 fn names(directory: &Path) -> Vec<String> {
@@ -23,14 +23,14 @@ fn a_reader_sees_the_old_content_or_the_new() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("file");
     let content = |round: u8| vec![round; 100_000 + usize::from(round)];
-    replace(&path, &content(0), Access::Private, Durability::Process).unwrap();
+    replace(&path, &content(0), FileAccess::Private, Durability::Process).unwrap();
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         for writer in 0..2 {
             let (path, is_over) = (&path, &is_over);
             scope.spawn(move || {
                 for round in 0..100 {
-                    replace(path, &content(round * 2 + writer), Access::Private, Durability::Process).unwrap();
+                    replace(path, &content(round * 2 + writer), FileAccess::Private, Durability::Process).unwrap();
                 }
                 is_over.store(true, Ordering::Relaxed);
             });
@@ -50,14 +50,14 @@ fn the_mode_is_the_one_that_was_asked_for() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("file");
     let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-    replace(&path, b"1", Access::Usual, Durability::Power).unwrap();
+    replace(&path, b"1", FileAccess::Usual, Durability::Power).unwrap();
     let usual = mode();
     assert_ne!(usual & 0o400, 0);
-    replace(&path, b"2", Access::Private, Durability::Power).unwrap();
+    replace(&path, b"2", FileAccess::Private, Durability::Power).unwrap();
     assert_eq!(mode(), 0o600);
     for wanted in [0o640, 0o755, 0o444] {
         fs::set_permissions(&path, fs::Permissions::from_mode(wanted)).unwrap();
-        replace(&path, b"3", Access::Like(&fs::metadata(&path).unwrap()), Durability::Power).unwrap();
+        replace(&path, b"3", FileAccess::Like(&fs::metadata(&path).unwrap()), Durability::Power).unwrap();
         assert_eq!(mode(), wanted);
     }
 }
@@ -67,7 +67,7 @@ fn what_is_not_placed_leaves_nothing() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("file");
     fs::write(&path, "old").unwrap();
-    let mut pending = Pending::beside(&path, Access::Usual).unwrap();
+    let mut pending = PendingFile::beside(&path, FileAccess::Usual).unwrap();
     pending.write_all(b"new").unwrap();
     assert_eq!(names(place.path()).len(), 2);
     drop(pending);
@@ -75,9 +75,9 @@ fn what_is_not_placed_leaves_nothing() {
     // A directory in its place.
     let directory = place.path().join("directory");
     fs::create_dir(&directory).unwrap();
-    assert!(replace(&directory, b"new", Access::Usual, Durability::Power).is_err());
-    assert!(replace(&place.path().join("none/file"), b"new", Access::Usual, Durability::Power).is_err());
-    assert!(replace(Path::new("/"), b"new", Access::Usual, Durability::Power).is_err());
+    assert!(replace(&directory, b"new", FileAccess::Usual, Durability::Power).is_err());
+    assert!(replace(&place.path().join("none/file"), b"new", FileAccess::Usual, Durability::Power).is_err());
+    assert!(replace(Path::new("/"), b"new", FileAccess::Usual, Durability::Power).is_err());
     assert_eq!(names(place.path()), ["directory", "file"]);
 }
 
@@ -85,7 +85,7 @@ fn what_is_not_placed_leaves_nothing() {
 fn a_new_file_takes_nobodys_name() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("file");
-    let pending = Pending::beside(&path, Access::Usual).unwrap();
+    let pending = PendingFile::beside(&path, FileAccess::Usual).unwrap();
     fs::write(&path, "another's").unwrap();
     let error = pending.place_new("file".as_ref(), Durability::Power).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
@@ -126,7 +126,7 @@ fn a_folder_stays_where_it_was_opened() {
     fs::write(at("outside/secret"), "x").unwrap();
     std::os::unix::fs::symlink(at("outside/secret"), at("moved/link")).unwrap();
     assert!(folder.metadata("link".as_ref()).unwrap().is_symlink());
-    assert!(matches!(folder.kind("link".as_ref()).unwrap(), Kind::Link(_)));
+    assert!(matches!(folder.kind("link".as_ref()).unwrap(), EntryKind::Link(_)));
     assert!(folder.put("link".as_ref(), b"3").is_err());
     assert!(folder.file("link".as_ref()).is_err());
 }
@@ -138,7 +138,7 @@ proptest! {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("file");
         for (content, is_private) in &contents {
-            let access = if *is_private { Access::Private } else { Access::Usual };
+            let access = if *is_private { FileAccess::Private } else { FileAccess::Usual };
             replace(&path, content, access, Durability::Process).unwrap();
             prop_assert_eq!(&fs::read(&path).unwrap(), content);
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    AT_ONCE, Answer, Attempt, Before, Command, Decision, Event, MOST_LOSSES, OnLost, Outcome, ScopeId, Settled, StepId,
-    StepShape, Task,
+    AT_ONCE, Attempt, AttemptOutcome, Before, ConditionResult, FlowCommand, FlowEvent, FlowTask, LostAnswer,
+    LostPolicy, MOST_LOSSES, ScopeId, Settled, StepId, StepShape,
     scope::{Phase, Scope, State},
 };
 
@@ -20,7 +20,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A flow in which nothing has happened. [`Event::Opened`] comes first.
+    /// A flow in which nothing has happened. [`FlowEvent::Opened`] comes first.
     pub fn new() -> Self {
         Self::default()
     }
@@ -28,7 +28,7 @@ impl Flow {
     /// Takes note of an event, and says what has to be done next, in this order.
     ///
     /// An event that does not fit changes nothing: the end of an attempt that was given up as lost, a second answer.
-    pub fn on(&mut self, event: Event) -> Vec<Command> {
+    pub fn on(&mut self, event: FlowEvent) -> Vec<FlowCommand> {
         let mut commands = Vec::new();
         self.take(event, &mut commands);
         self.advance(&mut commands);
@@ -43,25 +43,25 @@ impl Flow {
     /// The commands that no event has answered yet, in the order of their steps.
     ///
     /// This is what a driver that takes over a run has to carry out. What was started by the driver before it is lost:
-    /// [`Event::Lost`] answers those.
-    pub fn outstanding(&self) -> Vec<Command> {
+    /// [`FlowEvent::Lost`] answers those.
+    pub fn outstanding(&self) -> Vec<FlowCommand> {
         let mut commands = Vec::new();
         for (number, scope) in self.scopes.iter().enumerate() {
             let id = ScopeId(number);
             for (index, step) in scope.steps.iter().enumerate() {
                 let step_id = StepId { scope: id, index };
                 commands.extend(match step.state {
-                    State::Deciding => Some(Command::Decide(step_id)),
-                    State::Running { task, has_opened: false } => Some(Command::Start(task)),
-                    State::Pausing(after) => Some(Command::Pause { after }),
-                    State::Asking(task) => Some(Command::Ask(task)),
+                    State::Deciding => Some(FlowCommand::Decide(step_id)),
+                    State::Running { task, has_opened: false } => Some(FlowCommand::Start(task)),
+                    State::Pausing(after) => Some(FlowCommand::Pause { after }),
+                    State::Asking(task) => Some(FlowCommand::Ask(task)),
                     State::Waiting | State::Running { .. } | State::Settled(_) => None,
                 });
             }
             match scope.phase {
-                Phase::CleaningUp(_) => commands.push(Command::CleanUp(id)),
+                Phase::CleaningUp(_) => commands.push(FlowCommand::CleanUp(id)),
                 Phase::Closed(verdict) if scope.by.is_some_and(|by| self.is_running(by)) => {
-                    commands.push(Command::Close { scope: id, verdict });
+                    commands.push(FlowCommand::Close { scope: id, verdict });
                 }
                 Phase::Running | Phase::HandlingFailure | Phase::Closed(_) => {}
             }
@@ -70,74 +70,78 @@ impl Flow {
     }
 
     /// The attempt in which a scope was opened; nothing for the outermost one.
-    pub fn opened_by(&self, scope: ScopeId) -> Option<Task> {
+    pub fn opened_by(&self, scope: ScopeId) -> Option<FlowTask> {
         self.scopes.get(scope.0)?.by
     }
 
-    fn take(&mut self, event: Event, commands: &mut Vec<Command>) {
+    fn take(&mut self, event: FlowEvent, commands: &mut Vec<FlowCommand>) {
         match event {
-            Event::Opened { by, steps, at_once } => self.open(by, steps, at_once, commands),
-            Event::Decided { step, decision } => {
+            FlowEvent::Opened { by, steps, at_once } => self.open(by, steps, at_once, commands),
+            FlowEvent::Decided { step, decision } => {
                 if self.state(step) == Some(State::Deciding) {
                     match decision {
-                        Decision::Run if !self.may_start(step.scope) => self.settle(step, Settled::NotRun, commands),
-                        Decision::Run => self.start(Task { step, attempt: Attempt::Number(1), losses: 0 }, commands),
-                        Decision::Skip => self.settle(step, Settled::Skipped, commands),
-                        Decision::Undecidable => self.settle(step, Settled::Undecidable, commands),
+                        ConditionResult::Run if !self.may_start(step.scope) => {
+                            self.settle(step, Settled::NotRun, commands);
+                        }
+                        ConditionResult::Run => {
+                            self.start(FlowTask { step, attempt: Attempt::Number(1), losses: 0 }, commands);
+                        }
+                        ConditionResult::Skip => self.settle(step, Settled::Skipped, commands),
+                        ConditionResult::Undecidable => self.settle(step, Settled::Undecidable, commands),
                     }
                 }
             }
-            Event::Ended { task, outcome } => {
+            FlowEvent::Ended { task, outcome } => {
                 if self.is_running(task) {
                     self.ended(task, outcome, commands);
                 }
             }
-            Event::Due(step) => {
+            FlowEvent::Due(step) => {
                 if let Some(State::Pausing(after)) = self.state(step)
                     && let Attempt::Number(number) = after.attempt
                 {
-                    self.start(Task { step, attempt: Attempt::Number(number + 1), losses: 0 }, commands);
+                    self.start(FlowTask { step, attempt: Attempt::Number(number + 1), losses: 0 }, commands);
                 }
             }
-            Event::Lost(task) => {
+            FlowEvent::Lost(task) => {
                 // A step that called a tool is not carried out by anybody; the steps of that tool are.
                 if self.state(task.step) == Some(State::Running { task, has_opened: false }) {
                     self.lost(task, commands);
                 }
             }
-            Event::Answered { task, answer } => {
+            FlowEvent::Answered { task, answer } => {
                 if self.state(task.step) == Some(State::Asking(task)) {
                     match answer {
-                        Answer::Again => self.start_again(task, commands),
-                        Answer::Done => self.settle(task.step, Settled::Done, commands),
-                        Answer::Stop => self.settle(task.step, Settled::Lost, commands),
+                        LostAnswer::Again => self.start_again(task, commands),
+                        LostAnswer::Done => self.settle(task.step, Settled::Done, commands),
+                        LostAnswer::Stop => self.settle(task.step, Settled::Lost, commands),
                     }
                 }
             }
-            Event::OutOfTime(scope) => {
+            FlowEvent::OutOfTime(scope) => {
                 let inner = self.inside(scope);
                 for scope in &inner {
                     self.scopes[scope.0].is_out_of_time = true;
                 }
                 self.cut_short(&inner, commands);
             }
-            Event::Cancelled => {
+            FlowEvent::Cancelled => {
                 self.is_cancelled = true;
                 let all: Vec<ScopeId> = (0..self.scopes.len()).map(ScopeId).collect();
                 self.cut_short(&all, commands);
             }
-            Event::CleanedUp(id) => {
+            FlowEvent::CleanedUp(id) => {
                 if let Some(scope) = self.scopes.get_mut(id.0)
                     && let Phase::CleaningUp(verdict) = scope.phase
                 {
                     scope.phase = Phase::Closed(verdict);
-                    commands.push(Command::Close { scope: id, verdict });
+                    commands.push(FlowCommand::Close { scope: id, verdict });
                 }
             }
         }
     }
 
-    fn open(&mut self, by: Option<Task>, steps: Vec<StepShape>, at_once: usize, commands: &mut Vec<Command>) {
+    fn open(&mut self, by: Option<FlowTask>, steps: Vec<StepShape>, at_once: usize, commands: &mut Vec<FlowCommand>) {
         match by {
             None if self.scopes.is_empty() => {}
             None => return,
@@ -155,7 +159,7 @@ impl Flow {
     }
 
     /// Starts what may start.
-    fn advance(&mut self, commands: &mut Vec<Command>) {
+    fn advance(&mut self, commands: &mut Vec<FlowCommand>) {
         while self.occupied < AT_ONCE
             && let Some(id) = self.with_ready.first().copied()
         {
@@ -175,9 +179,9 @@ impl Flow {
             let step = StepId { scope: id, index };
             if scope.steps[index].shape.is_conditional {
                 self.set(step, State::Deciding);
-                commands.push(Command::Decide(step));
+                commands.push(FlowCommand::Decide(step));
             } else {
-                self.start(Task { step, attempt: Attempt::Number(1), losses: 0 }, commands);
+                self.start(FlowTask { step, attempt: Attempt::Number(1), losses: 0 }, commands);
             }
         }
     }
@@ -192,60 +196,62 @@ impl Flow {
         self.is_cancelled || self.scopes[id.0].is_out_of_time
     }
 
-    fn start(&mut self, task: Task, commands: &mut Vec<Command>) {
+    fn start(&mut self, task: FlowTask, commands: &mut Vec<FlowCommand>) {
         self.set(task.step, State::Running { task, has_opened: false });
-        commands.push(Command::Start(task));
+        commands.push(FlowCommand::Start(task));
     }
 
-    fn start_again(&mut self, task: Task, commands: &mut Vec<Command>) {
-        self.start(Task { losses: task.losses + 1, ..task }, commands);
+    fn start_again(&mut self, task: FlowTask, commands: &mut Vec<FlowCommand>) {
+        self.start(FlowTask { losses: task.losses + 1, ..task }, commands);
     }
 
-    fn is_running(&self, of: Task) -> bool {
+    fn is_running(&self, of: FlowTask) -> bool {
         matches!(self.state(of.step), Some(State::Running { task, .. }) if task == of)
     }
 
     /// What follows the end of an attempt: another one, the fallback, or the result of the step.
-    fn ended(&mut self, task: Task, outcome: Outcome, commands: &mut Vec<Command>) {
+    fn ended(&mut self, task: FlowTask, outcome: AttemptOutcome, commands: &mut Vec<FlowCommand>) {
         let step = task.step;
         let shape = &self.scopes[step.scope.0].steps[step.index].shape;
         let next = match (task.attempt, outcome) {
-            (Attempt::Number(number), Outcome::Failed) if number <= shape.retries => Some(Before::Retry),
-            (Attempt::Number(_), Outcome::Failed | Outcome::Refused) if shape.has_fallback => Some(Before::Fallback),
+            (Attempt::Number(number), AttemptOutcome::Failed) if number <= shape.retries => Some(Before::Retry),
+            (Attempt::Number(_), AttemptOutcome::Failed | AttemptOutcome::Refused) if shape.has_fallback => {
+                Some(Before::Fallback)
+            }
             _ => None,
         };
         match next {
             Some(before) if self.is_over(step.scope) => self.settle(step, Settled::CutShort(before), commands),
             Some(Before::Retry) => {
                 self.set(step, State::Pausing(task));
-                commands.push(Command::Pause { after: task });
+                commands.push(FlowCommand::Pause { after: task });
             }
             Some(Before::Fallback) => {
-                self.start(Task { step, attempt: Attempt::Fallback, losses: 0 }, commands);
+                self.start(FlowTask { step, attempt: Attempt::Fallback, losses: 0 }, commands);
             }
             None => self.settle(step, Settled::Ended(outcome), commands),
         }
     }
 
     /// What follows the loss of an attempt.
-    fn lost(&mut self, task: Task, commands: &mut Vec<Command>) {
+    fn lost(&mut self, task: FlowTask, commands: &mut Vec<FlowCommand>) {
         let step = task.step;
         let on_lost = self.scopes[step.scope.0].steps[step.index].shape.on_lost;
         match on_lost {
             _ if self.is_over(step.scope) || task.losses + 1 >= MOST_LOSSES => {
                 self.settle(step, Settled::Lost, commands);
             }
-            OnLost::Retry => self.start_again(task, commands),
-            OnLost::Fail => self.settle(step, Settled::Lost, commands),
-            OnLost::Ask => {
+            LostPolicy::Retry => self.start_again(task, commands),
+            LostPolicy::Fail => self.settle(step, Settled::Lost, commands),
+            LostPolicy::Ask => {
                 self.set(step, State::Asking(task));
-                commands.push(Command::Ask(task));
+                commands.push(FlowCommand::Ask(task));
             }
         }
     }
 
     /// Ends the pauses and questions of scopes that are over.
-    fn cut_short(&mut self, scopes: &[ScopeId], commands: &mut Vec<Command>) {
+    fn cut_short(&mut self, scopes: &[ScopeId], commands: &mut Vec<FlowCommand>) {
         for &id in scopes {
             for index in 0..self.scopes[id.0].steps.len() {
                 let step = StepId { scope: id, index };
@@ -260,7 +266,7 @@ impl Flow {
     }
 
     /// Records the result of a step that was under way.
-    fn settle(&mut self, step: StepId, settled: Settled, commands: &mut Vec<Command>) {
+    fn settle(&mut self, step: StepId, settled: Settled, commands: &mut Vec<FlowCommand>) {
         self.set(step, State::Settled(settled));
         let scope = &mut self.scopes[step.scope.0];
         scope.busy -= 1;
@@ -268,12 +274,12 @@ impl Flow {
         if !scope.ready.is_empty() {
             self.with_ready.insert(step.scope);
         }
-        commands.push(Command::Settle { step, settled });
+        commands.push(FlowCommand::Settle { step, settled });
         self.finish_if_done(step.scope, commands);
     }
 
     /// Cleans up a scope in which no step is under way and none can begin.
-    fn finish_if_done(&mut self, id: ScopeId, commands: &mut Vec<Command>) {
+    fn finish_if_done(&mut self, id: ScopeId, commands: &mut Vec<FlowCommand>) {
         let may_start = self.may_start(id);
         let is_cancelled = self.is_cancelled;
         let scope = &mut self.scopes[id.0];
@@ -291,7 +297,7 @@ impl Flow {
             let is_needless = step.shape.on_failure && may_start;
             let settled = if is_needless { Settled::Skipped } else { Settled::NotRun };
             scope.settle(index, settled);
-            commands.push(Command::Settle { step: StepId { scope: id, index }, settled });
+            commands.push(FlowCommand::Settle { step: StepId { scope: id, index }, settled });
         }
         if handles_failure {
             self.with_ready.insert(id);
@@ -299,7 +305,7 @@ impl Flow {
         }
         scope.ready.clear();
         scope.phase = Phase::CleaningUp(scope.verdict(is_cancelled));
-        commands.push(Command::CleanUp(id));
+        commands.push(FlowCommand::CleanUp(id));
     }
 
     /// A scope that is open, and those opened in it that are.

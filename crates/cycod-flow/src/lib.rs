@@ -10,8 +10,8 @@
 //!            commands: decide, start, pause, settle, clean up, close
 //! ```
 //!
-//! A [`Flow`] has no clock, no thread, no file and no process. A driver carries out its [`Command`]s and reports what came
-//! of them as [`Event`]s. The same events give the same commands, so a run whose events were written down can be
+//! A [`Flow`] has no clock, no thread, no file and no process. A driver carries out its [`FlowCommand`]s and reports what came
+//! of them as [`FlowEvent`]s. The same events give the same commands, so a run whose events were written down can be
 //! continued elsewhere.
 //!
 //! The steps of one tool are a *scope*. A step that calls a tool opens a scope of its own inside its attempt, so one flow
@@ -31,8 +31,8 @@ mod scope;
 mod step;
 
 pub use flow::Flow;
-pub use scope::{ScopeId, Verdict};
-pub use step::{Attempt, Before, Decision, OnLost, Outcome, Settled, StepId, StepShape, Task};
+pub use scope::{ScopeEnd, ScopeId};
+pub use step::{Attempt, AttemptOutcome, Before, ConditionResult, FlowTask, LostPolicy, Settled, StepId, StepShape};
 
 /// Which rules a flow follows. A journal of a run says it, and only a program that knows it may go on with that run.
 pub const VERSION: u32 = 1;
@@ -45,11 +45,11 @@ pub const MOST_LOSSES: u32 = 3;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum FlowEvent {
     /// A tool begins: the outermost one, or the one that an attempt calls.
     Opened {
         /// The attempt that calls it; nothing for the outermost tool.
-        by: Option<Task>,
+        by: Option<FlowTask>,
         /// Its steps, in source order.
         steps: Vec<StepShape>,
         /// How many of them may be under way at once, from their turn to their result; at least one may.
@@ -60,25 +60,25 @@ pub enum Event {
         /// Which step.
         step: StepId,
         /// What came of it.
-        decision: Decision,
+        decision: ConditionResult,
     },
     /// An attempt ended.
     Ended {
         /// Which attempt.
-        task: Task,
+        task: FlowTask,
         /// How.
-        outcome: Outcome,
+        outcome: AttemptOutcome,
     },
     /// The pause before the next attempt of a step is over.
     Due(StepId),
     /// Whoever carried out an attempt is gone, and with it what came of the attempt.
-    Lost(Task),
+    Lost(FlowTask),
     /// A person said what is to follow the loss of an attempt.
     Answered {
         /// Which attempt.
-        task: Task,
+        task: FlowTask,
         /// What follows.
-        answer: Answer,
+        answer: LostAnswer,
     },
     /// The time of a scope is over.
     OutOfTime(ScopeId),
@@ -90,7 +90,7 @@ pub enum Event {
 
 /// What a person says about an attempt that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum LostAnswer {
     /// Start it again.
     Again,
     /// It was done; go on as if it had succeeded.
@@ -101,18 +101,18 @@ pub enum Answer {
 
 /// What a driver has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Evaluate the condition of a step, and report [`Event::Decided`].
+pub enum FlowCommand {
+    /// Evaluate the condition of a step, and report [`FlowEvent::Decided`].
     Decide(StepId),
-    /// Begin an attempt. Report [`Event::Ended`]; before that [`Event::Opened`] if it calls a tool.
-    Start(Task),
-    /// Wait before the next attempt of a step, and report [`Event::Due`]. `after` is the attempt that failed.
+    /// Begin an attempt. Report [`FlowEvent::Ended`]; before that [`FlowEvent::Opened`] if it calls a tool.
+    Start(FlowTask),
+    /// Wait before the next attempt of a step, and report [`FlowEvent::Due`]. `after` is the attempt that failed.
     Pause {
         /// The attempt that failed.
-        after: Task,
+        after: FlowTask,
     },
-    /// Ask a person what is to follow the loss of an attempt, and report [`Event::Answered`].
-    Ask(Task),
+    /// Ask a person what is to follow the loss of an attempt, and report [`FlowEvent::Answered`].
+    Ask(FlowTask),
     /// Take note that a step has its final result.
     Settle {
         /// Which step.
@@ -120,13 +120,13 @@ pub enum Command {
         /// How it ended.
         settled: Settled,
     },
-    /// Run the cleanup of a scope, and report [`Event::CleanedUp`].
+    /// Run the cleanup of a scope, and report [`FlowEvent::CleanedUp`].
     CleanUp(ScopeId),
-    /// Take note that a scope is over. For a scope that an attempt opened, report [`Event::Ended`] of that attempt.
+    /// Take note that a scope is over. For a scope that an attempt opened, report [`FlowEvent::Ended`] of that attempt.
     Close {
         /// Which scope.
         scope: ScopeId,
         /// How it ended.
-        verdict: Verdict,
+        verdict: ScopeEnd,
     },
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Settled, StepShape, Task};
+use crate::{FlowTask, Settled, StepShape};
 
 /// The steps of one tool within a flow, numbered in the order in which they were opened; 0 is the outermost tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -10,7 +10,7 @@ pub struct ScopeId(pub usize);
 
 /// How a scope ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ScopeEnd {
     /// Every step had its turn, and none stopped the others.
     Completed,
     /// This step, by index, failed and stopped the others.
@@ -25,7 +25,7 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
     /// The attempt that called the tool.
-    pub(crate) by: Option<Task>,
+    pub(crate) by: Option<FlowTask>,
     pub(crate) steps: Vec<Step>,
     /// Steps whose turn has come.
     pub(crate) ready: BTreeSet<usize>,
@@ -47,8 +47,8 @@ pub(crate) enum Phase {
     Running,
     /// The steps that run on failure do.
     HandlingFailure,
-    CleaningUp(Verdict),
-    Closed(Verdict),
+    CleaningUp(ScopeEnd),
+    Closed(ScopeEnd),
 }
 
 /// A step, and how far it is.
@@ -70,11 +70,11 @@ pub(crate) enum State {
     /// Its condition is being evaluated.
     Deciding,
     /// An attempt is under way; `has_opened` when that called a tool.
-    Running { task: Task, has_opened: bool },
+    Running { task: FlowTask, has_opened: bool },
     /// Waits for the attempt that follows this one.
-    Pausing(Task),
+    Pausing(FlowTask),
     /// Waits for a person.
-    Asking(Task),
+    Asking(FlowTask),
     /// Has its result.
     Settled(Settled),
 }
@@ -95,7 +95,7 @@ impl Scope {
         matches!(self.phase, Phase::Closed(_))
     }
 
-    pub(crate) fn new(by: Option<Task>, shapes: Vec<StepShape>, at_once: usize) -> Self {
+    pub(crate) fn new(by: Option<FlowTask>, shapes: Vec<StepShape>, at_once: usize) -> Self {
         let mut steps: Vec<Step> = shapes
             .into_iter()
             .map(|shape| Step { shape, state: State::Waiting, waits_for: 0, dependents: Vec::new() })
@@ -176,13 +176,13 @@ impl Scope {
     }
 
     /// How the scope ended, once no step is under way.
-    pub(crate) fn verdict(&self, is_cancelled: bool) -> Verdict {
+    pub(crate) fn verdict(&self, is_cancelled: bool) -> ScopeEnd {
         let is_unfinished = self.steps.iter().any(|step| step.state == State::Settled(Settled::NotRun));
         match self.failure {
-            Some(step) => Verdict::Failed(step),
-            None if !is_unfinished => Verdict::Completed,
-            None if is_cancelled => Verdict::Cancelled,
-            None => Verdict::OutOfTime,
+            Some(step) => ScopeEnd::Failed(step),
+            None if !is_unfinished => ScopeEnd::Completed,
+            None if is_cancelled => ScopeEnd::Cancelled,
+            None => ScopeEnd::OutOfTime,
         }
     }
 }

@@ -17,12 +17,12 @@ pub struct StepShape {
     /// Whether there is something to do when all attempts failed.
     pub has_fallback: bool,
     /// What follows the loss of an attempt.
-    pub on_lost: OnLost,
+    pub on_lost: LostPolicy,
 }
 
 /// What follows when whoever carried out an attempt is gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnLost {
+pub enum LostPolicy {
     /// The attempt starts again: doing it twice does no harm.
     Retry,
     /// The step has failed.
@@ -52,7 +52,7 @@ pub enum Attempt {
 
 /// One start of one attempt; no two starts in a flow have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Task {
+pub struct FlowTask {
     /// Of which step.
     pub step: StepId,
     /// Which attempt.
@@ -63,7 +63,7 @@ pub struct Task {
 
 /// What came of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum ConditionResult {
     /// The step runs.
     Run,
     /// The step is skipped.
@@ -74,7 +74,7 @@ pub enum Decision {
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// Well.
     Succeeded,
     /// Badly; another attempt may go better.
@@ -98,7 +98,7 @@ pub enum Before {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
     /// Its last attempt ended so.
-    Ended(Outcome),
+    Ended(AttemptOutcome),
     /// Its last attempt failed, and the run was over before the step could go on.
     CutShort(Before),
     /// Its condition was false.
@@ -117,7 +117,7 @@ impl Settled {
     /// Whether the step ran, or should have, and ended badly.
     pub fn is_failure(self) -> bool {
         match self {
-            Self::Ended(outcome) => outcome != Outcome::Succeeded,
+            Self::Ended(outcome) => outcome != AttemptOutcome::Succeeded,
             Self::CutShort(_) | Self::Undecidable | Self::Lost => true,
             Self::Skipped | Self::Done | Self::NotRun => false,
         }

@@ -14,12 +14,12 @@ use ring::digest::{SHA256, digest};
 use subtle::ConstantTimeEq;
 
 use self::oauth::{Denied, Verifier};
-pub use self::{keys::KeySource, oauth::OAuth};
+pub use self::{keys::IssuerKeys, oauth::OAuth};
 use crate::{HttpError, Refused};
 
 /// Who may come in.
 #[derive(Clone)]
-pub enum Access {
+pub enum HttpAccess {
     /// Every program of this machine; only for a loopback address.
     Anyone,
     /// Whoever knows this token.
@@ -28,7 +28,7 @@ pub enum Access {
     OAuth(OAuth),
 }
 
-impl fmt::Debug for Access {
+impl fmt::Debug for HttpAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Anyone => f.write_str("Anyone"),
@@ -57,11 +57,11 @@ impl Gate {
     ///
     /// # Errors
     /// When a name or a key cannot be used.
-    pub fn new(access: &Access) -> Result<Self, HttpError> {
+    pub fn new(access: &HttpAccess) -> Result<Self, HttpError> {
         Ok(Self(match access {
-            Access::Anyone => Kind::Anyone,
-            Access::Token(token) => Kind::Token(hash(token)),
-            Access::OAuth(oauth) => Kind::OAuth(Box::new(Verifier::new(oauth.clone())?)),
+            HttpAccess::Anyone => Kind::Anyone,
+            HttpAccess::Token(token) => Kind::Token(hash(token)),
+            HttpAccess::OAuth(oauth) => Kind::OAuth(Box::new(Verifier::new(oauth.clone())?)),
         }))
     }
 

@@ -20,10 +20,10 @@ mod wire;
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
-pub use access::{Access, Gate, KeySource, OAuth, Principal};
+pub use access::{Gate, HttpAccess, IssuerKeys, OAuth, Principal};
 pub use body::read_body;
 pub use listen::{Connections, serve};
-pub use names::Names;
+pub use names::AllowedNames;
 pub use rate::Rate;
 pub use refused::Refused;
 

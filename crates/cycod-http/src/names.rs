@@ -15,12 +15,12 @@ use crate::{HttpError, Refused};
 
 /// The names that are let through, besides those of this machine.
 #[derive(Debug)]
-pub struct Names {
+pub struct AllowedNames {
     hosts: Vec<(String, Option<u16>)>,
     origins: Vec<String>,
 }
 
-impl Names {
+impl AllowedNames {
     /// Lets through requests to `hosts`, as `HOST` or `HOST:PORT`, and from the pages of `origins`, as `SCHEME://HOST` or
     /// `SCHEME://HOST:PORT`.
     ///
@@ -118,7 +118,7 @@ fn address(host: &str) -> Option<IpAddr> {
 mod tests {
     use super::*;
 
-    fn status(names: &Names, host: &str, origin: Option<&str>) -> u16 {
+    fn status(names: &AllowedNames, host: &str, origin: Option<&str>) -> u16 {
         let mut headers = HeaderMap::new();
         headers.insert(HOST, host.parse().unwrap());
         if let Some(origin) = origin {
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn hosts() {
-        let names = Names::new(&["tools.example".to_owned(), "ported.example:8443".to_owned()], &[]).unwrap();
+        let names = AllowedNames::new(&["tools.example".to_owned(), "ported.example:8443".to_owned()], &[]).unwrap();
         for (host, expected) in [
             ("localhost", 200),
             ("LOCALHOST:9000", 200),
@@ -165,7 +165,7 @@ mod tests {
     fn origins() {
         let listed =
             ["https://app.example".to_owned(), "http://ported.example:8080".to_owned(), "ext://abc".to_owned()];
-        let names = Names::new(&[], &listed).unwrap();
+        let names = AllowedNames::new(&[], &listed).unwrap();
         for (origin, expected) in [
             ("http://localhost:3000", 200),
             ("https://127.0.0.1", 200),
@@ -196,18 +196,18 @@ mod tests {
     #[test]
     fn names_that_cannot_be_any_are_refused_at_the_start() {
         for host in ["", "a b", "http://a", "a:b", "*"] {
-            let names = Names::new(&[host.to_owned()], &[]);
+            let names = AllowedNames::new(&[host.to_owned()], &[]);
             // A star is a name like any other, and matches only itself.
             assert_eq!(names.is_err(), host != "*", "{host}");
         }
         for origin in ["null", "app.example", "https://app.example/path"] {
-            assert!(Names::new(&[], &[origin.to_owned()]).is_err(), "{origin}");
+            assert!(AllowedNames::new(&[], &[origin.to_owned()]).is_err(), "{origin}");
         }
     }
 
     #[test]
     fn a_header_that_is_there_twice_is_refused() {
-        let names = Names::new(&[], &[]).unwrap();
+        let names = AllowedNames::new(&[], &[]).unwrap();
         let mut headers = HeaderMap::new();
         headers.append(HOST, "localhost".parse().unwrap());
         headers.append(HOST, "evil".parse().unwrap());

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cycod_http::{Access, Gate, KeySource, Names, OAuth};
+use cycod_http::{AllowedNames, Gate, HttpAccess, IssuerKeys, OAuth};
 use growth::Grown;
 use hyper::{
     HeaderMap,
@@ -74,18 +74,18 @@ fn header(name: &HeaderName, value: &str) -> HeaderMap {
     headers
 }
 
-fn names() -> Names {
-    Names::new(&["tools.example".to_owned()], &["https://app.example".to_owned()]).unwrap()
+fn names() -> AllowedNames {
+    AllowedNames::new(&["tools.example".to_owned()], &["https://app.example".to_owned()]).unwrap()
 }
 
 fn oauth(keys: &str) -> Result<Gate, cycod_http::HttpError> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("keys.json");
     std::fs::write(&path, keys).unwrap();
-    Gate::new(&Access::OAuth(OAuth {
+    Gate::new(&HttpAccess::OAuth(OAuth {
         issuer: "https://issuer.example".to_owned(),
         audience: "https://tools.example/mcp".to_owned(),
-        keys: KeySource::File(path),
+        keys: IssuerKeys::File(path),
         scopes: vec!["tools".to_owned()],
     }))
 }
@@ -110,7 +110,7 @@ fn names_are_checked_in_the_time_that_their_length_allows() {
         drop(names.check(&header(&HOST, name), local));
         drop(names.check(&header(&ORIGIN, name), local));
         drop(names.check(&header(&ORIGIN, &format!("http://{name}")), local));
-        drop(Names::new(&[name.to_owned()], &[name.to_owned()]));
+        drop(AllowedNames::new(&[name.to_owned()], &[name.to_owned()]));
     });
 }
 
@@ -118,14 +118,14 @@ fn names_are_checked_in_the_time_that_their_length_allows() {
 fn many_names_are_listed_in_the_time_that_their_number_allows() {
     growth::check_up_to(LARGEST, LISTED, |listed| {
         let hosts: Vec<String> = listed.lines().map(str::to_owned).collect();
-        let names = Names::new(&hosts, &[]).unwrap();
+        let names = AllowedNames::new(&hosts, &[]).unwrap();
         drop(names.check(&header(&HOST, "none.example"), "127.0.0.1".parse().unwrap()));
     });
 }
 
 #[test]
 fn tokens_are_checked_in_the_time_that_their_length_allows() {
-    let gates = [Gate::new(&Access::Token("secret".to_owned())).unwrap(), oauth(&keys("a\nb")).unwrap()];
+    let gates = [Gate::new(&HttpAccess::Token("secret".to_owned())).unwrap(), oauth(&keys("a\nb")).unwrap()];
     growth::check_up_to(LARGEST, TOKENS, |token| {
         for gate in &gates {
             drop(decide(gate.admit(&header(&AUTHORIZATION, &format!("Bearer {token}")))));
@@ -137,7 +137,7 @@ fn tokens_are_checked_in_the_time_that_their_length_allows() {
 #[test]
 fn headers_are_looked_through_in_the_time_that_their_number_allows() {
     let (names, local) = (names(), "127.0.0.1".parse().unwrap());
-    let gates = [Gate::new(&Access::Token("secret".to_owned())).unwrap(), oauth(&keys("a\nb")).unwrap()];
+    let gates = [Gate::new(&HttpAccess::Token("secret".to_owned())).unwrap(), oauth(&keys("a\nb")).unwrap()];
     growth::check(HEADERS, |text| {
         let mut headers = HeaderMap::new();
         for line in text.lines() {

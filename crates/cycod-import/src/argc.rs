@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use cycod_diagnostic::{Diagnostic, Span};
 
 use crate::{
-    Loss,
+    TaskLoss,
     draft::{Accepts, Draft, Found, Parameter, author},
-    source::{Source, duplicate},
+    source::{TaskSource, duplicate},
 };
 
 /// Tags in front of a function.
@@ -48,7 +48,7 @@ enum InputKind {
 const SHARED: usize = 128;
 
 /// Reads the commands of a script.
-pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+pub(crate) fn read(source: &TaskSource<'_>) -> Result<Found, Vec<Diagnostic>> {
     source.check()?;
     let mut found = Found::default();
     let mut seen: HashMap<&str, Span> = HashMap::new();
@@ -116,7 +116,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     if !inherits && !seen.contains_key("main") {
         for (line, input) in shared {
             let why = "it belongs to the script as a whole; `@meta inherit-flag-options` would give it to the commands";
-            found.losses.push(Loss { line, what: format!("`{}`", input.name), why: why.to_owned() });
+            found.losses.push(TaskLoss { line, what: format!("`{}`", input.name), why: why.to_owned() });
         }
     }
     // A command that only holds others does nothing by itself.
@@ -136,7 +136,14 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     Ok(found)
 }
 
-fn draft(source: &Source<'_>, name: &str, line: usize, tags: &Tags, shared: &[(usize, Input)], about: &str) -> Draft {
+fn draft(
+    source: &TaskSource<'_>,
+    name: &str,
+    line: usize,
+    tags: &Tags,
+    shared: &[(usize, Input)],
+    about: &str,
+) -> Draft {
     let mut draft = Draft::of_runner(name, line, "argc", source.below(""));
     let file = source.file_name();
     if !matches!(file.to_ascii_lowercase().as_str(), "argcfile.sh" | "argcfile") {

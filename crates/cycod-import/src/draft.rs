@@ -15,7 +15,7 @@ use regex::Regex;
 use crate::{
     names::{self, Taken},
     pasted::{INERT, INERT_NO_OPTION, INERT_WORDS, Place, Reading, reading},
-    proposal::Loss,
+    proposal::TaskLoss,
     source::escaped,
 };
 
@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct Found {
     pub(crate) drafts: Vec<Draft>,
     /// What belongs to no task.
-    pub(crate) losses: Vec<Loss>,
+    pub(crate) losses: Vec<TaskLoss>,
 }
 
 /// How long a task of a runner may take: builds and tests take longer than a tool's usual minute.
@@ -59,7 +59,7 @@ pub(crate) struct Draft {
     pub(crate) version: Option<String>,
     /// Why it is made only for who names it.
     pub(crate) withheld: Option<String>,
-    pub(crate) losses: Vec<Loss>,
+    pub(crate) losses: Vec<TaskLoss>,
     /// The names of its parameters.
     pub(crate) names: Taken,
 }
@@ -188,7 +188,7 @@ impl Draft {
     }
 
     pub(crate) fn lose(&mut self, line: usize, what: impl Into<String>, why: impl Into<String>) {
-        self.losses.push(Loss { line, what: what.into(), why: why.into() });
+        self.losses.push(TaskLoss { line, what: what.into(), why: why.into() });
     }
 
     /// Whether it holds what no command line can.

@@ -3,7 +3,7 @@
 use cycod_diagnostic::{Diagnostic, Span};
 
 use crate::{
-    source::{Source, syntax},
+    source::{TaskSource, syntax},
     tree::{self, Node},
 };
 
@@ -16,7 +16,7 @@ pub(crate) struct Document<'a> {
 }
 
 /// Takes a document apart.
-pub(crate) fn read<'a>(source: &Source<'a>) -> Result<Document<'a>, Vec<Diagnostic>> {
+pub(crate) fn read<'a>(source: &TaskSource<'a>) -> Result<Document<'a>, Vec<Diagnostic>> {
     source.check()?;
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);
     let missing = |why: &str| {

@@ -15,14 +15,14 @@ use self::{
     read::{Input, Justfile, Recipe},
 };
 use crate::{
-    Loss,
+    TaskLoss,
     draft::{Accepts, Body, Draft, Found, Parameter},
     pasted::{Place, Reading, WHY_INERT, place, reading_of_variable},
-    source::{Source, duplicate},
+    source::{TaskSource, duplicate},
 };
 
 /// Reads the recipes of a justfile.
-pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+pub(crate) fn read(source: &TaskSource<'_>) -> Result<Found, Vec<Diagnostic>> {
     let file = read::read(source)?;
     let recipes = without_variants(&file)?;
     let all: HashMap<&str, &Recipe> = recipes.iter().map(|(recipe, _)| (recipe.name.as_str(), *recipe)).collect();
@@ -43,7 +43,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         let Some(base) = all.get(alias.of.as_str()) else {
             let what = format!("alias `{}`", alias.name);
             let why = format!("`{}` is not a recipe of this file", alias.of);
-            found.losses.push(Loss { line, what, why });
+            found.losses.push(TaskLoss { line, what, why });
             continue;
         };
         let is_private = alias.is_private || alias.name.starts_with('_');
@@ -96,14 +96,14 @@ fn without_variants(file: &Justfile) -> Result<Vec<(&Recipe, Vec<&'static str>)>
 type Options = Vec<(String, Option<String>)>;
 
 struct Importer<'a> {
-    source: &'a Source<'a>,
+    source: &'a TaskSource<'a>,
     file: &'a Justfile,
     all: &'a HashMap<&'a str, &'a Recipe>,
     recipe: &'a Recipe,
 }
 
 impl Importer<'_> {
-    fn draft(&self) -> Result<Draft, Loss> {
+    fn draft(&self) -> Result<Draft, TaskLoss> {
         let recipe = self.recipe;
         let line = self.source.line(recipe.span.start as usize);
         let mut draft = Draft::of_runner(&recipe.name, line, "just", self.source.below(""));
@@ -137,7 +137,7 @@ impl Importer<'_> {
     }
 
     /// What just would ask before this recipe and those that run together with it.
-    fn questions(&self, line: usize) -> Result<Vec<String>, Loss> {
+    fn questions(&self, line: usize) -> Result<Vec<String>, TaskLoss> {
         let mut questions = Vec::new();
         let mut seen: HashSet<&str> = HashSet::new();
         let mut open = vec![self.recipe];

@@ -1,6 +1,6 @@
 /// What a source is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TaskKind {
     /// Recipes of `just`.
     Just,
     /// Targets of `make`.
@@ -21,7 +21,7 @@ pub enum Kind {
     Skill,
 }
 
-impl Kind {
+impl TaskKind {
     /// Every kind.
     pub const ALL: [Self; 9] = [
         Self::Just,
@@ -103,38 +103,38 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::Kind;
+    use super::TaskKind;
 
     #[test]
     fn names_lead_back_to_kinds() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::named(kind.name()), Some(kind));
+        for kind in TaskKind::ALL {
+            assert_eq!(TaskKind::named(kind.name()), Some(kind));
         }
     }
 
     #[test]
     fn well_known_files_are_told_by_their_names() {
         for (path, expect) in [
-            ("justfile", Some(Kind::Just)),
-            ("a/.justfile", Some(Kind::Just)),
-            ("ci.just", Some(Kind::Just)),
-            ("GNUmakefile", Some(Kind::Make)),
-            ("rules.mk", Some(Kind::Make)),
-            ("web/package.json", Some(Kind::PackageJson)),
-            ("Taskfile.dist.yaml", Some(Kind::Taskfile)),
-            ("mise.local.toml", Some(Kind::Mise)),
-            (".config/mise/config.toml", Some(Kind::Mise)),
-            ("mise-tasks/test/units", Some(Kind::Mise)),
-            ("pyproject.toml", Some(Kind::Pyproject)),
-            ("backend/hatch.toml", Some(Kind::Pyproject)),
-            ("Argcfile.sh", Some(Kind::Argc)),
-            (".nanocoder/commands/refactor/dry.md", Some(Kind::Nanocoder)),
-            ("skills/pdf/SKILL.md", Some(Kind::Skill)),
+            ("justfile", Some(TaskKind::Just)),
+            ("a/.justfile", Some(TaskKind::Just)),
+            ("ci.just", Some(TaskKind::Just)),
+            ("GNUmakefile", Some(TaskKind::Make)),
+            ("rules.mk", Some(TaskKind::Make)),
+            ("web/package.json", Some(TaskKind::PackageJson)),
+            ("Taskfile.dist.yaml", Some(TaskKind::Taskfile)),
+            ("mise.local.toml", Some(TaskKind::Mise)),
+            (".config/mise/config.toml", Some(TaskKind::Mise)),
+            ("mise-tasks/test/units", Some(TaskKind::Mise)),
+            ("pyproject.toml", Some(TaskKind::Pyproject)),
+            ("backend/hatch.toml", Some(TaskKind::Pyproject)),
+            ("Argcfile.sh", Some(TaskKind::Argc)),
+            (".nanocoder/commands/refactor/dry.md", Some(TaskKind::Nanocoder)),
+            ("skills/pdf/SKILL.md", Some(TaskKind::Skill)),
             ("weather.yaml", None),
             ("config.toml", None),
             ("", None),
         ] {
-            assert_eq!(Kind::of_path(path), expect, "{path}");
+            assert_eq!(TaskKind::of_path(path), expect, "{path}");
         }
     }
 }

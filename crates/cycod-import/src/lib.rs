@@ -29,10 +29,10 @@ mod taskfile;
 mod tree;
 mod usage;
 
-pub use kind::Kind;
-pub use proposal::{Imported, Loss, Proposal};
+pub use kind::TaskKind;
+pub use proposal::{Imported, TaskLoss, TaskProposal};
 pub use skill::{SkillHead, skill_head};
-pub use source::{Directory, Source};
+pub use source::{TaskDirectory, TaskSource};
 
 use cycod_diagnostic::Diagnostic;
 
@@ -40,24 +40,24 @@ use cycod_diagnostic::Diagnostic;
 ///
 /// # Errors
 /// What is wrong with the source itself, so that nothing in it can be relied on.
-pub fn import(kind: Kind, source: &Source<'_>) -> Result<Imported, Vec<Diagnostic>> {
+pub fn import(kind: TaskKind, source: &TaskSource<'_>) -> Result<Imported, Vec<Diagnostic>> {
     let found = match kind {
-        Kind::Just => just::read(source),
-        Kind::Make => make::read(source),
-        Kind::PackageJson => npm::read(source),
-        Kind::Taskfile => taskfile::read(source),
-        Kind::Mise => mise::read(source),
-        Kind::Pyproject => pyproject::read(source),
-        Kind::Argc => argc::read(source),
-        Kind::Nanocoder => nanocoder::read(source),
-        Kind::Skill => skill::read(source),
+        TaskKind::Just => just::read(source),
+        TaskKind::Make => make::read(source),
+        TaskKind::PackageJson => npm::read(source),
+        TaskKind::Taskfile => taskfile::read(source),
+        TaskKind::Mise => mise::read(source),
+        TaskKind::Pyproject => pyproject::read(source),
+        TaskKind::Argc => argc::read(source),
+        TaskKind::Nanocoder => nanocoder::read(source),
+        TaskKind::Skill => skill::read(source),
     }?;
     let mut imported = proposal::propose(kind, source, found);
     if source.effort.is_spent() {
         let what = format!("what the {}s do with their values", kind.noun());
         let why =
             "the file is too intricate to work all of it out, so only plain values are allowed: split it".to_owned();
-        imported.losses.push(Loss { line: 1, what, why });
+        imported.losses.push(TaskLoss { line: 1, what, why });
     }
     Ok(imported)
 }

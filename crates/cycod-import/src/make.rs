@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use cycod_diagnostic::Diagnostic;
 
 use crate::{
-    Loss,
+    TaskLoss,
     draft::{Draft, Found, Parameter},
     pasted::{Reading, WHY_INERT_WORDS, reading},
-    source::Source,
+    source::TaskSource,
 };
 
 /// A line of a makefile with its continuations, and where it begins.
@@ -82,7 +82,7 @@ struct Words<'a> {
 const STANDARD: [&str; 3] = ["makefile", "Makefile", "GNUmakefile"];
 
 /// Reads the targets of a makefile.
-pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+pub(crate) fn read(source: &TaskSource<'_>) -> Result<Found, Vec<Diagnostic>> {
     source.check()?;
     let mut file = Makefile::of(source);
     file.read();
@@ -90,7 +90,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
 }
 
 struct Makefile<'a> {
-    source: &'a Source<'a>,
+    source: &'a TaskSource<'a>,
     targets: Vec<Target>,
     /// Where each target is among them.
     places: HashMap<String, usize>,
@@ -103,11 +103,11 @@ struct Makefile<'a> {
     conditions: Vec<(String, usize)>,
     phony: HashSet<String>,
     has_phony: bool,
-    losses: Vec<Loss>,
+    losses: Vec<TaskLoss>,
 }
 
 impl<'a> Makefile<'a> {
-    fn of(source: &'a Source<'a>) -> Self {
+    fn of(source: &'a TaskSource<'a>) -> Self {
         Self {
             source,
             targets: Vec::new(),
@@ -194,7 +194,7 @@ impl<'a> Makefile<'a> {
                 "include" | "-include" | "sinclude" => {
                     let what = format!("`{}`", text.trim());
                     let why = "its targets are in another file: import that one as well".to_owned();
-                    self.losses.push(Loss { line: line.number, what, why });
+                    self.losses.push(TaskLoss { line: line.number, what, why });
                 }
                 "else" | "endif" | "vpath" | "unexport" | "undefine" => {}
                 _ if self.variable(line, help.as_deref()) => {
@@ -291,7 +291,7 @@ impl<'a> Makefile<'a> {
                     "its name is worked out by make"
                 };
                 let what = format!("rule `{name}`");
-                self.losses.push(Loss { line: line.number, what, why: why.to_owned() });
+                self.losses.push(TaskLoss { line: line.number, what, why: why.to_owned() });
                 continue;
             }
             let index = *self.places.entry(name.to_owned()).or_insert(self.targets.len());
@@ -362,14 +362,18 @@ impl<'a> Makefile<'a> {
             let why =
                 "the makefile sets them to paths, to several words or more than once; call make yourself for others"
                     .to_owned();
-            found.losses.push(Loss { line: first.line, what: format!("other values of {}", names.join(", ")), why });
+            found.losses.push(TaskLoss {
+                line: first.line,
+                what: format!("other values of {}", names.join(", ")),
+                why,
+            });
         }
         for (name, line) in &self.conditions {
             let is_set = self.known(name).is_some_and(Variable::is_for_callers);
             if !is_set && is_for_callers(name) && !asked.contains(name.as_str()) {
                 asked.insert(name);
                 let why = "a condition around targets asks for it; set it in the environment".to_owned();
-                found.losses.push(Loss { line: *line, what: format!("the variable `{name}`"), why });
+                found.losses.push(TaskLoss { line: *line, what: format!("the variable `{name}`"), why });
             }
         }
         found
@@ -402,7 +406,7 @@ impl<'a> Makefile<'a> {
         !target.recipe.iter().any(|line| makes(line, &target.name))
     }
 
-    fn draft(&self, target: &Target, words: &Words<'_>) -> Result<(Draft, HashSet<String>), Loss> {
+    fn draft(&self, target: &Target, words: &Words<'_>) -> Result<(Draft, HashSet<String>), TaskLoss> {
         let mut draft = Draft::of_runner(&target.name, target.line, "make", self.source.below(""));
         draft.say(["--no-print-directory"]);
         if !STANDARD.contains(&self.source.file_name()) {
@@ -532,7 +536,7 @@ impl<'a> Makefile<'a> {
     }
 
     /// A target with all that it needs.
-    fn with_needed<'t>(&'t self, target: &'t Target) -> Result<Vec<&'t Target>, Loss> {
+    fn with_needed<'t>(&'t self, target: &'t Target) -> Result<Vec<&'t Target>, TaskLoss> {
         let (name, line) = (target.name.as_str(), target.line);
         let mut seen: HashSet<&str> = HashSet::new();
         let mut found = Vec::new();

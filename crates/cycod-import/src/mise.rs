@@ -5,16 +5,16 @@ use std::collections::{HashMap, HashSet};
 use cycod_diagnostic::Diagnostic;
 
 use crate::{
-    Loss,
+    TaskLoss,
     draft::{Accepts, Draft, Found, Parameter, switch},
     pasted::{Reading, WHY_INERT, WHY_INERT_WORDS, reading_of_variable},
-    source::Source,
+    source::TaskSource,
     tree::{self, Node},
     usage::{self, Input},
 };
 
 /// Reads the tasks of a configuration, or the one of a script.
-pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+pub(crate) fn read(source: &TaskSource<'_>) -> Result<Found, Vec<Diagnostic>> {
     if !source.file_name().ends_with(".toml") {
         return script(source);
     }
@@ -52,13 +52,13 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     if let Some(includes) = root.at(&["task_config", "includes"]) {
         let what = "the tasks of other files".to_owned();
         let why = format!("import them as well: {}", includes.texts().join(", "));
-        found.losses.push(Loss { line: includes.line, what, why });
+        found.losses.push(TaskLoss { line: includes.line, what, why });
     }
     Ok(found)
 }
 
 /// What a task's own keys say.
-fn begin(source: &Source<'_>, name: &str, line: usize, task: &Node) -> Draft {
+fn begin(source: &TaskSource<'_>, name: &str, line: usize, task: &Node) -> Draft {
     let mut draft = Draft::of_runner(name, line, "mise", source.below(""));
     draft.say(["run"]);
     draft.description = task.text_of("description").unwrap_or_default();
@@ -92,7 +92,12 @@ fn ask(draft: &mut Draft, questions: &[String]) {
 }
 
 /// What mise asks before a task and those that it needs or runs.
-fn questions(source: &Source<'_>, tasks: &HashMap<&str, &Node>, name: &str, task: &Node) -> Result<Vec<String>, Loss> {
+fn questions(
+    source: &TaskSource<'_>,
+    tasks: &HashMap<&str, &Node>,
+    name: &str,
+    task: &Node,
+) -> Result<Vec<String>, TaskLoss> {
     let (mut found, mut open, mut seen) = (Vec::new(), vec![task], HashSet::new());
     let line = task.line;
     while let Some(task) = open.pop() {
@@ -120,7 +125,7 @@ fn questions(source: &Source<'_>, tasks: &HashMap<&str, &Node>, name: &str, task
 }
 
 /// Adds what a task takes.
-fn inputs(source: &Source<'_>, draft: &mut Draft, usage: Option<&str>, task: &Node, run: &str) {
+fn inputs(source: &TaskSource<'_>, draft: &mut Draft, usage: Option<&str>, task: &Node, run: &str) {
     let line = task.get("usage").map_or(task.line, |usage| usage.line);
     let read = usage.map(usage::read);
     match read {
@@ -160,7 +165,7 @@ fn further(draft: &mut Draft) {
     draft.lose(draft.line, "other further arguments", why);
 }
 
-fn add(source: &Source<'_>, draft: &mut Draft, input: &Input, line: usize, run: &str) {
+fn add(source: &TaskSource<'_>, draft: &mut Draft, input: &Input, line: usize, run: &str) {
     let option = input.options.iter().find(|option| option.starts_with("--")).or(input.options.first());
     let is_switch = input.is_flag && !input.has_value;
     let mut parameter = Parameter {
@@ -283,7 +288,7 @@ fn argument(inside: &str, name: &str) -> Option<String> {
 }
 
 /// Reads a script that is a task by itself.
-fn script(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+fn script(source: &TaskSource<'_>) -> Result<Found, Vec<Diagnostic>> {
     source.check()?;
     let mut settings = String::new();
     let mut usage = String::new();

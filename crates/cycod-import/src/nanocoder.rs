@@ -9,15 +9,15 @@ use cycod_diagnostic::Diagnostic;
 use cycod_syntax::decimal::fits_machines;
 
 use crate::{
-    Loss,
+    TaskLoss,
     draft::{Accepts, Body, Draft, Found, Parameter},
     front_matter::{self, Document},
-    source::{Directory, Source, escaped},
+    source::{TaskDirectory, TaskSource, escaped},
     tree::{Node, Value},
 };
 
 /// Reads a command or a tool.
-pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+pub(crate) fn read(source: &TaskSource<'_>) -> Result<Found, Vec<Diagnostic>> {
     let document = front_matter::read(source)?;
     let is_tool = source.path.contains("tools/") || document.head.get("parameters").is_some_and(Node::is_table);
     let made = if is_tool { tool(source, &document) } else { prompt(source, &document) };
@@ -49,19 +49,19 @@ fn lose_others(draft: &mut Draft, head: &Node) {
 }
 
 /// The directory that holds `.nanocoder`, as a template.
-fn project(source: &Source<'_>, inside: &str) -> String {
+fn project(source: &TaskSource<'_>, inside: &str) -> String {
     let above = |path| {
         let path: &str = path;
         path.find(".nanocoder").map_or(path, |at| path[..at].trim_end_matches('/'))
     };
     let directory = match source.directory {
-        Directory::Workspace(path) => Directory::Workspace(above(path)),
-        Directory::Absolute(path) => Directory::Absolute(above(path)),
+        TaskDirectory::Workspace(path) => TaskDirectory::Workspace(above(path)),
+        TaskDirectory::Absolute(path) => TaskDirectory::Absolute(above(path)),
     };
     directory.below(inside)
 }
 
-fn tool(source: &Source<'_>, document: &Document<'_>) -> Result<Draft, Loss> {
+fn tool(source: &TaskSource<'_>, document: &Document<'_>) -> Result<Draft, TaskLoss> {
     let head = &document.head;
     let stem = source.file_name().trim_end_matches(".md");
     let task = head.text_of("name").unwrap_or_else(|| stem.to_owned());
@@ -86,7 +86,7 @@ fn tool(source: &Source<'_>, document: &Document<'_>) -> Result<Draft, Loss> {
     let text = text.trim_matches('\n').to_owned();
     if text.trim().is_empty() {
         let why = "it has no command".to_owned();
-        return Err(Loss { line: 1, what: format!("tool `{}`", draft.task), why });
+        return Err(TaskLoss { line: 1, what: format!("tool `{}`", draft.task), why });
     }
     draft.is_read_only = head.has("read_only");
     if let Some(approval) = head.get("approval") {
@@ -100,7 +100,7 @@ fn tool(source: &Source<'_>, document: &Document<'_>) -> Result<Draft, Loss> {
     lose_others(&mut draft, head);
     let shell = match head.get("shell") {
         None => "bash",
-        Some(node) => shell(node).ok_or_else(|| Loss {
+        Some(node) => shell(node).ok_or_else(|| TaskLoss {
             line: node.line,
             what: format!("tool `{}`", draft.task),
             why: format!("its shell is none of {}, so no tool was made", SHELLS.map(|(_, ours)| ours).join(", ")),
@@ -134,7 +134,7 @@ fn shell(node: &Node) -> Option<&'static str> {
     SHELLS.iter().find(|(known, _)| *known == name).map(|(_, ours)| *ours)
 }
 
-fn directory(source: &Source<'_>, cwd: &str) -> String {
+fn directory(source: &TaskSource<'_>, cwd: &str) -> String {
     let plain = cwd.trim_start_matches("./").trim_end_matches('/');
     if cwd.starts_with('/') || plain.starts_with('$') {
         // `${NAME}` is the environment's, which a template says as `{NAME}`.
@@ -186,7 +186,7 @@ fn tool_input(draft: &mut Draft, name: &str, input: &Node) -> Parameter {
     parameter
 }
 
-fn prompt(source: &Source<'_>, document: &Document<'_>) -> Result<Draft, Loss> {
+fn prompt(source: &TaskSource<'_>, document: &Document<'_>) -> Result<Draft, TaskLoss> {
     let head = &document.head;
     let below = source.path.rsplit_once("commands/").map_or(source.file_name(), |(_, name)| name);
     let task = below.trim_end_matches(".md").replace('/', ":");
@@ -242,7 +242,7 @@ fn is_mentioned(body: &str, word: &str) -> bool {
 }
 
 /// Writes a body as a template of ours.
-fn template(document: &Document<'_>, names: &[String], draft: &mut Draft, is_shell: bool) -> Result<String, Loss> {
+fn template(document: &Document<'_>, names: &[String], draft: &mut Draft, is_shell: bool) -> Result<String, TaskLoss> {
     let body = document.body;
     let ours: Vec<String> = draft.parameters.iter().map(|parameter| parameter.name.clone()).collect();
     let line =
@@ -257,7 +257,7 @@ fn template(document: &Document<'_>, names: &[String], draft: &mut Draft, is_she
         let Some(close) = here.find("}}") else { break };
         let expression = here[2..close].trim();
         rest = &here[close + 2..];
-        let cannot = |what: &str, why: &str| Loss { line: line(here), what: what.to_owned(), why: why.to_owned() };
+        let cannot = |what: &str, why: &str| TaskLoss { line: line(here), what: what.to_owned(), why: why.to_owned() };
         let sign = expression.chars().next().filter(|sign| matches!(sign, '#' | '^' | '/'));
         let name = expression.trim_start_matches(['#', '^', '/']).trim();
         let Some(sign) = sign else {

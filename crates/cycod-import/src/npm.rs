@@ -10,7 +10,7 @@ use cycod_diagnostic::Diagnostic;
 use crate::{
     draft::{Accepts, Draft, Found, Parameter},
     pasted::WHY_INERT,
-    source::{Source, duplicate},
+    source::{TaskSource, duplicate},
     tree::{self, Node},
 };
 
@@ -36,7 +36,7 @@ const OWN: [&str; 14] = [
 const QUOTABLE: &str = r#"^[^$`"\\\x00-\x1f]*$"#;
 
 /// Reads the scripts of a package.
-pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+pub(crate) fn read(source: &TaskSource<'_>) -> Result<Found, Vec<Diagnostic>> {
     let (root, keys) = tree::json(source)?;
     let mut problems = Vec::new();
     let mut seen = HashMap::new();
@@ -60,7 +60,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         }
         let Some(command) = script.text() else {
             let what = format!("script `{name}`");
-            found.losses.push(crate::Loss { line: script.line, what, why: "its command is no text".to_owned() });
+            found.losses.push(crate::TaskLoss { line: script.line, what, why: "its command is no text".to_owned() });
             continue;
         };
         let mut draft = Draft::of_runner(name, script.line, manager.program, source.below(""));
@@ -90,7 +90,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
             _ => "`$`, `` ` ``, `\"` and `\\` in further arguments",
         };
         let why = format!("some versions of {} would let a shell act on them", manager.program);
-        found.losses.push(crate::Loss { line: scripts.line, what: what.to_owned(), why });
+        found.losses.push(crate::TaskLoss { line: scripts.line, what: what.to_owned(), why });
     }
     Ok(found)
 }
@@ -104,7 +104,7 @@ struct Manager {
 }
 
 /// Who runs the scripts: what the package says, else whose lock file lies beside it.
-fn manager(source: &Source<'_>, root: &Node) -> Manager {
+fn manager(source: &TaskSource<'_>, root: &Node) -> Manager {
     let said = root.text_of("packageManager");
     let said = said.as_deref().map(|said| said.split('@').next().unwrap_or_default());
     let locks = [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun")];

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cycod_diagnostic::visible;
 
 use crate::{
-    Kind, Source,
+    TaskKind, TaskSource,
     draft::{Body, Draft, Found},
     names::{self, Taken},
 };
@@ -14,14 +14,14 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
     /// The tools, in the order of the tasks.
-    pub proposals: Vec<Proposal>,
+    pub proposals: Vec<TaskProposal>,
     /// What of the source belongs to no task and could not be carried over.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<TaskLoss>,
 }
 
 /// A tool for one task.
 #[derive(Clone, Debug)]
-pub struct Proposal {
+pub struct TaskProposal {
     /// The tool's name.
     pub name: String,
     /// What the source calls the task.
@@ -33,12 +33,12 @@ pub struct Proposal {
     /// Why it is not meant to become a tool unless somebody names it.
     pub withheld: Option<String>,
     /// What could not be carried over.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<TaskLoss>,
 }
 
 /// Something that could not be carried over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
+pub struct TaskLoss {
     /// Where it stands, from 1.
     pub line: usize,
     /// What it is.
@@ -51,7 +51,7 @@ pub struct Loss {
 const MAX_DESCRIPTION: usize = 1000;
 
 /// Gives names and writes the files.
-pub(crate) fn propose(kind: Kind, source: &Source<'_>, mut found: Found) -> Imported {
+pub(crate) fn propose(kind: TaskKind, source: &TaskSource<'_>, mut found: Found) -> Imported {
     let losses = &mut found.losses;
     found.drafts.retain(|draft| {
         let why = if draft.has_nul() {
@@ -62,13 +62,13 @@ pub(crate) fn propose(kind: Kind, source: &Source<'_>, mut found: Found) -> Impo
             return true;
         };
         let what = format!("{} `{}`", kind.noun(), visible(&draft.task));
-        losses.push(Loss { line: draft.line, what, why: why.to_owned() });
+        losses.push(TaskLoss { line: draft.line, what, why: why.to_owned() });
         false
     });
     let mut taken = Taken::of(source.taken);
     let others = Taken::of(source.taken);
     let is_others = |name: &str| others.contains(name);
-    let mut proposals: Vec<Proposal> = Vec::new();
+    let mut proposals: Vec<TaskProposal> = Vec::new();
     let mut named: Vec<(String, String)> = Vec::new();
     for draft in &found.drafts {
         let name = names::tool(&format!("{}{}", source.prefix, draft.wanted.as_deref().unwrap_or(&draft.task)));
@@ -100,7 +100,8 @@ pub(crate) fn propose(kind: Kind, source: &Source<'_>, mut found: Found) -> Impo
         for parameter in &mut draft.parameters {
             let lost = parameter.settle().into_iter();
             let name = parameter.name.clone();
-            let lost = lost.map(|(what, why)| Loss { line, what: format!("{what} of `{name}`"), why: why.to_owned() });
+            let lost =
+                lost.map(|(what, why)| TaskLoss { line, what: format!("{what} of `{name}`"), why: why.to_owned() });
             draft.losses.extend(lost);
             parameter.description = one_line(&parameter.description);
             if parameter.description.is_empty() {
@@ -119,7 +120,7 @@ pub(crate) fn propose(kind: Kind, source: &Source<'_>, mut found: Found) -> Impo
         let remark = format!("Imported from {}, line {}.", one_line(source.path), draft.line);
         let yaml = draft.to_yaml(&name, base, &remark);
         draft.losses.sort_by_key(|loss| loss.line);
-        proposals.push(Proposal {
+        proposals.push(TaskProposal {
             name,
             task: draft.task,
             line: draft.line,
@@ -147,8 +148,15 @@ fn capital(text: &str) -> String {
 }
 
 /// Whether a runner would take the name of a task for an option. After `--`, make does not.
-fn is_option(kind: Kind, draft: &Draft) -> bool {
-    let is_named =
-        matches!(kind, Kind::Argc | Kind::Just | Kind::Mise | Kind::PackageJson | Kind::Pyproject | Kind::Taskfile);
+fn is_option(kind: TaskKind, draft: &Draft) -> bool {
+    let is_named = matches!(
+        kind,
+        TaskKind::Argc
+            | TaskKind::Just
+            | TaskKind::Mise
+            | TaskKind::PackageJson
+            | TaskKind::Pyproject
+            | TaskKind::Taskfile
+    );
     is_named && matches!(draft.body, Body::Run(_)) && draft.task.split("::").any(|part| part.starts_with('-'))
 }

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use cycod_diagnostic::Diagnostic;
 
 use crate::{
-    Loss,
+    TaskLoss,
     draft::{Accepts, Draft, Found, Parameter, author, switch},
     pasted::{Place, Reading, WHY_INERT, WHY_INERT_WORDS, place, reading, reading_of_variable},
-    source::Source,
+    source::TaskSource,
     tree::{self, Node, Value},
 };
 
@@ -16,7 +16,7 @@ use crate::{
 const OF_HATCH: &str = "hatch.toml";
 
 /// Reads what a `pyproject.toml` or a `hatch.toml` knows of tasks.
-pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+pub(crate) fn read(source: &TaskSource<'_>) -> Result<Found, Vec<Diagnostic>> {
     let root = tree::toml(source)?;
     let mut found = Found::default();
     let nothing: &[(String, Node)] = &[];
@@ -38,7 +38,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     environments(source, entries(&["tool", "hatch", "envs"]), &mut found);
     if source.beside.iter().any(|name| name == OF_HATCH) {
         let why = "they are in another file: import that one as well".to_owned();
-        found.losses.push(Loss { line: 1, what: format!("the tasks of `{OF_HATCH}`"), why });
+        found.losses.push(TaskLoss { line: 1, what: format!("the tasks of `{OF_HATCH}`"), why });
     }
     let tasks = entries(&["tool", "taskipy", "tasks"]);
     let names: HashSet<&str> = tasks.iter().map(|(name, _)| name.as_str()).collect();
@@ -51,7 +51,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
             let is_known = cycod_shell::is_described(name);
             if is_known && reading(&format!("{name} "), "", false) > Reading::DataButOptions {
                 let why = "a program of this name runs what it is given: write a tool for each of its uses".to_owned();
-                found.losses.push(Loss { line: entry.line, what: format!("the program `{name}`"), why });
+                found.losses.push(TaskLoss { line: entry.line, what: format!("the program `{name}`"), why });
                 continue;
             }
             found.drafts.push(program(name, entry));
@@ -61,7 +61,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
 }
 
 /// Reads the scripts of hatch's environments.
-fn environments(source: &Source<'_>, environments: &[(String, Node)], found: &mut Found) {
+fn environments(source: &TaskSource<'_>, environments: &[(String, Node)], found: &mut Found) {
     for (environment, settings) in environments {
         for (name, script) in
             ["scripts", "extra-scripts"].into_iter().filter_map(|key| settings.get(key)).flat_map(Node::entries)
@@ -73,13 +73,13 @@ fn environments(source: &Source<'_>, environments: &[(String, Node)], found: &mu
 
 fn lose_include(found: &mut Found, line: usize) {
     let why = "they are in another file: import that one as well".to_owned();
-    found.losses.push(Loss { line, what: "the included tasks".to_owned(), why });
+    found.losses.push(TaskLoss { line, what: "the included tasks".to_owned(), why });
 }
 
 const PRIVATE: &str = "its name begins with `_`, as of what is not called by hand";
 const FURTHER: &str = "Further arguments of the task, each one word";
 
-fn poe(source: &Source<'_>, name: &str, task: &Node) -> Draft {
+fn poe(source: &TaskSource<'_>, name: &str, task: &Node) -> Draft {
     let mut draft = Draft::of_runner(name, task.line, "poe", source.below(""));
     draft.say(["-q", name]);
     let kinds = ["cmd", "shell", "script", "expr", "sequence", "switch", "ref", "parallel"];
@@ -211,7 +211,7 @@ fn poe_input(name: &str, input: &Node) -> Parameter {
     parameter
 }
 
-fn pdm(source: &Source<'_>, name: &str, task: &Node) -> Draft {
+fn pdm(source: &TaskSource<'_>, name: &str, task: &Node) -> Draft {
     let mut draft = Draft::of_runner(name, task.line, "pdm", source.below(""));
     draft.say(["run", name]);
     let kinds = ["cmd", "shell", "call", "composite"];
@@ -236,7 +236,7 @@ fn pdm(source: &Source<'_>, name: &str, task: &Node) -> Draft {
 }
 
 /// Further arguments, which stand where a command says `{args}`, else at its end.
-fn further(source: &Source<'_>, draft: &mut Draft, commands: &[String]) {
+fn further(source: &TaskSource<'_>, draft: &mut Draft, commands: &[String]) {
     let mut more = Parameter { accepts: Accepts::Words, ..Parameter::described(FURTHER) };
     let pasted = commands.iter().flat_map(|command| {
         let after = |at: usize| command[at..].split_once('}').map_or("", |(_, after)| after);
@@ -266,7 +266,7 @@ fn hold_behind<'a>(draft: &mut Draft, more: &mut Parameter, commands: impl IntoI
     }
 }
 
-fn hatch(source: &Source<'_>, environment: &str, name: &str, script: &Node) -> Draft {
+fn hatch(source: &TaskSource<'_>, environment: &str, name: &str, script: &Node) -> Draft {
     let is_default = environment == "default";
     let full = format!("{environment}:{name}");
     let task = if is_default { name } else { full.as_str() };
@@ -288,7 +288,7 @@ fn hatch(source: &Source<'_>, environment: &str, name: &str, script: &Node) -> D
     draft
 }
 
-fn taskipy(source: &Source<'_>, name: &str, task: &Node, tasks: &HashSet<&str>) -> Draft {
+fn taskipy(source: &TaskSource<'_>, name: &str, task: &Node, tasks: &HashSet<&str>) -> Draft {
     let mut draft = Draft::of_runner(name, task.line, "task", source.below(""));
     draft.tags = vec!["taskipy".to_owned()];
     draft.say([name]);

@@ -3,10 +3,10 @@
 use cycod_diagnostic::Diagnostic;
 
 use crate::{
-    Loss,
+    TaskLoss,
     draft::{Body, Draft, Found, PATIENCE, Word},
     front_matter,
-    source::{Directory, Source, syntax},
+    source::{TaskDirectory, TaskSource, syntax},
 };
 
 /// What a skill says of itself, without what becomes of it as a tool.
@@ -29,7 +29,7 @@ pub struct SkillHead<'a> {
 /// # Errors
 /// What is wrong with its front matter.
 pub fn skill_head<'a>(path: &'a str, text: &'a str) -> Result<SkillHead<'a>, Vec<Diagnostic>> {
-    let document = front_matter::read(&Source::new(path, text, Directory::Workspace("")))?;
+    let document = front_matter::read(&TaskSource::new(path, text, TaskDirectory::Workspace("")))?;
     let head = &document.head;
     let below = |key: &str| head.at(&["metadata", key]);
     let category = head.text_of("category").or_else(|| below("category")?.scalar());
@@ -56,14 +56,14 @@ const INTERPRETERS: [(&str, &str); 8] = [
 ];
 
 /// Reads a skill.
-pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+pub(crate) fn read(source: &TaskSource<'_>) -> Result<Found, Vec<Diagnostic>> {
     let document = front_matter::read(source)?;
     let head = &document.head;
     let Some(name) = head.text_of("name") else {
         return Err(vec![syntax(Default::default(), "the skill has no `name`")]);
     };
     let mut found = Found::default();
-    let mut losses: Vec<Loss> = Vec::new();
+    let mut losses: Vec<TaskLoss> = Vec::new();
     for (key, why) in [
         ("allowed-tools", "the policy decides which tools a model may use"),
         ("disable-model-invocation", "the policy decides who may run a tool"),
@@ -71,7 +71,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         ("hooks", "nothing runs by itself"),
     ] {
         if let Some(node) = head.get(key) {
-            losses.push(Loss { line: node.line, what: format!("`{key}`"), why: why.to_owned() });
+            losses.push(TaskLoss { line: node.line, what: format!("`{key}`"), why: why.to_owned() });
         }
     }
     let instructions = Draft {
@@ -103,7 +103,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
         }
         let Some((_, interpreter)) = INTERPRETERS.iter().find(|(known, _)| *known == ending) else {
             let why = "no known program runs a file of this name".to_owned();
-            found.losses.push(Loss { line: at, what: format!("`{path}`"), why });
+            found.losses.push(TaskLoss { line: at, what: format!("`{path}`"), why });
             continue;
         };
         let mut draft = Draft {
@@ -131,7 +131,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
     if !others.is_empty() {
         let why = "the instructions refer to them where they lie".to_owned();
         let files = if others.len() == 1 { "1 other file".to_owned() } else { format!("{} other files", others.len()) };
-        found.losses.push(Loss { line: 1, what: files, why });
+        found.losses.push(TaskLoss { line: 1, what: files, why });
     }
     Ok(found)
 }

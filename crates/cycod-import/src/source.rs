@@ -1,17 +1,17 @@
 use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
 use cycod_syntax::{
-    template::{Names, Template},
+    template::{KnownNames, Template},
     yaml::MAX_BYTES,
 };
 
-use crate::{effort::Effort, proposal::Loss};
+use crate::{effort::Effort, proposal::TaskLoss};
 
 /// The text of a file that holds tasks, with what is known about its place.
 #[derive(Clone, Debug)]
-pub struct Source<'a> {
+pub struct TaskSource<'a> {
     pub(crate) path: &'a str,
     pub(crate) text: &'a str,
-    pub(crate) directory: Directory<'a>,
+    pub(crate) directory: TaskDirectory<'a>,
     pub(crate) beside: &'a [String],
     pub(crate) prefix: &'a str,
     pub(crate) taken: &'a [String],
@@ -20,9 +20,9 @@ pub struct Source<'a> {
     pub(crate) effort: Effort,
 }
 
-impl<'a> Source<'a> {
+impl<'a> TaskSource<'a> {
     /// Returns a source with its path as a person would write it, with `/`, its text, and where the file lies.
-    pub fn new(path: &'a str, text: &'a str, directory: Directory<'a>) -> Self {
+    pub fn new(path: &'a str, text: &'a str, directory: TaskDirectory<'a>) -> Self {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let starts = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
         Self { path, text, directory, beside: &[], prefix: "", taken: &[], starts, effort: Effort::of(text.len()) }
@@ -47,11 +47,11 @@ impl<'a> Source<'a> {
     }
 
     /// The same place with another text.
-    pub(crate) fn with_text<'b>(&self, text: &'b str) -> Source<'b>
+    pub(crate) fn with_text<'b>(&self, text: &'b str) -> TaskSource<'b>
     where
         'a: 'b,
     {
-        Source::new(self.path, text, self.directory)
+        TaskSource::new(self.path, text, self.directory)
     }
 }
 
@@ -60,14 +60,14 @@ const VISIT: usize = 16;
 
 /// A directory as a tool names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Directory<'a> {
+pub enum TaskDirectory<'a> {
     /// Below the workspace; empty for the workspace itself.
     Workspace(&'a str),
     /// Anywhere, by its whole path.
     Absolute(&'a str),
 }
 
-impl Source<'_> {
+impl TaskSource<'_> {
     /// The last part of the path.
     pub(crate) fn file_name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(self.path)
@@ -87,10 +87,10 @@ impl Source<'_> {
     ///
     /// # Errors
     /// Why no tool is made of it, where that is more than the file is worth.
-    pub(crate) fn visit(&self, bytes: usize, noun: &str, task: &str, line: usize) -> Result<(), Loss> {
+    pub(crate) fn visit(&self, bytes: usize, noun: &str, task: &str, line: usize) -> Result<(), TaskLoss> {
         let why =
             "it depends on so many others that cycod cannot determine what they ask and take, so no tool was made";
-        let lost = || Loss { line, what: format!("{noun} `{task}`"), why: why.to_owned() };
+        let lost = || TaskLoss { line, what: format!("{noun} `{task}`"), why: why.to_owned() };
         self.effort.spend(bytes + VISIT).then_some(()).ok_or_else(lost)
     }
 
@@ -112,14 +112,14 @@ impl Source<'_> {
     }
 }
 
-impl Directory<'_> {
+impl TaskDirectory<'_> {
     /// The directory, or something in it, as a template.
     pub(crate) fn below(self, inside: &str) -> String {
         let join = |parts: &[&str]| parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/");
         match self {
-            Directory::Absolute("/") => escaped(&format!("/{inside}"), &[]),
-            Directory::Absolute(directory) => escaped(&join(&[directory.trim_end_matches('/'), inside]), &[]),
-            Directory::Workspace(directory) => match join(&[directory, inside]).as_str() {
+            TaskDirectory::Absolute("/") => escaped(&format!("/{inside}"), &[]),
+            TaskDirectory::Absolute(directory) => escaped(&join(&[directory.trim_end_matches('/'), inside]), &[]),
+            TaskDirectory::Workspace(directory) => match join(&[directory, inside]).as_str() {
                 "" => "{WORKSPACE}".to_owned(),
                 rest => format!("{{WORKSPACE}}/{}", escaped(rest, &[])),
             },
@@ -144,5 +144,5 @@ pub(crate) fn escaped(text: &str, parameters: &[String]) -> String {
     if !text.contains(['{', '}']) {
         return text.to_owned();
     }
-    Template::text(text).source(&Names { parameters: parameters.to_vec(), ..Names::default() })
+    Template::text(text).source(&KnownNames { parameters: parameters.to_vec(), ..KnownNames::default() })
 }

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use cycod_diagnostic::Diagnostic;
 
 use crate::{
-    Loss,
+    TaskLoss,
     draft::{Accepts, Draft, Found, Parameter},
     pasted::{INERT_WORDS, Place, WHY_INERT_WORDS, place},
-    source::Source,
+    source::TaskSource,
     tree::{self, Node, Value},
 };
 
@@ -56,17 +56,17 @@ const NO_TEMPLATE_OR_OPTION: &str = r"^((\{[^{]|[^-{])(\{?[^{])*)?\{?$";
 const WALK: usize = 64;
 
 /// Reads the tasks of a Taskfile.
-pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
+pub(crate) fn read(source: &TaskSource<'_>) -> Result<Found, Vec<Diagnostic>> {
     let root = tree::yaml(source)?;
     let file = Taskfile::of(source, &root);
     let mut found = Found::default();
     for (name, included) in root.get("includes").map(Node::entries).unwrap_or_default() {
         let what = format!("the tasks of `{name}`");
         let why = "they are in another file: import that one as well, with a --prefix".to_owned();
-        found.losses.push(Loss { line: included.line, what, why });
+        found.losses.push(TaskLoss { line: included.line, what, why });
     }
     for (name, task) in file.tasks() {
-        let withheld = |why: &str| Loss { line: task.line, what: format!("task `{name}`"), why: why.to_owned() };
+        let withheld = |why: &str| TaskLoss { line: task.line, what: format!("task `{name}`"), why: why.to_owned() };
         if task.has("internal") {
             found.losses.push(withheld("it is internal: only other tasks may call it"));
         } else if name.contains('*') {
@@ -82,7 +82,7 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Found, Vec<Diagnostic>> {
 }
 
 struct Taskfile<'a> {
-    source: &'a Source<'a>,
+    source: &'a TaskSource<'a>,
     root: &'a Node,
     /// Tasks by their names and aliases.
     places: HashMap<String, &'a Node>,
@@ -116,7 +116,7 @@ impl Use {
 }
 
 impl<'a> Taskfile<'a> {
-    fn of(source: &'a Source<'a>, root: &'a Node) -> Self {
+    fn of(source: &'a TaskSource<'a>, root: &'a Node) -> Self {
         let mut file = Self {
             source,
             root,
@@ -159,7 +159,7 @@ impl<'a> Taskfile<'a> {
     }
 
     /// A task with those that it calls and needs, each once.
-    fn with_called(&self, name: &str, task: &'a Node) -> Result<Vec<&'a Node>, Loss> {
+    fn with_called(&self, name: &str, task: &'a Node) -> Result<Vec<&'a Node>, TaskLoss> {
         let (mut found, mut open): (Vec<&Node>, Vec<&Node>) = (Vec::new(), vec![task]);
         let mut seen = HashSet::new();
         let line = task.line;
@@ -178,7 +178,7 @@ impl<'a> Taskfile<'a> {
         Ok(found)
     }
 
-    fn draft(&self, name: &str, task: &'a Node) -> Result<Draft, Loss> {
+    fn draft(&self, name: &str, task: &'a Node) -> Result<Draft, TaskLoss> {
         let mut draft = Draft::of_runner(name, task.line, "task", self.source.below(""));
         let file = self.source.file_name().to_ascii_lowercase();
         if !matches!(file.as_str(), "taskfile.yml" | "taskfile.yaml" | "taskfile.dist.yml" | "taskfile.dist.yaml") {
@@ -425,7 +425,7 @@ struct Text {
 
 impl Text {
     /// The place of the template that begins at a byte.
-    fn place(&self, source: &Source<'_>, open: usize, is_list: bool) -> Place {
+    fn place(&self, source: &TaskSource<'_>, open: usize, is_list: bool) -> Place {
         let (before, behind) = self.said.split_at(open);
         let after = behind.split_once("}}").map_or("", |(_, after)| after);
         // What another template leaves there is not known either.
@@ -454,7 +454,7 @@ struct Reference {
     at: usize,
 }
 
-fn collect(source: &Source<'_>, text: &Text, into: &mut BTreeMap<String, Use>) {
+fn collect(source: &TaskSource<'_>, text: &Text, into: &mut BTreeMap<String, Use>) {
     for found in references(&text.said) {
         let used = into.entry(found.name).or_insert(Use { line: text.line, ..Use::default() });
         // A function quotes for outside of quotes alone.

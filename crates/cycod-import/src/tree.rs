@@ -7,7 +7,7 @@ use cycod_syntax::yaml;
 use serde_json::Value as Json;
 use toml_edit::{Document, Item, Table, Value as Toml};
 
-use crate::source::{Source, syntax};
+use crate::source::{TaskSource, syntax};
 
 /// A value with the line it begins on.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,7 +108,7 @@ pub(crate) fn texts(node: &Node, into: &mut Vec<String>) {
 }
 
 /// Reads TOML.
-pub(crate) fn toml(source: &Source<'_>) -> Result<Node, Vec<Diagnostic>> {
+pub(crate) fn toml(source: &TaskSource<'_>) -> Result<Node, Vec<Diagnostic>> {
     source.check()?;
     let document = Document::parse(source.text).map_err(|error| {
         let at = error.span().unwrap_or(0..0);
@@ -117,7 +117,7 @@ pub(crate) fn toml(source: &Source<'_>) -> Result<Node, Vec<Diagnostic>> {
     Ok(Node { line: 1, value: toml_table(document.as_table(), source, 1) })
 }
 
-fn toml_table(table: &Table, source: &Source<'_>, line: usize) -> Value {
+fn toml_table(table: &Table, source: &TaskSource<'_>, line: usize) -> Value {
     let entry = |(name, item): (&str, &Item)| {
         let at = table.key(name).and_then(toml_edit::Key::span).map_or(line, |span| source.line(span.start));
         (name.to_owned(), toml_item(item, source, at))
@@ -125,7 +125,7 @@ fn toml_table(table: &Table, source: &Source<'_>, line: usize) -> Value {
     Value::Table(table.iter().map(entry).collect())
 }
 
-fn toml_item(item: &Item, source: &Source<'_>, line: usize) -> Node {
+fn toml_item(item: &Item, source: &TaskSource<'_>, line: usize) -> Node {
     match item {
         Item::None => Node { line, value: Value::Null },
         Item::Value(value) => toml_value(value, source, line),
@@ -143,7 +143,7 @@ fn toml_item(item: &Item, source: &Source<'_>, line: usize) -> Node {
     }
 }
 
-fn toml_value(value: &Toml, source: &Source<'_>, line: usize) -> Node {
+fn toml_value(value: &Toml, source: &TaskSource<'_>, line: usize) -> Node {
     let line = value.span().map_or(line, |span| source.line(span.start));
     let read = match value {
         Toml::String(text) => Value::Text(text.value().clone()),
@@ -161,7 +161,7 @@ fn toml_value(value: &Toml, source: &Source<'_>, line: usize) -> Node {
 }
 
 /// Reads YAML.
-pub(crate) fn yaml(source: &Source<'_>) -> Result<Node, Vec<Diagnostic>> {
+pub(crate) fn yaml(source: &TaskSource<'_>) -> Result<Node, Vec<Diagnostic>> {
     source.check()?;
     let file = source.file();
     let (root, diagnostics) = yaml::parse(&file);
@@ -174,7 +174,7 @@ pub(crate) fn yaml(source: &Source<'_>) -> Result<Node, Vec<Diagnostic>> {
     }
 }
 
-fn from_yaml(node: &yaml::Node, source: &Source<'_>) -> Node {
+fn from_yaml(node: &yaml::Node, source: &TaskSource<'_>) -> Node {
     let value = match &node.kind {
         yaml::NodeKind::Scalar(scalar) => match scalar.resolve() {
             yaml::Resolved::Null => Value::Null,
@@ -186,7 +186,7 @@ fn from_yaml(node: &yaml::Node, source: &Source<'_>) -> Node {
         },
         yaml::NodeKind::Sequence(items) => Value::List(items.iter().map(|item| from_yaml(item, source)).collect()),
         yaml::NodeKind::Mapping(entries) => {
-            let entry = |entry: &yaml::Entry| {
+            let entry = |entry: &yaml::MappingEntry| {
                 let line = source.line(entry.key_span.start as usize);
                 (entry.key.clone(), Node { line, ..from_yaml(&entry.value, source) })
             };
@@ -197,7 +197,7 @@ fn from_yaml(node: &yaml::Node, source: &Source<'_>) -> Node {
 }
 
 /// Reads JSON, and says where the keys of its first two levels stand, each as often as it is written.
-pub(crate) fn json(source: &Source<'_>) -> Result<(Node, Vec<Key>), Vec<Diagnostic>> {
+pub(crate) fn json(source: &TaskSource<'_>) -> Result<(Node, Vec<Key>), Vec<Diagnostic>> {
     source.check()?;
     // Some editors put a mark at the beginning of the file.
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);

@@ -1,6 +1,6 @@
 //! Reading the tasks of other programs takes no longer than their length allows.
 
-use cycod_import::{Directory, Kind, Source, import};
+use cycod_import::{TaskDirectory, TaskKind, TaskSource, import};
 use growth::Grown;
 
 const JUST: &[(&str, Grown)] = &[
@@ -409,8 +409,8 @@ fn tasks(tasks: usize, task: impl Fn(usize) -> String) -> String {
 
 /// Reads a file of this name, as what its name says.
 fn check(path: &str, dimensions: &[(&str, Grown)]) {
-    let kind = Kind::of_path(path).expect("the name says what it is");
-    growth::check(dimensions, |text| drop(import(kind, &Source::new(path, text, Directory::Workspace("")))));
+    let kind = TaskKind::of_path(path).expect("the name says what it is");
+    growth::check(dimensions, |text| drop(import(kind, &TaskSource::new(path, text, TaskDirectory::Workspace("")))));
 }
 
 #[test]
@@ -461,8 +461,8 @@ fn a_skill_is_read_in_the_time_that_its_length_allows() {
     growth::check(SCRIPTS, |files| {
         let beside: Vec<String> = files.lines().map(str::to_owned).collect();
         let text = "---\nname: a\ndescription: b\n---\nword\n";
-        let source = Source::new("skills/a/SKILL.md", text, Directory::Workspace("")).beside(&beside);
-        drop(import(Kind::Skill, &source));
+        let source = TaskSource::new("skills/a/SKILL.md", text, TaskDirectory::Workspace("")).beside(&beside);
+        drop(import(TaskKind::Skill, &source));
     });
 }
 
@@ -475,7 +475,7 @@ fn names_of_other_tools_take_no_longer_than_their_number_allows() {
     growth::check(TAKEN, |names| {
         let taken: Vec<String> = names.lines().map(str::to_owned).collect();
         let text: String = taken.iter().map(|name| format!("{}:\n    ls\n", name.to_lowercase())).collect();
-        let source = Source::new("justfile", &text, Directory::Workspace("")).taken(&taken);
-        drop(import(Kind::Just, &source));
+        let source = TaskSource::new("justfile", &text, TaskDirectory::Workspace("")).taken(&taken);
+        drop(import(TaskKind::Just, &source));
     });
 }

@@ -1,6 +1,6 @@
 //! Whatever a source holds, it is read without a panic, and what comes out is sound.
 
-use cycod_import::{Directory, Kind, Source, import};
+use cycod_import::{TaskDirectory, TaskKind, TaskSource, import};
 use proptest::prelude::*;
 
 use sound::{PATHS, WAYS, beginning, judge, sound};
@@ -128,7 +128,7 @@ proptest! {
 fn options_of_unusual_names_are_options() {
     for option in ["--b🕴arg", "--a+b", "--a:b", "-é"] {
         let text = format!("# @cmd\n# @option {option} <A>\n# @option {option}s* <A>\na() {{ :; }}\n");
-        sound(Kind::Argc, "Argcfile.sh", &text);
+        sound(TaskKind::Argc, "Argcfile.sh", &text);
     }
 }
 
@@ -137,28 +137,29 @@ fn long_and_deep_sources_are_read_or_refused() {
     for piece in ["(", "[", "{", "{{", "'", "a", "a: b\n", "- ", "\\", "$(", "#", "a x:\n", "\t", "<", "{{# a }}", "a{"]
     {
         let text = piece.repeat(30_000);
-        for (kind, path) in Kind::ALL.into_iter().zip(PATHS) {
-            let _ = import(kind, &Source::new(path, &text, Directory::Workspace("")));
+        for (kind, path) in TaskKind::ALL.into_iter().zip(PATHS) {
+            let _ = import(kind, &TaskSource::new(path, &text, TaskDirectory::Workspace("")));
             let text = format!("{}{text}", beginning(kind));
-            let _ = import(kind, &Source::new(path, &text, Directory::Workspace("")));
+            let _ = import(kind, &TaskSource::new(path, &text, TaskDirectory::Workspace("")));
         }
     }
     let large = "a".repeat(2 << 20);
-    for (kind, path) in Kind::ALL.into_iter().zip(PATHS) {
-        assert!(import(kind, &Source::new(path, &large, Directory::Workspace(""))).is_err());
+    for (kind, path) in TaskKind::ALL.into_iter().zip(PATHS) {
+        assert!(import(kind, &TaskSource::new(path, &large, TaskDirectory::Workspace(""))).is_err());
     }
 }
 
 #[test]
 fn a_task_that_its_runner_would_take_for_an_option_is_left_out() {
     for (kind, path, text) in [
-        (Kind::Argc, "Argcfile.sh", "# @cmd\n# @arg a!\n-eval() { :; }\n# @cmd\na::-b() { :; }\n"),
-        (Kind::PackageJson, "package.json", "{\"scripts\": {\"-eval\": \"ls\"}}"),
-        (Kind::Taskfile, "Taskfile.yml", "tasks:\n  -eval: ls\n"),
-        (Kind::Mise, "mise.toml", "[tasks.-eval]\nrun = 'ls'\n"),
-        (Kind::Pyproject, "pyproject.toml", "[tool.poe.tasks]\n-eval = 'ls'\n"),
+        (TaskKind::Argc, "Argcfile.sh", "# @cmd\n# @arg a!\n-eval() { :; }\n# @cmd\na::-b() { :; }\n"),
+        (TaskKind::PackageJson, "package.json", "{\"scripts\": {\"-eval\": \"ls\"}}"),
+        (TaskKind::Taskfile, "Taskfile.yml", "tasks:\n  -eval: ls\n"),
+        (TaskKind::Mise, "mise.toml", "[tasks.-eval]\nrun = 'ls'\n"),
+        (TaskKind::Pyproject, "pyproject.toml", "[tool.poe.tasks]\n-eval = 'ls'\n"),
     ] {
-        let imported = import(kind, &Source::new(path, text, Directory::Workspace(""))).expect("it can be read");
+        let imported =
+            import(kind, &TaskSource::new(path, text, TaskDirectory::Workspace(""))).expect("it can be read");
         assert!(imported.proposals.is_empty(), "{kind:?}: {}", imported.proposals[0].yaml);
         let is_said = imported.losses.iter().any(|loss| loss.why.contains("begins with `-`"));
         assert!(is_said, "{kind:?}: {:?}", imported.losses);

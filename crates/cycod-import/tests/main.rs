@@ -6,33 +6,33 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cycod_diagnostic::{Code, Report, Severity, SourceFile, Style, render_text};
-use cycod_import::{Directory, Imported, Kind, Source, import};
+use cycod_diagnostic::{Code, RenderStyle, Severity, SourceFile, SourceReport, render_text};
+use cycod_import::{Imported, TaskDirectory, TaskKind, TaskSource, import};
 use expect_test::expect_file;
 
 mod hostile;
 mod wrong;
 
 /// What is imported, as one text. Every tool has to load without a complaint.
-pub(crate) fn shown(kind: Kind, source: &Source<'_>) -> String {
+pub(crate) fn shown(kind: TaskKind, source: &TaskSource<'_>) -> String {
     match import(kind, source) {
         Ok(imported) => {
             for proposal in &imported.proposals {
                 let file = SourceFile::new(format!("{}.yaml", proposal.name), proposal.yaml.as_str());
                 let loaded = cycod_definition::load(&file, Some(&proposal.name));
-                let report = Report { source: file, diagnostics: loaded.diagnostics.clone() };
+                let report = SourceReport { source: file, diagnostics: loaded.diagnostics.clone() };
                 // A script may have the name of a program that cycod knows.
                 let is_clean = loaded
                     .diagnostics
                     .iter()
                     .all(|one| one.severity == Severity::Hint || one.code == Code::DescribedProgram);
-                assert!(is_clean, "{}\n{}", render_text(&report, Style::Plain).as_str(), proposal.yaml);
+                assert!(is_clean, "{}\n{}", render_text(&report, RenderStyle::Plain).as_str(), proposal.yaml);
                 assert!(loaded.tool.is_some(), "{}", proposal.yaml);
             }
             listing(&imported)
         }
         Err(diagnostics) => {
-            render_text(&Report { source: source.file(), diagnostics }, Style::Plain).as_str().to_owned()
+            render_text(&SourceReport { source: source.file(), diagnostics }, RenderStyle::Plain).as_str().to_owned()
         }
     }
 }
@@ -71,77 +71,80 @@ fn files(directory: &Path, below: &Path, into: &mut Vec<String>) {
 
 /// Imports the one source of each case; what comes out stands beside it in `expected.txt`.
 #[track_caller]
-fn check(kind: Kind, case: &str) {
+fn check(kind: TaskKind, case: &str) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(kind.name()).join(case);
     let mut beside = Vec::new();
     files(&directory, &directory, &mut beside);
     beside.retain(|path| path != "expected.txt");
-    let path =
-        beside.iter().find(|path| Kind::of_path(path) == Some(kind) || beside.len() == 1).expect("a source").clone();
+    let path = beside
+        .iter()
+        .find(|path| TaskKind::of_path(path) == Some(kind) || beside.len() == 1)
+        .expect("a source")
+        .clone();
     let text = fs::read_to_string(directory.join(&path)).expect("it is text");
     let inside = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-    let source = Source::new(&path, &text, Directory::Workspace(inside)).beside(&beside);
+    let source = TaskSource::new(&path, &text, TaskDirectory::Workspace(inside)).beside(&beside);
     expect_file![directory.join("expected.txt")].assert_eq(&shown(kind, &source));
 }
 
 #[test]
 fn recipes_of_just() {
-    check(Kind::Just, "service");
-    check(Kind::Just, "traps");
-    check(Kind::Just, "quoting");
+    check(TaskKind::Just, "service");
+    check(TaskKind::Just, "traps");
+    check(TaskKind::Just, "quoting");
 }
 
 #[test]
 fn targets_of_make() {
-    check(Kind::Make, "project");
-    check(Kind::Make, "other");
+    check(TaskKind::Make, "project");
+    check(TaskKind::Make, "other");
 }
 
 #[test]
 fn scripts_of_packages() {
-    check(Kind::PackageJson, "app");
-    check(Kind::PackageJson, "pnpm");
+    check(TaskKind::PackageJson, "app");
+    check(TaskKind::PackageJson, "pnpm");
 }
 
 #[test]
 fn tasks_of_task() {
-    check(Kind::Taskfile, "service");
+    check(TaskKind::Taskfile, "service");
 }
 
 #[test]
 fn tasks_of_mise() {
-    check(Kind::Mise, "config");
-    check(Kind::Mise, "file");
+    check(TaskKind::Mise, "config");
+    check(TaskKind::Mise, "file");
 }
 
 #[test]
 fn tasks_of_python_projects() {
-    check(Kind::Pyproject, "all");
-    check(Kind::Pyproject, "hatch");
+    check(TaskKind::Pyproject, "all");
+    check(TaskKind::Pyproject, "hatch");
 }
 
 #[test]
 fn commands_of_argc() {
-    check(Kind::Argc, "project");
-    check(Kind::Argc, "script");
+    check(TaskKind::Argc, "project");
+    check(TaskKind::Argc, "script");
 }
 
 #[test]
 fn commands_and_tools_of_nanocoder() {
-    check(Kind::Nanocoder, "tool");
-    check(Kind::Nanocoder, "prompt");
-    check(Kind::Nanocoder, "section");
+    check(TaskKind::Nanocoder, "tool");
+    check(TaskKind::Nanocoder, "prompt");
+    check(TaskKind::Nanocoder, "section");
 }
 
 #[test]
 fn skills() {
-    check(Kind::Skill, "pdf");
+    check(TaskKind::Skill, "pdf");
 }
 
 #[test]
 fn every_case_is_checked() {
     let mut cases = 0;
-    for kind in Kind::ALL {
+    for kind in TaskKind::ALL {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(kind.name());
         cases += fs::read_dir(directory).expect("every kind has cases").count();
     }

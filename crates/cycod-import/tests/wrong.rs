@@ -1,21 +1,21 @@
 //! Sources that are wrong: where, what, and how to go on.
 
-use cycod_import::{Directory, Kind, Source};
+use cycod_import::{TaskDirectory, TaskKind, TaskSource};
 use expect_test::{Expect, expect};
 
 use crate::shown;
 
 #[track_caller]
 #[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
-fn check(kind: Kind, path: &str, text: &str, expect: Expect) {
-    let source = Source::new(path, text, Directory::Workspace(""));
+fn check(kind: TaskKind, path: &str, text: &str, expect: Expect) {
+    let source = TaskSource::new(path, text, TaskDirectory::Workspace(""));
     expect.assert_eq(&shown(kind, &source));
 }
 
 #[test]
 fn two_tasks_of_one_name() {
     check(
-        Kind::Just,
+        TaskKind::Just,
         "justfile",
         "a:\n  ls\n\na x:\n  ls {{x}}\n",
         expect![[r#"
@@ -32,7 +32,7 @@ fn two_tasks_of_one_name() {
     "#]],
     );
     check(
-        Kind::Just,
+        TaskKind::Just,
         "justfile",
         "a:\n  ls\nb:\n  ls\nalias a := b\n",
         expect![[r#"
@@ -49,7 +49,7 @@ fn two_tasks_of_one_name() {
     "#]],
     );
     check(
-        Kind::PackageJson,
+        TaskKind::PackageJson,
         "package.json",
         "{\"scripts\": {\n  \"a\": \"x\",\n  \"a\": \"y\"}}",
         expect![[r#"
@@ -65,7 +65,7 @@ fn two_tasks_of_one_name() {
     "#]],
     );
     check(
-        Kind::Taskfile,
+        TaskKind::Taskfile,
         "Taskfile.yml",
         "tasks:\n  a: ls\n  a: pwd\n",
         expect![[r#"
@@ -79,7 +79,7 @@ fn two_tasks_of_one_name() {
     "#]],
     );
     check(
-        Kind::Mise,
+        TaskKind::Mise,
         "mise.toml",
         "[tasks.a]\nrun = 'a'\n[tasks.a]\nrun = 'b'\n",
         expect![[r#"
@@ -91,7 +91,7 @@ fn two_tasks_of_one_name() {
     "#]],
     );
     check(
-        Kind::Argc,
+        TaskKind::Argc,
         "Argcfile.sh",
         "# @cmd\na() { :; }\n# @cmd\na() { :; }\n",
         expect![[r#"
@@ -112,7 +112,7 @@ fn two_tasks_of_one_name() {
 #[test]
 fn what_its_own_program_would_not_read() {
     check(
-        Kind::Just,
+        TaskKind::Just,
         "justfile",
         "a x='b:\n  ls\n",
         expect![[r#"
@@ -126,7 +126,7 @@ fn what_its_own_program_would_not_read() {
     "#]],
     );
     check(
-        Kind::PackageJson,
+        TaskKind::PackageJson,
         "package.json",
         "{\n  \"scripts\": {,}\n}",
         expect![[r#"
@@ -138,7 +138,7 @@ fn what_its_own_program_would_not_read() {
     "#]],
     );
     check(
-        Kind::Pyproject,
+        TaskKind::Pyproject,
         "pyproject.toml",
         "[tool\n",
         expect![[r#"
@@ -150,7 +150,7 @@ fn what_its_own_program_would_not_read() {
     "#]],
     );
     check(
-        Kind::Taskfile,
+        TaskKind::Taskfile,
         "Taskfile.yml",
         "tasks: [\n",
         expect![[r#"
@@ -164,7 +164,7 @@ fn what_its_own_program_would_not_read() {
     "#]],
     );
     check(
-        Kind::Skill,
+        TaskKind::Skill,
         "SKILL.md",
         "# Title\n",
         expect![[r#"
@@ -178,7 +178,7 @@ fn what_its_own_program_would_not_read() {
     "#]],
     );
     check(
-        Kind::Skill,
+        TaskKind::Skill,
         "SKILL.md",
         "---\ndescription: x\n",
         expect![[r#"
@@ -192,7 +192,7 @@ fn what_its_own_program_would_not_read() {
     "#]],
     );
     check(
-        Kind::Skill,
+        TaskKind::Skill,
         "SKILL.md",
         "---\ndescription: x\n---\n",
         expect![[r#"
@@ -204,7 +204,7 @@ fn what_its_own_program_would_not_read() {
     "#]],
     );
     check(
-        Kind::Nanocoder,
+        TaskKind::Nanocoder,
         ".nanocoder/tools/x.md",
         "---\na: [\n---\nls\n",
         expect![[r#"
@@ -218,7 +218,7 @@ fn what_its_own_program_would_not_read() {
     "#]],
     );
     check(
-        Kind::Mise,
+        TaskKind::Mise,
         "mise-tasks/x",
         "#MISE a=\n",
         expect![[r#"
@@ -231,7 +231,7 @@ fn what_its_own_program_would_not_read() {
 #[test]
 fn names_that_tools_cannot_have() {
     check(
-        Kind::PackageJson,
+        TaskKind::PackageJson,
         "package.json",
         "{\"scripts\": {\"a:b\": \"x\", \"a/b\": \"y\", \"A-B\": \"z\"}}",
         expect![[r#"

@@ -11,9 +11,9 @@ use std::{
 use cycod_definition::{Body, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::{Engine, catalog::Scope, host};
-use cycod_mcp_client::{Identity, Person, Question, Reply, Servers};
+use cycod_mcp_client::{Identity, Person, RemoteServers, ServerQuestion, ServerReply};
 use cycod_process::Stop;
-use cycod_run::{Outcome, RemoteCall, Remotes};
+use cycod_run::{RemoteCall, Remotes, ToolOutcome};
 use serde_json::{Map, Value as Json, json};
 
 type Failure = Box<dyn std::error::Error>;
@@ -30,8 +30,8 @@ impl Person for Agreeable {
         true
     }
 
-    fn answer(&self, question: &Question) -> Reply {
-        Reply::Accept(sample(&question.form))
+    fn answer(&self, question: &ServerQuestion) -> ServerReply {
+        ServerReply::Accept(sample(&question.form))
     }
 }
 
@@ -45,7 +45,7 @@ fn main() -> Result<(), Failure> {
     let context: Json = context.map_or(Ok(Json::Null), serde_json::from_str)?;
     here.environment.insert("CYCOD_HOME".into(), home.path().into());
     let engine = Engine::builder(here);
-    let servers = Servers::of(engine.place(), Arc::new(Agreeable)).ok_or("no server is configured")?;
+    let servers = RemoteServers::of(engine.place(), Arc::new(Agreeable)).ok_or("no server is configured")?;
 
     with_logins(&servers, &context, || servers.visit("it"))?;
     let engine = servers.adopt_into(engine).build();
@@ -88,7 +88,7 @@ fn remote(tool: &Tool) -> &str {
     }
 }
 
-fn report(tool: &Tool, outcome: Result<Outcome, Refusal>) {
+fn report(tool: &Tool, outcome: Result<ToolOutcome, Refusal>) {
     match outcome {
         Ok(outcome) => println!("{}: {}", tool.name, String::from_utf8_lossy(&outcome.output)),
         Err(refusal) => println!("{}: {refusal}", tool.name),
@@ -97,7 +97,7 @@ fn report(tool: &Tool, outcome: Result<Outcome, Refusal>) {
 
 /// Does something, and logs in as often as that is asked for and makes sense.
 fn with_logins<T>(
-    servers: &Servers,
+    servers: &RemoteServers,
     context: &Json,
     mut attempt: impl FnMut() -> Result<T, Refusal>,
 ) -> Result<T, Refusal> {
@@ -131,7 +131,7 @@ fn browse(address: &str) -> Option<String> {
     None
 }
 
-fn call(servers: &Servers, tool: &Tool, arguments: &Json) -> Result<Outcome, Refusal> {
+fn call(servers: &RemoteServers, tool: &Tool, arguments: &Json) -> Result<ToolOutcome, Refusal> {
     let Body::Remote(remote) = &tool.body else { unreachable!("only tools of servers are called") };
     let arguments: Vec<(String, Value)> = arguments
         .as_object()

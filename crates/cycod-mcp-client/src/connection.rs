@@ -10,7 +10,7 @@ use std::{
 use cycod_definition::Host;
 use cycod_diagnostic::Refusal;
 use cycod_mask::Masks;
-use cycod_process::{Conversation, Limits, Program, Streams, find_program};
+use cycod_process::{Conversation, ProcessLimits, Program, Streams, find_program};
 use cycod_settings::{Protocol, Server, Transport};
 use cycod_thread::detach_task;
 use rmcp::{
@@ -245,7 +245,7 @@ fn start(
     let path = find_program(OsStr::new(command), search, &cwd).map_err(|error| unreachable(&error))?;
     let arg0 = (path.as_os_str() != OsStr::new(command)).then(|| command.into());
     let program = Program { path, arg0, args: args.iter().map(OsString::from).collect(), env: environment, cwd };
-    Conversation::start(program, Limits::default()).map_err(|error| unreachable(&error))
+    Conversation::start(program, ProcessLimits::default()).map_err(|error| unreachable(&error))
 }
 
 /// Hears about changed tools from a server of the new era, which speaks of them only to those who listen.

@@ -37,8 +37,8 @@ mod visit;
 mod watch;
 
 pub use oauth::{Browse, Identity};
-pub use person::{NoPerson, Person, Question, Reply};
-pub use proposal::Proposal;
-pub use servers::Servers;
+pub use person::{NoPerson, Person, ServerQuestion, ServerReply};
+pub use proposal::ToolProposal;
+pub use servers::RemoteServers;
 pub use snapshot::LastMet;
 pub use visit::{Visit, VisitedTool};

@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use cycod_diagnostic::{Code, Refusal};
-use cycod_file::{Access, Durability};
+use cycod_file::{Durability, FileAccess};
 use cycod_thread::blocking;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialRefreshGuard,
@@ -247,7 +247,7 @@ impl LoginFile {
         let directory = self.0.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(directory)?;
         // The old tokens may be worth nothing from now on, so the new ones have to be there after a power failure.
-        cycod_file::replace(&self.0, login.to_string().as_bytes(), Access::Private, Durability::Power)
+        cycod_file::replace(&self.0, login.to_string().as_bytes(), FileAccess::Private, Durability::Power)
     }
 
     /// What was granted before together with what is missing now: one must not cost the other.

@@ -1,6 +1,6 @@
 use cycod_definition::JsonSchema;
 use cycod_diagnostic::{Code, Refusal};
-use cycod_run::Outcome;
+use cycod_run::ToolOutcome;
 use rmcp::model::CallToolResult;
 use serde_json::Value as Json;
 
@@ -12,7 +12,7 @@ pub(crate) fn outcome(
     tool: &str,
     result: CallToolResult,
     returns: Option<&JsonSchema>,
-) -> Result<Outcome, Refusal> {
+) -> Result<ToolOutcome, Refusal> {
     let is_error = result.is_error == Some(true);
     if let Some(schema) = returns.filter(|_| !is_error) {
         check(server, tool, result.structured_content.as_ref(), schema)?;
@@ -24,7 +24,7 @@ pub(crate) fn outcome(
     if let (true, Some(structured)) = (texts.is_empty(), &result.structured_content) {
         texts.push(answer(&structured.to_string()).into_owned());
     }
-    Ok(Outcome {
+    Ok(ToolOutcome {
         output: texts.join("\n").into_bytes(),
         error: Vec::new(),
         blocks: Some(Json::Array(blocks)),

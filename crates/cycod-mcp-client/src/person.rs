@@ -9,12 +9,12 @@ pub trait Person: Send + Sync {
     fn is_there(&self) -> bool;
 
     /// Answers a question. It may take as long as a person takes; the call's time goes on.
-    fn answer(&self, question: &Question) -> Reply;
+    fn answer(&self, question: &ServerQuestion) -> ServerReply;
 }
 
 /// What a server asks during a call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct ServerQuestion {
     /// The server that asks.
     pub server: String,
     /// What it asks, with hidden characters shown.
@@ -25,7 +25,7 @@ pub struct Question {
 
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reply {
+pub enum ServerReply {
     /// The form, filled in: a JSON object.
     Accept(Json),
     /// The person says no.
@@ -43,8 +43,8 @@ impl Person for NoPerson {
         false
     }
 
-    fn answer(&self, _: &Question) -> Reply {
-        Reply::Decline
+    fn answer(&self, _: &ServerQuestion) -> ServerReply {
+        ServerReply::Decline
     }
 }
 
@@ -54,12 +54,12 @@ pub(crate) fn ask(person: &dyn Person, server: &str, message: &str, form: Json) 
         return json!({ "action": "decline" });
     }
     let schema = Schema::compile(&form);
-    let question = Question { server: server.to_owned(), message: paragraph(message), form };
+    let question = ServerQuestion { server: server.to_owned(), message: paragraph(message), form };
     match (person.answer(&question), schema) {
-        (Reply::Accept(content), Ok(schema)) if schema.validate(&content).is_empty() => {
+        (ServerReply::Accept(content), Ok(schema)) if schema.validate(&content).is_empty() => {
             json!({ "action": "accept", "content": content })
         }
-        (Reply::Decline, _) => json!({ "action": "decline" }),
+        (ServerReply::Decline, _) => json!({ "action": "decline" }),
         _ => json!({ "action": "cancel" }),
     }
 }

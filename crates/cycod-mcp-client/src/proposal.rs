@@ -2,7 +2,7 @@ use crate::{offered::Offered, pins::Blocked, text::line};
 
 /// A tool that waits to be accepted.
 #[derive(Clone, Debug)]
-pub struct Proposal {
+pub struct ToolProposal {
     /// What the server calls it, safe to show.
     pub tool: String,
     /// Why it waits.
@@ -12,7 +12,7 @@ pub struct Proposal {
     pub(crate) offered: Offered,
 }
 
-impl Proposal {
+impl ToolProposal {
     pub(crate) fn new(offered: &Offered, blocked: &Blocked) -> Self {
         Self {
             tool: line(&offered.remote),

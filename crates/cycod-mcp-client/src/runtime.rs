@@ -1,6 +1,6 @@
 use std::{io, sync::mpsc};
 
-use cycod_thread::{Broken, Started, Task, Thread, guarded, task_on};
+use cycod_thread::{Broken, DetachedTask, StartedThread, Thread, guarded, task_on};
 
 use tokio::{runtime::Handle, sync::oneshot};
 
@@ -9,7 +9,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 pub(crate) struct Runtime {
     handle: Handle,
     over: Option<oneshot::Sender<()>>,
-    thread: Option<Started<()>>,
+    thread: Option<StartedThread<()>>,
 }
 
 impl Runtime {
@@ -50,7 +50,7 @@ impl Drop for Runtime {
 /// Something that is carried out on the thread of connections; dropping it stops it.
 #[derive(Debug)]
 pub(crate) struct Spawned<T> {
-    task: Task<()>,
+    task: DetachedTask<()>,
     receiver: mpsc::Receiver<Result<T, Broken>>,
 }
 

@@ -8,16 +8,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_catalog::{Adopted, Origin, Source};
+use cycod_catalog::{Adopted, ToolOrigin, ToolSource};
 use cycod_definition::Host;
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::{Engine, EngineBuilder};
-use cycod_run::{Outcome, RemoteCall, Remotes};
+use cycod_run::{RemoteCall, Remotes, ToolOutcome};
 use cycod_settings::{Server, Transport};
 use rmcp::model::JsonObject;
 
 use crate::{
-    LastMet, Proposal, Visit,
+    LastMet, ToolProposal, Visit,
     connection::Surroundings,
     failure, given,
     oauth::{Browse, Identity, Logins},
@@ -43,19 +43,19 @@ const LINES: usize = 256;
 const CLOSING: Duration = Duration::from_secs(2);
 
 /// The servers of the user, and the way to them. Nothing is started before a tool is called.
-pub struct Servers {
+pub struct RemoteServers {
     slots: BTreeMap<String, Arc<Slot>>,
     shared: Arc<Shared>,
     runtime: OnceLock<std::io::Result<Runtime>>,
 }
 
-impl fmt::Debug for Servers {
+impl fmt::Debug for RemoteServers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.slots.keys()).finish()
     }
 }
 
-impl Servers {
+impl RemoteServers {
     /// Takes the servers that are configured; what is known of them lies below `home`, the user's own directory.
     pub fn new(servers: Vec<Server>, host: Arc<Host>, home: &Path, person: Arc<dyn Person>) -> Self {
         let shared = Shared {
@@ -94,7 +94,7 @@ impl Servers {
             let Some(snapshot) = self.shared.snapshots.load(&slot.server) else { continue };
             let accepted = self.shared.accepted.of(&slot.server);
             let owner = Some(slot.server.name.clone());
-            let origin = Arc::new(Origin { source: Source::Mcp, version: snapshot.version.clone(), owner });
+            let origin = Arc::new(ToolOrigin { source: ToolSource::Mcp, version: snapshot.version.clone(), owner });
             for one in offered(&slot.server, snapshot.instructions.as_deref(), &snapshot.listing) {
                 let withheld = match &accepted {
                     Ok(accepted) => accepted.blocks(&one).map(|blocked| blocked.to_string()),
@@ -164,7 +164,7 @@ impl Servers {
     ///
     /// # Errors
     /// Why it cannot be reached.
-    pub fn proposals(&self, name: &str) -> Result<Vec<Proposal>, Refusal> {
+    pub fn proposals(&self, name: &str) -> Result<Vec<ToolProposal>, Refusal> {
         let (slot, shared) = (Arc::clone(self.slot(name)?), Arc::clone(&self.shared));
         slot.forgive();
         self.block(async move {
@@ -172,7 +172,7 @@ impl Servers {
             let accepted = shared.accepted.of(&slot.server)?;
             let usable = offered.iter().filter(|one| one.tool.is_ok());
             let blocked = usable.filter_map(|one| Some((one, accepted.blocks(one)?)));
-            Ok(blocked.map(|(one, blocked)| Proposal::new(one, &blocked)).collect())
+            Ok(blocked.map(|(one, blocked)| ToolProposal::new(one, &blocked)).collect())
         })
     }
 
@@ -180,7 +180,7 @@ impl Servers {
     ///
     /// # Errors
     /// When that cannot be written down.
-    pub fn accept<'a>(&self, name: &str, proposals: impl IntoIterator<Item = &'a Proposal>) -> Result<(), Refusal> {
+    pub fn accept<'a>(&self, name: &str, proposals: impl IntoIterator<Item = &'a ToolProposal>) -> Result<(), Refusal> {
         self.shared.accepted.accept(&self.slot(name)?.server, proposals.into_iter().map(|proposal| &proposal.offered))
     }
 
@@ -257,7 +257,7 @@ fn gone() -> Refusal {
     Refusal::new(Code::RemoteUnreachable, "the thread of the connections ended, which is a mistake of this program")
 }
 
-impl Remotes for Servers {
+impl Remotes for RemoteServers {
     fn serves(&self, server: &str) -> bool {
         self.slots.contains_key(server)
     }
@@ -267,7 +267,7 @@ impl Remotes for Servers {
         transport.map(|transport| given::secrets(&transport)).unwrap_or_default()
     }
 
-    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
         let slot = self.slot(&call.tool.server)?;
         let (sender, lines) = std::sync::mpsc::sync_channel(LINES);
         let spawned = {
@@ -299,7 +299,7 @@ fn arguments(call: &RemoteCall<'_>) -> JsonObject {
     call.arguments.iter().map(|(name, value)| (name.clone(), value.to_json())).collect()
 }
 
-impl Drop for Servers {
+impl Drop for RemoteServers {
     fn drop(&mut self) {
         let Some(Ok(runtime)) = self.runtime.get() else { return };
         let closing: Vec<_> = self

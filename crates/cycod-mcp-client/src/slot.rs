@@ -5,7 +5,7 @@ use std::{
 };
 
 use cycod_diagnostic::{Code, Refusal};
-use cycod_run::Outcome;
+use cycod_run::ToolOutcome;
 use cycod_settings::Server;
 use rmcp::model::JsonObject;
 use tokio::sync::Mutex as AsyncMutex;
@@ -103,7 +103,7 @@ impl Slot {
         tool: &str,
         arguments: JsonObject,
         follow: &Follow,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<ToolOutcome, Refusal> {
         let Met { connection, offered, allowed } = self.meet(shared).await?;
         let server = &self.server;
         let Some(known) = offered.iter().find(|offered| offered.remote == tool) else {

@@ -1,7 +1,7 @@
 use std::{fs, path::PathBuf, time::SystemTime};
 
 use cycod_diagnostic::Refusal;
-use cycod_file::{Access, Durability};
+use cycod_file::{Durability, FileAccess};
 use cycod_settings::Server;
 use serde_json::{Value as Json, json};
 
@@ -112,6 +112,6 @@ impl Snapshots {
     fn write(&self, path: &std::path::Path, bytes: &[u8]) {
         let made = fs::create_dir_all(&self.directory);
         // It saves time at the next list; without it, that list asks the server.
-        drop(made.and_then(|()| cycod_file::replace(path, bytes, Access::Private, Durability::Process)));
+        drop(made.and_then(|()| cycod_file::replace(path, bytes, FileAccess::Private, Durability::Process)));
     }
 }

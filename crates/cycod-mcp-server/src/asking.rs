@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cycod_engine::{
-    Answer, AnswerTo, AskedOf, Breadth, Question, Request,
+    Answer, AnswerTo, AskedOf, Breadth, PendingQuestion, Request,
     definition::Privilege,
     diagnostic::{Code, Refusal, Shown, visible, wrapped},
 };
@@ -40,7 +40,7 @@ pub(crate) struct Pending {
 
 #[derive(Clone, Debug)]
 enum Subject {
-    Question(Question),
+    Question(PendingQuestion),
     Approval(Box<Request>),
 }
 
@@ -75,7 +75,7 @@ impl Pending {
     ///
     /// # Errors
     /// When its form is none that the protocol knows.
-    pub(crate) fn question(question: Question) -> Result<Self, Refusal> {
+    pub(crate) fn question(question: PendingQuestion) -> Result<Self, Refusal> {
         let request = match &question.whom {
             AskedOf::Person { message, form } => form_request(message, form.clone()).map_err(|error| {
                 Refusal::new(Code::UnknownForm, format!("the form of `{}` cannot be shown: {error}", question.name))

@@ -6,7 +6,7 @@ use cycod_store::{Run, RunId};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value as Json, json};
 
-use crate::handler::owner;
+use crate::client::owner;
 
 /// The run of this name, if it was started in the background as this principal. To anybody else it is not there.
 pub(crate) fn find(engine: &Engine, name: &str, principal: &str) -> Option<Run> {

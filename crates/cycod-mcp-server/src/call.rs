@@ -11,26 +11,23 @@ use cycod_engine::{
     approvals::{Queue, edited},
     definition::{Tool, Whom},
     diagnostic::{Code, Refusal, caught},
-    outputs::{Ended, refused},
+    outputs::{RunEnd, refused},
 };
 use cycod_store::{Claims, StoreError, approvals::RequestId};
 use rmcp::{
     ErrorData, RoleServer,
-    model::{
-        ClientCapabilities, InputRequest, InputRequests, InputRequiredResult, InputResponses, JsonObject, LoggingLevel,
-        ProtocolVersion,
-    },
+    model::{InputRequest, InputRequests, InputRequiredResult, InputResponses, JsonObject},
     service::RequestContext,
 };
 use serde_json::{Value as Json, json};
 
 use crate::{
     asking::{self, Pending, Reply},
-    client::Client,
+    caller::{Caller, is_modern},
+    client::owner,
     follow::{Board, Follower},
-    handler::{Shared, owner},
-    handles::Handle,
     running::{Run, end},
+    shared::Shared,
     shelf::Stock,
 };
 
@@ -73,7 +70,7 @@ pub(crate) enum Goal {
 
 /// What came of a call.
 pub(crate) enum Outcome {
-    Ended(Box<Ended>),
+    Ended(Box<RunEnd>),
     /// It has come as far as it was to go, with what was answered on the way.
     Ready(Box<Call>),
     Refused(Refusal),
@@ -82,54 +79,14 @@ pub(crate) enum Outcome {
 }
 
 enum Step {
-    Ended(Box<Ended>),
+    Ended(Box<RunEnd>),
     Ready,
     Asks(Vec<Pending>, Option<String>),
     Refused(Refusal),
 }
 
-/// To whom the call belongs.
-pub(crate) enum Caller<'a> {
-    /// A request of a client, which waits; with the least urgent log message it wants.
-    Request { context: &'a RequestContext<RoleServer>, log: Option<LoggingLevel> },
-    /// A task, which can be asked, and is asked after.
-    Task(&'a Handle),
-    /// A run that is asked after and cannot be asked.
-    Run(&'a Handle),
-}
-
-impl Caller<'_> {
-    fn client(&self) -> ClientCapabilities {
-        match self {
-            Self::Request { context, .. } => context.client_capabilities().unwrap_or_default(),
-            Self::Task(_) => everything(),
-            Self::Run(_) => ClientCapabilities::default(),
-        }
-    }
-
-    fn is_modern(&self) -> bool {
-        matches!(self, Self::Request { context, .. } if is_modern(context))
-    }
-
-    /// Waits until nobody wants the result any more.
-    pub(crate) async fn gone(&self) {
-        match self {
-            Self::Request { context, .. } => {
-                let client = Client::of(&context.extensions);
-                tokio::select! { () = context.ct.cancelled() => {}, () = client.gone.cancelled() => {} }
-            }
-            Self::Task(handle) | Self::Run(handle) => handle.cancelled().await,
-        }
-    }
-}
-
 fn cancelled() -> Outcome {
     Outcome::Refused(Refusal::new(Code::Cancelled, "the call was cancelled before it ran"))
-}
-
-/// Whether a request belongs to the era without handshakes.
-pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 /// Carries a call out as far as its goal: asks what must be asked, runs it, and ends it when its caller is gone.
@@ -433,7 +390,7 @@ impl Call {
         Ok(Step::Ended(Box::new(self.execute(approved, run, board))))
     }
 
-    fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> Ended {
+    fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> RunEnd {
         let control = Control {
             durable: false,
             stop: run.stop().clone(),
@@ -497,14 +454,6 @@ fn ticket(call: &Call, asked: &InputRequests) -> Result<String, StoreError> {
 
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
-fn everything() -> ClientCapabilities {
-    let mut client = ClientCapabilities::default();
-    client.elicitation = Some(Default::default());
-    client.sampling = Some(Default::default());
-    client.roots = Some(Default::default());
-    client
 }
 
 /// Ends a run when the future that waits for it is dropped.

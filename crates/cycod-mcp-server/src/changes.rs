@@ -1,28 +1,10 @@
-//! Files that change, and those who want to know.
+//! What has changed of what is offered, and those who want to know.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::sync::Arc;
 
-use cycod_engine::{
-    catalog::{Overrides, Scopes},
-    settings::Settings,
-};
-use cycod_thread::{blocking, detach_task};
 use tokio::sync::broadcast;
 
-use crate::{Options, handler::Shared, shelf::Difference};
-
-#[cfg_attr(target_os = "linux", path = "changes/linux.rs")]
-#[cfg_attr(not(target_os = "linux"), path = "changes/elsewhere.rs")]
-mod watcher;
-
-use watcher::Watcher;
-
-/// How long to wait for more changes after one: an editor saves in several steps.
-const SETTLE: Duration = Duration::from_millis(80);
+use crate::shelf::Difference;
 
 /// How many differences may wait for a listener; one that lags is told that everything changed.
 const BACKLOG: usize = 16;
@@ -42,6 +24,12 @@ impl Changes {
     pub(crate) fn listen(&self) -> Listener {
         Listener(self.0.subscribe())
     }
+
+    /// Tells every listener of a difference.
+    pub(crate) fn publish(&self, difference: Difference) {
+        // Nobody may be listening.
+        let _ = self.0.send(Arc::new(difference));
+    }
 }
 
 /// Somebody who wants to know.
@@ -58,118 +46,5 @@ impl Listener {
             }
             Err(broadcast::error::RecvError::Closed) => None,
         }
-    }
-}
-
-/// Watches the directories of the tools for as long as the server lives.
-///
-/// Where the system cannot watch, lists are as fresh as the last start; a call reads its tool's file anyway.
-pub(crate) fn watch(shared: &Arc<Shared>) {
-    let Ok(watcher) = Watcher::new() else { return };
-    let mut watched = Watched { watcher, paths: Vec::new(), wanted: Vec::new() };
-    watched.set(directories(&shared.options));
-    detach_task(follow(Arc::downgrade(shared), watched));
-}
-
-async fn follow(shared: Weak<Shared>, mut watched: Watched) {
-    if let Some(shared) = shared.upgrade() {
-        // Whoever asks for the lists finds them made.
-        blocking(move || shared.shelf.stock().lists()).detach();
-    }
-    while watched.change().await {
-        tokio::time::sleep(SETTLE).await;
-        watched.settle();
-        let Some(shared) = shared.upgrade() else { return };
-        let changes = shared.changes.clone();
-        let options = Arc::clone(&shared.options);
-        // What breaks off once is tried again with the next change.
-        if let Ok(now) = blocking(move || directories(&options)).await {
-            watched.set(now);
-        }
-        let reloading = blocking(move || {
-            let difference = shared.shelf.reload();
-            shared.shelf.stock().lists();
-            difference
-        });
-        if let Ok(difference) = reloading.await
-            && difference != Difference::default()
-        {
-            // Nobody may be listening.
-            let _ = changes.0.send(Arc::new(difference));
-        }
-    }
-}
-
-/// What is watched. It is watched before it is looked at, so that no change falls between the two.
-struct Watched {
-    watcher: Watcher,
-    paths: Vec<PathBuf>,
-    /// The directories themselves; of those that are not there, the nearest one above is watched.
-    wanted: Vec<PathBuf>,
-}
-
-impl Watched {
-    fn set(&mut self, wanted: Vec<PathBuf>) {
-        let paths: Vec<PathBuf> = wanted.iter().map(|path| nearest(path)).collect();
-        self.wanted = wanted;
-        for path in self.paths.extract_if(.., |path| !paths.contains(path)) {
-            self.watcher.unwatch(&path);
-        }
-        self.paths.retain(|path| self.watcher.is_watched(path));
-        for path in paths {
-            if !self.paths.contains(&path) && self.watcher.watch(&path).is_ok() {
-                self.paths.push(path);
-            }
-        }
-    }
-
-    /// Waits for a change that concerns a directory that is wanted; returns whether there can be more.
-    async fn change(&mut self) -> bool {
-        let wanted = &self.wanted;
-        self.watcher.change(|path| concerns(path, wanted)).await.is_ok()
-    }
-
-    /// Takes what has changed meanwhile together with what is about to be looked at.
-    fn settle(&mut self) {
-        // What broke does so again when it is waited for.
-        _ = self.watcher.take(&|_| false);
-    }
-}
-
-/// Whether a change at `path` may be one in a directory of `wanted`, or make one appear or go.
-fn concerns(path: &Path, wanted: &[PathBuf]) -> bool {
-    wanted.iter().any(|directory| path.starts_with(directory) || directory.starts_with(path))
-}
-
-/// The directories and files of settings whose changes may change what is offered, whether they are there or not.
-fn directories(options: &Options) -> Vec<PathBuf> {
-    let scopes = Scopes::discover(&options.host, &Overrides::from_environment(&options.host.environment));
-    let of_tools = scopes
-        .directories()
-        .iter()
-        .flat_map(|directory| std::iter::once(directory.path.clone()).chain(directory.places.all()));
-    let settings = Settings::load(&scopes, &options.host);
-    let of_settings = settings.places().map(Path::to_owned);
-    of_tools.chain(options.watched.iter().cloned()).chain(of_settings).collect()
-}
-
-/// The directory, or the nearest one above it that exists: where it would appear.
-fn nearest(path: &Path) -> PathBuf {
-    path.ancestors().find(|path| path.is_dir()).unwrap_or(path).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_change_beside_a_directory_does_not_concern_it() {
-        let wanted = [PathBuf::from("/home/ada/project/.cycod/tools")];
-        let check = |path: &str, expect: bool| assert_eq!(concerns(Path::new(path), &wanted), expect, "{path}");
-        check("/home/ada/project/.cycod/tools/x.yaml", true);
-        check("/home/ada/project/.cycod/tools", true);
-        check("/home/ada/project/.cycod", true);
-        check("/home/ada/project/notes.txt", false);
-        check("/home/ada/project/.cycod/cache", false);
     }
 }

@@ -1,7 +1,8 @@
 //! Who sent a request, and until when.
 
+use cycod_engine::approvals::LOCAL;
 use cycod_http::Principal;
-use rmcp::model::Extensions;
+use rmcp::{RoleServer, model::Extensions, service::RequestContext};
 use tokio_util::sync::CancellationToken;
 
 /// The principal of a client that came over standard input.
@@ -22,4 +23,14 @@ impl Client {
         let client = parts.and_then(|parts| parts.extensions.get::<Self>()).cloned();
         client.unwrap_or_else(|| Self { principal: Principal(STDIO.to_owned()), gone: CancellationToken::new() })
     }
+}
+
+/// Who calls.
+pub(crate) fn principal(context: &RequestContext<RoleServer>) -> String {
+    Client::of(&context.extensions).principal.0
+}
+
+/// Whose the outputs are that a principal may read. Whoever comes over standard input is the user of this machine.
+pub(crate) fn owner(principal: &str) -> &str {
+    if principal == STDIO { LOCAL } else { principal }
 }

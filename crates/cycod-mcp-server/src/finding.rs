@@ -79,10 +79,10 @@ fn uses(engine: &Engine) -> HashMap<String, usize> {
 }
 
 /// What the search says of itself: how many tools there are beside those that are listed, and in which groups.
-pub(crate) fn search_function(groups: &BTreeMap<&str, usize>) -> (String, Json) {
-    let total: usize = groups.values().sum();
-    let mut names: Vec<String> = groups
-        .iter()
+pub(crate) fn search_function(groups: Option<&BTreeMap<&str, usize>>) -> (String, Json) {
+    let groups = || groups.into_iter().flatten();
+    let total: usize = groups().map(|(_, count)| count).sum();
+    let mut names: Vec<String> = groups()
         .filter(|(group, _)| group.len() <= LONGEST_GROUP)
         .map(|(group, count)| format!("{} ({count})", visible(group)))
         .collect();

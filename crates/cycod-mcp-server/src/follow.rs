@@ -12,7 +12,7 @@ use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, ProgressNotific
 use serde_json::Value as Json;
 use tokio::{sync::Notify, time::Instant};
 
-use crate::{call::Caller, handles::State};
+use crate::{caller::Caller, handles::State};
 
 /// The least time between two rounds of messages.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -7,12 +7,9 @@ use std::{
 
 use cycod_engine::{
     Given,
-    approvals::LOCAL,
-    definition::{Body, Offer, TaskSupport, Tool as Definition},
+    definition::{Body, OfferedAs, TaskSupport, Tool as Definition},
     diagnostic::Refusal,
-    outputs::Shelf as Outputs,
 };
-use cycod_store::{RunId, StoreError, Tickets};
 use cycod_thread::detach_task;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -31,16 +28,17 @@ use rmcp::{
 use serde_json::Value as Json;
 
 use crate::{
-    Options,
+    blocking::blocking,
     builtin::{self, Builtin},
-    call::{Call, Caller, Goal, Outcome, drive, is_modern},
-    changes::{Changes, Listener},
-    client::{Client, STDIO},
+    call::{Call, Goal, Outcome, drive},
+    caller::{Caller, is_modern},
+    changes::Listener,
+    client::{owner, principal},
     complete, finding,
-    handles::{Handle, Handles, State},
+    handles::{Handle, State},
     outputs, reply,
-    running::Running,
-    shelf::{Difference, Lists, Shelf, Shown, Stock},
+    shared::Shared,
+    shelf::{Difference, Lists, Shown, Stock},
     tasks::{self, Kind},
     wire,
 };
@@ -51,9 +49,6 @@ const FRESH: u64 = 1_000;
 /// How many resources a session of the era with handshakes may subscribe to, and how long their addresses may be.
 const MOST_WATCHED: usize = 1_000;
 const LONGEST_WATCHED: usize = 4_096;
-
-/// How many questions may be out at once.
-const TICKETS: usize = 4_096;
 
 /// Answers one client, or every client of an endpoint without sessions.
 #[derive(Clone, Debug)]
@@ -69,46 +64,6 @@ struct Session {
     watched: Mutex<Vec<String>>,
     /// The tools that were found by searching, which are listed from then on.
     found: Mutex<BTreeSet<String>>,
-}
-
-/// What all connections of a server have in common.
-pub(crate) struct Shared {
-    pub(crate) options: Arc<Options>,
-    pub(crate) shelf: Shelf,
-    pub(crate) running: Running,
-    pub(crate) changes: Changes,
-    pub(crate) handles: Handles,
-    pub(crate) outputs: Outputs,
-    pub(crate) tickets: Tickets,
-    /// What no other server is called.
-    pub(crate) session: RunId,
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
-    }
-}
-
-impl Shared {
-    /// Opens the place.
-    ///
-    /// # Errors
-    /// When the system gives no random numbers.
-    pub(crate) fn new(options: Options) -> Result<Arc<Self>, StoreError> {
-        let options = Arc::new(options);
-        let outputs = Outputs::new(options.outputs.clone(), options.retention, options.jq_worker.clone());
-        Ok(Arc::new(Self {
-            shelf: Shelf::new(Arc::clone(&options)),
-            options,
-            running: Running::default(),
-            changes: Changes::default(),
-            handles: Handles::default(),
-            outputs,
-            tickets: Tickets::of_this_process("mcp request state", TICKETS)?,
-            session: RunId::random()?,
-        }))
-    }
 }
 
 impl Handler {
@@ -304,7 +259,7 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let stock = self.stock().await?;
         let (caller, principal) = (self.caller(&context), principal(&context));
-        let named = |name: &str| stock.tool(name).filter(|tool| tool.offer == Offer::Tool);
+        let named = |name: &str| stock.tool(name).filter(|tool| tool.offer == OfferedAs::Tool);
         let mut tool = named(&request.name);
         if tool.is_none() && request.name == finding::CALL {
             request = match finding::inner(request) {
@@ -317,7 +272,7 @@ impl ServerHandler for Handler {
             return match Builtin::named(&request.name).filter(|builtin| *builtin != Builtin::Call) {
                 Some(Builtin::Search) => self.search(stock, request.arguments.unwrap_or_default(), &context).await,
                 Some(builtin) => {
-                    let answer = builtin::call(builtin, &self.shared, stock, request, &caller, &principal).await?;
+                    let answer = builtin::call::run(builtin, &self.shared, stock, request, &caller, &principal).await?;
                     Ok(match answer {
                         CallToolResponse::Complete(result) => wire::for_era(result, None, is_modern(&context)).into(),
                         answer => answer,
@@ -378,7 +333,7 @@ impl ServerHandler for Handler {
         let tool = stock.tool(&request.name).ok_or_else(unknown)?;
         let arguments = texts(request.arguments.unwrap_or_default());
         let mut result = match (&tool.offer, &tool.body) {
-            (Offer::Prompt, _) => {
+            (OfferedAs::Prompt, _) => {
                 let retry = (request.request_state, request.input_responses);
                 match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
                     Outcome::Ended(ended) => {
@@ -391,7 +346,7 @@ impl ServerHandler for Handler {
                     Outcome::Ready(_) => return Err(unknown()),
                 }
             }
-            (Offer::Tool, Body::Steps(_)) => {
+            (OfferedAs::Tool, Body::Steps(_)) => {
                 let of = Arc::clone(&tool);
                 let text = blocking(move || explained(&stock, &of, arguments)).await?;
                 let text = text.map_err(|refusal| reply::refused_as_error(&refusal))?;
@@ -567,23 +522,6 @@ impl ServerHandler for Handler {
         self.handle(&request.task_id, &context)?.set(State::Cancelled);
         Ok(())
     }
-}
-
-/// Who calls.
-pub(crate) fn principal(context: &RequestContext<RoleServer>) -> String {
-    Client::of(&context.extensions).principal.0
-}
-
-/// Whose the outputs are that a principal may read. Whoever comes over standard input is the user of this machine.
-pub(crate) fn owner(principal: &str) -> &str {
-    if principal == STDIO { LOCAL } else { principal }
-}
-
-/// Does what may wait for a disk elsewhere than on the thread that serves everybody.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorData> {
-    cycod_thread::blocking(work)
-        .await
-        .map_err(|error| ErrorData::internal_error(format!("the work broke off: {error}"), None))
 }
 
 /// Arguments of a prompt: text, as people type it, but other values are understood.

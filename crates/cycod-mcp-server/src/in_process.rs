@@ -6,11 +6,7 @@ use tokio::{
     runtime::Runtime,
 };
 
-use crate::{
-    Options,
-    handler::{Handler, Shared},
-    pipe::Pipe,
-};
+use crate::{ServerOptions, handler::Handler, pipe::Pipe, shared::Shared};
 
 /// A request whose answer comes after what a client said, and how that answer is recognised.
 const LAST: &[u8] = b"\n{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"ping\"}\n";
@@ -21,17 +17,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A server for clients within this process, each of which says at once all that it has to say.
 #[derive(Debug)]
-pub struct Server {
+pub struct InProcessServer {
     shared: Arc<Shared>,
     runtime: Runtime,
 }
 
-impl Server {
+impl InProcessServer {
     /// Opens the place.
     ///
     /// # Errors
     /// When there is no runtime to be had, or no random numbers.
-    pub fn new(options: Options) -> io::Result<Self> {
+    pub fn new(options: ServerOptions) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { shared: Shared::new(options).map_err(io::Error::other)?, runtime })
     }

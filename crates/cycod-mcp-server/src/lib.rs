@@ -14,8 +14,10 @@
 
 mod asking;
 mod background;
+mod blocking;
 mod builtin;
 mod call;
+mod caller;
 mod changes;
 mod client;
 mod complete;
@@ -30,19 +32,21 @@ mod outputs;
 mod pipe;
 mod reply;
 mod running;
+mod shared;
 mod shelf;
 mod stdio;
 mod tasks;
 mod uri;
+mod watch;
 mod wire;
 
 pub use cycod_engine::Selection;
-pub use http::{Access, HttpError, HttpOptions, KeySource, Limits, OAuth, serve_http};
-pub use options::{Equip, Options, Waiting};
+pub use http::{HttpAccess, HttpError, HttpLimits, HttpOptions, IssuerKeys, OAuth, serve_http};
+pub use options::{Equip, NotOfferedSink, ServerOptions};
 pub use stdio::serve_stdio;
 
 /// What reads the messages of others, for tests that throw bytes at it.
 #[doc(hidden)]
 pub mod parsers {
-    pub use crate::{http::begins_session, in_process::Server};
+    pub use crate::{http::begins_session, in_process::InProcessServer};
 }

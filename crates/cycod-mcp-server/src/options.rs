@@ -5,7 +5,7 @@ use cycod_store::Retention;
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ServerOptions {
     /// The place whose tools are offered.
     pub host: Host,
     /// Which of them. A host has tools of its own, so the built-in ones are offered only on request.
@@ -29,7 +29,7 @@ pub struct Options {
     /// What is done with every engine that the server opens.
     pub equip: Option<Equip>,
     /// Gets the tools that are selected and not offered, each time the tools are looked at.
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<NotOfferedSink>,
     /// Directories beside those of the tools whose changes may change what is offered.
     pub watched: Vec<PathBuf>,
 }
@@ -40,11 +40,11 @@ pub struct Equip(pub Arc<dyn Fn(EngineBuilder) -> EngineBuilder + Send + Sync>);
 
 /// What gets the tools that are not offered.
 #[derive(Clone)]
-pub struct Waiting(pub Arc<TakeNames>);
+pub struct NotOfferedSink(pub Arc<TakeNames>);
 
 type TakeNames = dyn Fn(&[NotOffered]) + Send + Sync;
 
-impl fmt::Debug for Waiting {
+impl fmt::Debug for NotOfferedSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Waiting")
     }
@@ -56,7 +56,7 @@ impl fmt::Debug for Equip {
     }
 }
 
-impl Options {
+impl ServerOptions {
     /// The default of `reply_tokens`.
     pub const REPLY_TOKENS: usize = 8_000;
     /// The default of `list_tokens`.

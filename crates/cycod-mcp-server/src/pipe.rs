@@ -3,7 +3,7 @@
 use std::{io, sync::Arc};
 
 use cycod_engine::diagnostic::visible_json;
-use cycod_thread::{Task, task};
+use cycod_thread::{DetachedTask, task};
 use rmcp::{
     RoleServer,
     model::JsonRpcMessage,
@@ -35,7 +35,7 @@ pub(crate) struct Pipe<R> {
     /// Whether a request has come. Until then there is nothing that another message could be about.
     is_met: bool,
     answers: Option<mpsc::Sender<Vec<u8>>>,
-    writing: Option<Task<()>>,
+    writing: Option<DetachedTask<()>>,
     ended: Arc<Notify>,
 }
 

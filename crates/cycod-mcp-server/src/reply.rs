@@ -5,10 +5,10 @@ use cycod_engine::{
     Block, Content, Payload, ToolAnswer,
     definition::Tool,
     diagnostic::{Code, Refusal},
-    outputs::{self, Ended, Output, Rest},
+    outputs::{self, Rest, RunEnd, RunOutput},
     refusal_json,
 };
-use cycod_store::Kept;
+use cycod_store::StoredOutput;
 use rmcp::{
     ErrorData,
     model::{
@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::wire;
 
 /// The reply to a call that has run, with at most `cap` tokens of its output; the rest is on the shelf.
-pub(crate) fn result(mut ended: Ended, cap: usize, shelf: &outputs::Shelf) -> CallToolResult {
+pub(crate) fn result(mut ended: RunEnd, cap: usize, shelf: &outputs::Shelf) -> CallToolResult {
     if let Some(answer) = ended.take_answer(cap, shelf) {
         return of_answer(answer, &ended);
     }
@@ -81,7 +81,7 @@ fn link(rest: &Rest) -> ContentBlock {
     ContentBlock::ResourceLink(resource)
 }
 
-fn of_answer(answer: ToolAnswer, ended: &Ended) -> CallToolResult {
+fn of_answer(answer: ToolAnswer, ended: &RunEnd) -> CallToolResult {
     let blocks = answer.blocks.into_iter().map(block).collect();
     let mut result = if answer.is_error { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
     result.structured_content = answer.structured;
@@ -148,7 +148,7 @@ pub(crate) fn contents(uri: String, media_type: Option<String>, payload: Payload
 }
 
 /// What a tool printed, as messages of a prompt: one for each block.
-pub(crate) fn messages(mut ended: Ended, cap: usize, shelf: &outputs::Shelf) -> Result<Vec<PromptMessage>, ErrorData> {
+pub(crate) fn messages(mut ended: RunEnd, cap: usize, shelf: &outputs::Shelf) -> Result<Vec<PromptMessage>, ErrorData> {
     let refusal = ended.report.refusal.take();
     let result = result(ended, cap, shelf);
     if result.is_error == Some(true) {
@@ -159,7 +159,7 @@ pub(crate) fn messages(mut ended: Ended, cap: usize, shelf: &outputs::Shelf) -> 
 
 /// What a tool printed, as the content of a resource.
 pub(crate) fn resource(
-    mut ended: Ended,
+    mut ended: RunEnd,
     tool: &Tool,
     uri: &str,
     shelf: &outputs::Shelf,
@@ -170,9 +170,9 @@ pub(crate) fn resource(
     }
     let media_type = wire::media_type(tool).to_owned();
     let bytes = match ended.output.take() {
-        Some(Output::Kept(mut kept)) => whole(&mut kept).map_err(|refusal| refused_as_error(&refusal))?,
-        Some(Output::Held { bytes, is_whole: true, .. }) => bytes,
-        Some(Output::Held { why, .. }) => {
+        Some(RunOutput::Kept(mut kept)) => whole(&mut kept).map_err(|refusal| refused_as_error(&refusal))?,
+        Some(RunOutput::Held { bytes, is_whole: true, .. }) => bytes,
+        Some(RunOutput::Held { why, .. }) => {
             let refusal = Refusal::new(Code::OutputUnavailable, format!("the output could not be stored: {why}"));
             return Err(refused_as_error(&refusal));
         }
@@ -186,7 +186,7 @@ pub(crate) fn resource(
 pub(crate) const MOST: u64 = 4 << 20;
 
 /// All bytes of an output that is not too large.
-pub(crate) fn whole(kept: &mut Kept) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn whole(kept: &mut StoredOutput) -> Result<Vec<u8>, Refusal> {
     if kept.bytes() > MOST {
         let (bytes, uri) = (kept.bytes(), kept.id().uri());
         let why = format!("{bytes} bytes are too many to hand over at once; look into {uri} with `run_output`");

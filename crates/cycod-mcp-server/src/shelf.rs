@@ -11,7 +11,7 @@ use std::{
 use cycod_engine::{
     Engine, NotOffered, Standing, WhyNot,
     catalog::{Availability, Entry, Scope, ScopeFilter},
-    definition::{Body, JsonSchema, Offer, Tool},
+    definition::{Body, JsonSchema, OfferedAs, Tool},
     diagnostic::{Refusal, closest, visible},
     group_of,
     outputs::LOOK,
@@ -21,7 +21,7 @@ use cycod_search::Index;
 use rmcp::model::{self, CallToolResult, JsonObject};
 
 use crate::{
-    Equip, Options, Waiting, builtin, finding,
+    Equip, NotOfferedSink, ServerOptions, builtin, finding,
     uri::UriTemplate,
     wire::{self, Listed},
 };
@@ -41,7 +41,7 @@ const MOST_TOLD: usize = 20;
 /// What is offered, always as the files are.
 #[derive(Debug)]
 pub(crate) struct Shelf {
-    options: Arc<Options>,
+    options: Arc<ServerOptions>,
     pool: Option<Arc<Pool>>,
     /// Nothing before somebody first asks.
     current: RwLock<Option<Arc<Stock>>>,
@@ -57,7 +57,7 @@ pub(crate) struct Stock {
     loaded: Mutex<HashMap<String, Loaded>>,
     /// Made at the first search.
     index: OnceLock<Index>,
-    options: Arc<Options>,
+    options: Arc<ServerOptions>,
 }
 
 /// A tool with the state of its files when it was read.
@@ -130,7 +130,7 @@ pub(crate) struct Difference {
 }
 
 impl Shelf {
-    pub(crate) fn new(options: Arc<Options>) -> Self {
+    pub(crate) fn new(options: Arc<ServerOptions>) -> Self {
         // Without a pool every shell is started when it is needed.
         let pool = Pool::new(PoolSize::default()).map(Arc::new).ok();
         Self { options, pool, current: RwLock::new(None) }
@@ -186,18 +186,24 @@ impl Lists {
         self.tools.push(listed.tool);
     }
 
-    /// Whether some tools are found by searching.
-    pub(crate) fn is_searched(&self) -> bool {
-        !self.left_out.is_empty()
-    }
-
-    /// How many tools of each group are found by searching.
-    pub(crate) fn searched_groups(&self) -> BTreeMap<&str, usize> {
+    /// How many tools of each group are found by searching; nothing when all are listed.
+    fn searched_groups(&self) -> Option<BTreeMap<&str, usize>> {
         let mut groups = BTreeMap::new();
         for group in self.left_out.iter().filter_map(|name| self.groups.get(name)) {
             *groups.entry(group.as_str()).or_default() += 1;
         }
-        groups
+        (!groups.is_empty()).then_some(groups)
+    }
+
+    /// Adds the server's own tools, but for names that are taken.
+    fn add_own_tools(&mut self) {
+        let own: Vec<model::Tool> = builtin::tools(self.has_long_ones, self.searched_groups().as_ref()).collect();
+        for own in own {
+            if self.tools.iter().all(|tool| tool.name != own.name) {
+                self.tools.push(own);
+            }
+        }
+        self.tools.sort_by(|one, other| one.name.cmp(&other.name));
     }
 
     /// The tools as clients of an era are shown them.
@@ -240,7 +246,7 @@ impl Lists {
 }
 
 impl Stock {
-    fn open(options: Arc<Options>, pool: Option<&Arc<Pool>>) -> Self {
+    fn open(options: Arc<ServerOptions>, pool: Option<&Arc<Pool>>) -> Self {
         let mut engine = Engine::builder(options.host.clone()).rules(options.rules.clone());
         if let Some(pool) = pool {
             engine = engine.shells(Arc::clone(pool));
@@ -276,7 +282,7 @@ impl Stock {
             self.engine.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
         // One that has changed stays in the list as it was trusted: who is asked at its first call is shown the change.
         let is_known = |standing: &Option<Standing>| standing.as_ref().is_none_or(|one| *one != Standing::Untrusted);
-        if let Some(Waiting(tell)) = &self.options.waiting {
+        if let Some(NotOfferedSink(tell)) = &self.options.waiting {
             let selected = entries.iter().zip(&standings).filter(|(entry, _)| self.options.selection.admits(entry));
             let missing = selected.filter_map(|(entry, standing)| NotOffered::of(entry, standing.as_ref()));
             tell(&missing.collect::<Vec<_>>());
@@ -297,7 +303,7 @@ impl Stock {
             parts.fold(Lists::default(), Lists::join)
         });
         lists.left_out = finding::left_out(&lists.tools, &self.engine, self.options.list_tokens);
-        builtin::add(&mut lists);
+        lists.add_own_tools();
         lists
     }
 
@@ -309,18 +315,18 @@ impl Stock {
             // An alias is listed with the parameters of its base.
             let tool = self.engine.told_to_models(opened.tool);
             match &tool.offer {
-                Offer::Tool if *is_changed => lists.add_tool(wire::tool(&tool, entry.level), group_of(entry)),
+                OfferedAs::Tool if *is_changed => lists.add_tool(wire::tool(&tool, entry.level), group_of(entry)),
                 // What they give is read by a model before anybody is asked.
                 _ if *is_changed => {}
-                Offer::Tool => {
+                OfferedAs::Tool => {
                     lists.add_tool(wire::tool(&tool, entry.level), group_of(entry));
                     if matches!(tool.body, Body::Steps(_)) {
                         lists.prompts.push(wire::prompt(&tool));
                     }
                     lists.has_long_ones |= is_long(&tool);
                 }
-                Offer::Prompt => lists.prompts.push(wire::prompt(&tool)),
-                Offer::Resource { uri } => {
+                OfferedAs::Prompt => lists.prompts.push(wire::prompt(&tool)),
+                OfferedAs::Resource { uri } => {
                     let address = UriTemplate::new(uri);
                     if address.is_fixed() {
                         lists.resources.push(wire::resource(&tool, uri));

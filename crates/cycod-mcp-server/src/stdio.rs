@@ -9,11 +9,7 @@ use cycod_thread::{Thread, blocking};
 use rmcp::ServiceExt;
 use tokio::sync::Notify;
 
-use crate::{
-    Options, changes,
-    handler::{Handler, Shared},
-    pipe::Pipe,
-};
+use crate::{ServerOptions, handler::Handler, pipe::Pipe, shared::Shared, watch::watch};
 
 /// How long calls that are under way may go on after the end of input, so that `echo … | cycod mcp serve` answers.
 const AFTER_INPUT: Duration = Duration::from_millis(400);
@@ -28,7 +24,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When there is no runtime to be had.
-pub fn serve_stdio(options: Options, stop: &Stop) -> io::Result<()> {
+pub fn serve_stdio(options: ServerOptions, stop: &Stop) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .thread_stack_size(1024 * 1024)
@@ -37,7 +33,7 @@ pub fn serve_stdio(options: Options, stop: &Stop) -> io::Result<()> {
     let shared = Shared::new(options).map_err(io::Error::other)?;
     let handler = Handler::new(Arc::clone(&shared));
     runtime.block_on(async {
-        changes::watch(&shared);
+        watch(&shared);
         let (reader, writer) = rmcp::transport::io::stdio_pipes();
         let ended = Arc::new(Notify::new());
         let pipe = Pipe::new(reader, writer, is_terminal(), Arc::clone(&ended));

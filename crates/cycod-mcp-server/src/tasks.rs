@@ -7,7 +7,8 @@ use cycod_thread::detach_task;
 use rmcp::{ErrorData, model::CallToolResult};
 
 use crate::{
-    call::{Call, Caller, Goal, Outcome, drive},
+    call::{Call, Goal, Outcome, drive},
+    caller::Caller,
     handles::{Handle, State},
     reply, wire,
 };

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use crate::{
-    ErrorKind, Facts, Format, Key, Limits, ModelError, Provider as _, Remote, Service, known, remote::set_key,
+    ErrorKind, Facts, Key, Limits, ModelError, Provider as _, Remote, Service, WireFormat, known, remote::set_key,
 };
 
 /// Hands out models, to whoever needs one.
-pub trait Models: fmt::Debug + Send + Sync {
+pub trait ModelSource: fmt::Debug + Send + Sync {
     /// Whether a model is configured for those who name none.
     fn has_default(&self) -> bool;
 
@@ -24,12 +24,12 @@ pub trait Keys {
     ///
     /// # Errors
     /// When it may be there and cannot be read.
-    fn key(&self, name: &str) -> Result<Option<(Key, KeySource)>, ModelError>;
+    fn key(&self, name: &str) -> Result<Option<(Key, KeyOrigin)>, ModelError>;
 }
 
 /// Where a key was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeySource {
+pub enum KeyOrigin {
     /// In the environment.
     Environment,
     /// Among the secrets.
@@ -42,7 +42,7 @@ pub struct Endpoint {
     /// What it is called.
     pub name: String,
     /// How it is spoken to.
-    pub format: Format,
+    pub format: WireFormat,
     /// Its base address.
     pub base: String,
     /// The names under which its key is looked for, the first found is taken.
@@ -82,7 +82,7 @@ pub struct ListedModel {
     /// Who says where it is.
     pub place: String,
     /// The name of the key that was found, and where; nothing when there is none.
-    pub key: Option<(String, KeySource)>,
+    pub key: Option<(String, KeyOrigin)>,
     /// Whether it can be asked: it has its key, or needs none.
     pub is_ready: bool,
     /// Whether it is the one that is meant when nobody names one.
@@ -93,24 +93,30 @@ pub struct ListedModel {
 const OPENAI: &str = "https://api.openai.com/v1";
 
 /// The providers that everybody knows: name, format, base address, names of the key, names of the variable for the base.
-type Known = (&'static str, Format, &'static str, &'static [&'static str], &'static [&'static str]);
+type Known = (&'static str, WireFormat, &'static str, &'static [&'static str], &'static [&'static str]);
 
 const KNOWN: [Known; 9] = [
-    ("anthropic", Format::Anthropic, "https://api.anthropic.com", &["ANTHROPIC_API_KEY"], &["ANTHROPIC_BASE_URL"]),
-    ("openai", Format::OpenaiChat, OPENAI, &["OPENAI_API_KEY"], &["OPENAI_BASE_URL", "OPENAI_API_BASE"]),
-    ("openai-responses", Format::OpenaiResponses, OPENAI, &["OPENAI_API_KEY"], &["OPENAI_BASE_URL", "OPENAI_API_BASE"]),
+    ("anthropic", WireFormat::Anthropic, "https://api.anthropic.com", &["ANTHROPIC_API_KEY"], &["ANTHROPIC_BASE_URL"]),
+    ("openai", WireFormat::OpenaiChat, OPENAI, &["OPENAI_API_KEY"], &["OPENAI_BASE_URL", "OPENAI_API_BASE"]),
+    (
+        "openai-responses",
+        WireFormat::OpenaiResponses,
+        OPENAI,
+        &["OPENAI_API_KEY"],
+        &["OPENAI_BASE_URL", "OPENAI_API_BASE"],
+    ),
     (
         "gemini",
-        Format::Gemini,
+        WireFormat::Gemini,
         "https://generativelanguage.googleapis.com",
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         &["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
     ),
-    ("ollama", Format::Ollama, "http://127.0.0.1:11434", &["OLLAMA_API_KEY"], &["OLLAMA_HOST"]),
-    ("openrouter", Format::OpenaiChat, "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"], &[]),
-    ("deepseek", Format::OpenaiChat, "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"], &[]),
-    ("groq", Format::OpenaiChat, "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], &[]),
-    ("xai", Format::OpenaiChat, "https://api.x.ai/v1", &["XAI_API_KEY"], &[]),
+    ("ollama", WireFormat::Ollama, "http://127.0.0.1:11434", &["OLLAMA_API_KEY"], &["OLLAMA_HOST"]),
+    ("openrouter", WireFormat::OpenaiChat, "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"], &[]),
+    ("deepseek", WireFormat::OpenaiChat, "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"], &[]),
+    ("groq", WireFormat::OpenaiChat, "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], &[]),
+    ("xai", WireFormat::OpenaiChat, "https://api.x.ai/v1", &["XAI_API_KEY"], &[]),
 ];
 
 impl Endpoint {
@@ -121,9 +127,9 @@ impl Endpoint {
 
     /// The format of its requests. OpenAI itself lets its newer models call tools through Responses alone; other servers
     /// with its format have chat completions.
-    fn spoken(&self) -> Format {
-        let is_openai = self.format == Format::OpenaiChat && self.base.trim_end_matches('/') == OPENAI;
-        if is_openai { Format::OpenaiResponses } else { self.format }
+    fn spoken(&self) -> WireFormat {
+        let is_openai = self.format == WireFormat::OpenaiChat && self.base.trim_end_matches('/') == OPENAI;
+        if is_openai { WireFormat::OpenaiResponses } else { self.format }
     }
 }
 
@@ -150,7 +156,7 @@ impl Configured {
             if let Some((from, base)) = found
                 && let Some(endpoint) = all.iter_mut().find(|endpoint| endpoint.name == name)
             {
-                endpoint.base = if format == Format::Ollama { ollama_base(&base) } else { base.trim().to_owned() };
+                endpoint.base = if format == WireFormat::Ollama { ollama_base(&base) } else { base.trim().to_owned() };
                 endpoint.place = format!("{from} in the environment");
                 // Whoever answers there says itself whether it wants a key.
                 endpoint.is_open = true;
@@ -305,7 +311,7 @@ fn built_in((name, format, base, keys, _): Known) -> Endpoint {
         format,
         base: base.to_owned(),
         keys: keys.iter().map(|&key| key.to_owned()).collect(),
-        is_open: format == Format::Ollama,
+        is_open: format == WireFormat::Ollama,
         may_be_plain: false,
         place: "known to everybody".to_owned(),
     }
@@ -335,7 +341,7 @@ impl Remote {
     }
 }
 
-impl KeySource {
+impl KeyOrigin {
     /// Where that is, for people.
     pub fn name(self) -> &'static str {
         match self {

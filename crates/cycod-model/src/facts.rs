@@ -29,7 +29,7 @@ impl Facts {
     ///
     /// Providers count the answer that a request asks for, not the one that comes.
     pub fn room(&self) -> Option<usize> {
-        let answer = || self.answer().unwrap_or(crate::Format::SAFE_OUTPUT) as usize;
+        let answer = || self.answer().unwrap_or(crate::WireFormat::SAFE_OUTPUT) as usize;
         let shared = || self.window.map(|window| window - answer().min(window / 2));
         self.input.or_else(shared)
     }

@@ -33,11 +33,11 @@ mod too_long;
 mod wire;
 
 pub use cancel::Cancel;
-pub use configured::{Configured, Endpoint, KeySource, Keys, ListedModel, Models};
+pub use configured::{Configured, Endpoint, KeyOrigin, Keys, ListedModel, ModelSource};
 pub use conversation::{Call, Message, NoObject, Reply, Request, StopReason, ToolResult, ToolSpec, Usage};
 pub use error::{ErrorKind, ModelError, TooLong};
 pub use facts::Facts;
 pub use key::Key;
 pub use provider::{Delta, Price, Provider};
 pub use remote::{Limits, Remote, Service};
-pub use wire::Format;
+pub use wire::WireFormat;

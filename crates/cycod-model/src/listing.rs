@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::{Facts, Format};
+use crate::{Facts, WireFormat};
 
 /// The most tokens that Ollama is asked to hold unless the settings or the model's file ask for more: each takes memory.
 const FITS_A_MACHINE: usize = 32_768;
@@ -26,24 +26,24 @@ const OUTPUTS: [&str; 4] =
     ["/top_provider/max_completion_tokens", "/max_completion_tokens", "/max_output_tokens", "/outputTokenLimit"];
 
 /// Below a base address, where a provider tells of a model, and what is posted there.
-pub(crate) fn question(format: Format, base: &str, model: &str) -> (String, Option<Json>) {
+pub(crate) fn question(format: WireFormat, base: &str, model: &str) -> (String, Option<Json>) {
     let base = base.trim_end_matches('/');
     let version = |version: &str| if base.ends_with(version) { "" } else { version }.to_owned();
     match format {
-        Format::OpenaiChat | Format::OpenaiResponses => (format!("{base}/models"), None),
-        Format::Anthropic => (format!("{base}{}/models/{model}", version("/v1")), None),
-        Format::Gemini => {
+        WireFormat::OpenaiChat | WireFormat::OpenaiResponses => (format!("{base}/models"), None),
+        WireFormat::Anthropic => (format!("{base}{}/models/{model}", version("/v1")), None),
+        WireFormat::Gemini => {
             let model = model.strip_prefix("models/").unwrap_or(model);
             (format!("{base}{}/models/{model}", version("/v1beta")), None)
         }
-        Format::Ollama => (format!("{base}/api/show"), Some(json!({ "model": model }))),
+        WireFormat::Ollama => (format!("{base}/api/show"), Some(json!({ "model": model }))),
     }
 }
 
 /// What an answer tells of a model.
-pub(crate) fn read(format: Format, answer: &Json, model: &str) -> Facts {
+pub(crate) fn read(format: WireFormat, answer: &Json, model: &str) -> Facts {
     match format {
-        Format::OpenaiChat | Format::OpenaiResponses => {
+        WireFormat::OpenaiChat | WireFormat::OpenaiResponses => {
             let all = answer.get("data").unwrap_or(answer).as_array().into_iter().flatten();
             let mut named = all.filter(|one| one.get("id").and_then(Json::as_str) == Some(model));
             named.next().map_or_else(Facts::default, |one| Facts {
@@ -52,18 +52,18 @@ pub(crate) fn read(format: Format, answer: &Json, model: &str) -> Facts {
                 ..Facts::default()
             })
         }
-        Format::Anthropic => Facts {
+        WireFormat::Anthropic => Facts {
             window: count(answer, "/max_input_tokens"),
             output: count(answer, "/max_tokens").and_then(|output| u32::try_from(output).ok()),
             ..Facts::default()
         },
-        Format::Gemini => Facts {
+        WireFormat::Gemini => Facts {
             window: count(answer, "/inputTokenLimit"),
             input: count(answer, "/inputTokenLimit"),
             output: count(answer, "/outputTokenLimit").and_then(|output| u32::try_from(output).ok()),
             ..Facts::default()
         },
-        Format::Ollama => Facts { window: ollama(answer), ..Facts::default() },
+        WireFormat::Ollama => Facts { window: ollama(answer), ..Facts::default() },
     }
 }
 
@@ -94,7 +94,7 @@ fn count(value: &Json, pointer: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn limits(format: Format, answer: &Json) -> (Option<usize>, Option<usize>, Option<u32>) {
+    fn limits(format: WireFormat, answer: &Json) -> (Option<usize>, Option<usize>, Option<u32>) {
         let Facts { window, input, output, .. } = read(format, answer, "m");
         (window, input, output)
     }
@@ -102,12 +102,12 @@ mod tests {
     #[test]
     fn each_listing_is_understood() {
         let anthropic = json!({"id": "m", "max_input_tokens": 1_000_000, "max_tokens": 128_000, "type": "model"});
-        assert_eq!(limits(Format::Anthropic, &anthropic), (Some(1_000_000), None, Some(128_000)));
+        assert_eq!(limits(WireFormat::Anthropic, &anthropic), (Some(1_000_000), None, Some(128_000)));
         let gemini = json!({"name": "models/m", "inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536});
-        assert_eq!(limits(Format::Gemini, &gemini), (Some(1_048_576), Some(1_048_576), Some(65_536)));
+        assert_eq!(limits(WireFormat::Gemini, &gemini), (Some(1_048_576), Some(1_048_576), Some(65_536)));
         let openai = |one: Json| {
             let other = json!({"id": "other", "context_length": 1});
-            limits(Format::OpenaiChat, &json!({"data": [other, one]}))
+            limits(WireFormat::OpenaiChat, &json!({"data": [other, one]}))
         };
         let openrouter = json!({
             "id": "m",
@@ -127,10 +127,10 @@ mod tests {
     fn ollama_holds_what_the_file_of_the_model_says_or_what_fits() {
         let could = json!({"general.architecture": "qwen3", "qwen3.context_length": 262_144});
         let said = json!({"model_info": could, "parameters": "temperature 0.6\nnum_ctx                        65536"});
-        assert_eq!(limits(Format::Ollama, &said).0, Some(65_536));
-        assert_eq!(limits(Format::Ollama, &json!({ "model_info": could })).0, Some(32_768));
+        assert_eq!(limits(WireFormat::Ollama, &said).0, Some(65_536));
+        assert_eq!(limits(WireFormat::Ollama, &json!({ "model_info": could })).0, Some(32_768));
         let small = json!({"model_info": {"llama.context_length": 4_096}, "parameters": ""});
-        assert_eq!(limits(Format::Ollama, &small).0, Some(4_096));
-        assert_eq!(limits(Format::Ollama, &json!({})).0, None);
+        assert_eq!(limits(WireFormat::Ollama, &small).0, Some(4_096));
+        assert_eq!(limits(WireFormat::Ollama, &json!({})).0, None);
     }
 }

@@ -13,7 +13,7 @@ use reqwest::{
 use serde_json::Value as Json;
 
 use crate::{
-    Cancel, Delta, ErrorKind, Facts, Format, Key, ModelError, Price, Provider, Reply, Request, StopReason,
+    Cancel, Delta, ErrorKind, Facts, Key, ModelError, Price, Provider, Reply, Request, StopReason, WireFormat,
     frames::{Frame, FrameError, Frames},
     http::{self, Answering, Arrival, Ask, Broken},
     listing, retry, too_long,
@@ -38,7 +38,7 @@ pub struct Service {
     /// What it is called here.
     pub name: String,
     /// How it is spoken to.
-    pub format: Format,
+    pub format: WireFormat,
     /// Its base address.
     pub base: String,
     /// Its key.
@@ -461,7 +461,7 @@ impl Provider for Remote {
         cancel: &Cancel,
         follow: &mut dyn FnMut(Delta<'_>),
     ) -> Result<Reply, ModelError> {
-        if self.service.format == Format::Ollama {
+        if self.service.format == WireFormat::Ollama {
             // What is not asked for there is cut off without a word.
             self.prepare(cancel);
         }

@@ -18,7 +18,7 @@ use crate::{Call, Delta, ErrorKind, ModelError, NoObject, Reply, Request, StopRe
 
 /// How requests are written and answers are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum WireFormat {
     /// Chat completions of OpenAI, and of the many programs that speak like them.
     OpenaiChat,
     /// The Responses API of OpenAI.
@@ -53,7 +53,7 @@ pub(crate) trait Reading {
     fn finish(self: Box<Self>) -> Option<Reply>;
 }
 
-impl Format {
+impl WireFormat {
     /// Every format with its name.
     pub const NAMES: [(&'static str, Self); 5] = [
         ("openai", Self::OpenaiChat),
@@ -187,7 +187,7 @@ enum Part<'a> {
 /// The parts of a reply in the order in which they came, those of the provider's own only when `seal` is that of the reply.
 ///
 /// A text that was changed since, because it was long or secret, is one piece.
-fn parts<'a>(format: Format, reply: &'a Reply, seal: Option<&str>) -> Vec<Part<'a>> {
+fn parts<'a>(format: WireFormat, reply: &'a Reply, seal: Option<&str>) -> Vec<Part<'a>> {
     let kept = format.kept(reply.opaque.as_ref()).filter(|kept| kept.is_object());
     let order = kept.and_then(|kept| kept["parts"].as_array()).map(Vec::as_slice).unwrap_or_default();
     let is_sealed = kept.and_then(|kept| kept["seal"].as_str()) == seal;

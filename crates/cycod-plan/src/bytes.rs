@@ -6,7 +6,7 @@ use cycod_call::delivered;
 use cycod_definition::Interpreter;
 use cycod_diagnostic::{Code, Refusal};
 
-use crate::{Argument, Prepared};
+use crate::{CommandWord, Prepared};
 
 impl Prepared {
     /// Puts the bytes back that were carried through the placing of values.
@@ -23,7 +23,7 @@ impl Prepared {
         };
         let takes_bytes = !matches!(interpreter, Interpreter::PowerShell | Interpreter::Cmd);
         for argument in &mut self.arguments {
-            let Argument::Text(word) = argument else { continue };
+            let CommandWord::Text(word) = argument else { continue };
             let Some(text) = word.to_str() else { continue };
             let Cow::Owned(bytes) = delivered(text) else { continue };
             if !takes_bytes && std::str::from_utf8(&bytes).is_err() {

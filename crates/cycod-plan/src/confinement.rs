@@ -6,7 +6,7 @@ use std::{
 };
 
 use cycod_call::{Call, NoSteps};
-use cycod_definition::{Access, Isolation, Permission, Privilege, Tool};
+use cycod_definition::{AccessKind, Isolation, Permission, Privilege, Tool};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_syntax::template::{Reference, Template};
 
@@ -17,7 +17,7 @@ use crate::plan::{resolve_directory, resolve_path};
 /// A tool that declares permissions reaches those, the system read-only and a temporary directory of its own. What it
 /// calls is held to its permissions and to their own, so each adds a layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Confinement {
+pub struct PlannedConfinement {
     /// With whose rights.
     pub privilege: Privilege,
     /// What may be reached: everything that each of these allows; with none, what the user may.
@@ -30,16 +30,16 @@ pub struct Confinement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// The kind.
-    pub access: Access,
+    pub access: AccessKind,
     /// What.
-    pub target: Target,
+    pub target: ReachTarget,
     /// Whether the author spells it out, so that no value of a caller stands in it.
     pub is_spelled: bool,
 }
 
 /// What is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum ReachTarget {
     /// A directory with all below it, or a file: an absolute path.
     Path(PathBuf),
     /// `host[:port]` or `*`.
@@ -56,7 +56,7 @@ pub struct ContainerPlan {
     /// What it sees of the network.
     pub network: ContainerNetwork,
     /// What of this machine it sees.
-    pub mounts: Vec<Mount>,
+    pub mounts: Vec<ContainerMount>,
 }
 
 /// What a container sees of the network.
@@ -73,7 +73,7 @@ pub enum ContainerNetwork {
 
 /// A directory or file of this machine that a container sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount {
+pub struct ContainerMount {
     /// Where it is here.
     pub source: PathBuf,
     /// Where it is there.
@@ -82,21 +82,21 @@ pub struct Mount {
     pub is_writable: bool,
 }
 
-impl Confinement {
+impl PlannedConfinement {
     /// What `call` asks to be held to by itself.
     pub(crate) fn of(call: &Call, working_directory: &Path) -> Result<Self, Refusal> {
         let security = &call.tool.security;
         let reach = |permission: &Permission| {
             let target = match permission.access {
-                Access::NetworkExternal | Access::NetworkLoopback => {
+                AccessKind::NetworkExternal | AccessKind::NetworkLoopback => {
                     let host = call.text(&permission.target, &NoSteps).map_err(|error| refused(permission, error))?;
-                    Target::Host(host.trim().to_ascii_lowercase())
+                    ReachTarget::Host(host.trim().to_ascii_lowercase())
                 }
-                Access::ModelComplete => {
+                AccessKind::ModelComplete => {
                     let model = call.text(&permission.target, &NoSteps).map_err(|error| refused(permission, error))?;
-                    Target::Model(model.trim().to_owned())
+                    ReachTarget::Model(model.trim().to_owned())
                 }
-                _ => Target::Path(path(call, permission, working_directory)?),
+                _ => ReachTarget::Path(path(call, permission, working_directory)?),
             };
             let directory = call.tool.file_paths.working_directory.as_ref();
             let is_spelled = is_spelled_out(&permission.target) && directory.is_none_or(is_spelled_out);
@@ -141,11 +141,11 @@ impl Confinement {
     /// Whether a language model may be asked, by its full name. Nobody may who does not say so.
     pub fn may_ask(&self, model: &str) -> bool {
         let allows = |reach: &Reach| match &reach.target {
-            Target::Model(allowed) => match allowed.strip_suffix('*') {
+            ReachTarget::Model(allowed) => match allowed.strip_suffix('*') {
                 Some(start) => model.starts_with(start),
                 None => model == allowed,
             },
-            Target::Path(_) | Target::Host(_) => false,
+            ReachTarget::Path(_) | ReachTarget::Host(_) => false,
         };
         !self.layers.is_empty() && self.layers.iter().all(|layer| layer.iter().any(allows))
     }
@@ -191,22 +191,22 @@ impl Confinement {
 impl Reach {
     /// Whether it is about the network.
     pub fn is_network(&self) -> bool {
-        matches!(self.access, Access::NetworkExternal | Access::NetworkLoopback)
+        matches!(self.access, AccessKind::NetworkExternal | AccessKind::NetworkLoopback)
     }
 
     /// The permission that allows this, as it stands in a file.
     pub fn permission(&self) -> String {
         let kind = match self.access {
-            Access::FilesystemRead => "filesystem:read",
-            Access::FilesystemWrite => "filesystem:write",
-            Access::FilesystemExecute => "filesystem:execute",
-            Access::NetworkExternal => "network:external",
-            Access::NetworkLoopback => "network:loopback",
-            Access::ModelComplete => "model:complete",
+            AccessKind::FilesystemRead => "filesystem:read",
+            AccessKind::FilesystemWrite => "filesystem:write",
+            AccessKind::FilesystemExecute => "filesystem:execute",
+            AccessKind::NetworkExternal => "network:external",
+            AccessKind::NetworkLoopback => "network:loopback",
+            AccessKind::ModelComplete => "model:complete",
         };
         match &self.target {
-            Target::Path(path) => format!("{kind}:{}", path.display()),
-            Target::Host(name) | Target::Model(name) => format!("{kind}:{name}"),
+            ReachTarget::Path(path) => format!("{kind}:{}", path.display()),
+            ReachTarget::Host(name) | ReachTarget::Model(name) => format!("{kind}:{name}"),
         }
     }
 }
@@ -214,22 +214,22 @@ impl Reach {
 impl fmt::Display for Reach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = match self.access {
-            Access::FilesystemRead => "reads",
-            Access::FilesystemWrite => "reads and changes",
-            Access::FilesystemExecute => "reads and executes",
-            Access::NetworkExternal => "connects to",
-            Access::NetworkLoopback => "connects to this machine's",
-            Access::ModelComplete => "sends text to",
+            AccessKind::FilesystemRead => "reads",
+            AccessKind::FilesystemWrite => "reads and changes",
+            AccessKind::FilesystemExecute => "reads and executes",
+            AccessKind::NetworkExternal => "connects to",
+            AccessKind::NetworkLoopback => "connects to this machine's",
+            AccessKind::ModelComplete => "sends text to",
         };
         match &self.target {
-            Target::Path(path) => write!(f, "{verb} {}", path.display()),
-            Target::Host(host) if host == "*" => match self.access {
-                Access::NetworkLoopback => write!(f, "{verb} services, any of them"),
+            ReachTarget::Path(path) => write!(f, "{verb} {}", path.display()),
+            ReachTarget::Host(host) if host == "*" => match self.access {
+                AccessKind::NetworkLoopback => write!(f, "{verb} services, any of them"),
                 _ => write!(f, "{verb} any host outside"),
             },
-            Target::Host(host) => write!(f, "{verb} {host}"),
-            Target::Model(model) if model == "*" => write!(f, "{verb} any language model"),
-            Target::Model(model) => write!(f, "{verb} the language model {model}"),
+            ReachTarget::Host(host) => write!(f, "{verb} {host}"),
+            ReachTarget::Model(model) if model == "*" => write!(f, "{verb} any language model"),
+            ReachTarget::Model(model) => write!(f, "{verb} the language model {model}"),
         }
     }
 }
@@ -327,7 +327,7 @@ fn container(call: &Call, working_directory: &Path) -> Result<ContainerPlan, Ref
         {
             return Err(wrong());
         }
-        Ok(Mount { source, target, is_writable })
+        Ok(ContainerMount { source, target, is_writable })
     };
     Ok(ContainerPlan { image: asked.image, network, mounts: asked.mounts.iter().map(mount).collect::<Result<_, _>>()? })
 }
@@ -351,11 +351,14 @@ mod tests {
 
     #[test]
     fn what_is_used_is_held_to_both() {
-        let reach =
-            |path: &str| Reach { access: Access::FilesystemRead, target: Target::Path(path.into()), is_spelled: true };
-        let outer = Confinement { layers: vec![vec![reach("/a")]], ..Confinement::default() };
-        assert!(outer.is_confined() && !Confinement::default().is_confined());
+        let reach = |path: &str| Reach {
+            access: AccessKind::FilesystemRead,
+            target: ReachTarget::Path(path.into()),
+            is_spelled: true,
+        };
+        let outer = PlannedConfinement { layers: vec![vec![reach("/a")]], ..PlannedConfinement::default() };
+        assert!(outer.is_confined() && !PlannedConfinement::default().is_confined());
         assert_eq!(outer.lines(), ["reads /a", "network: none"]);
-        assert_eq!(Confinement::default().lines(), ["reaches everything that you can reach"]);
+        assert_eq!(PlannedConfinement::default().lines(), ["reaches everything that you can reach"]);
     }
 }

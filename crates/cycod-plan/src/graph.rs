@@ -10,7 +10,7 @@ mod rails;
 mod svg;
 
 use cycod_definition::{Body, Command, Interpreter, RemoteTool, Step, StepAction, Tool};
-use cycod_syntax::template::{Reference, Segment};
+use cycod_syntax::template::{Reference, TemplatePart};
 
 pub use rails::Charset;
 
@@ -20,7 +20,7 @@ pub struct Graph {
     /// The tool.
     pub name: String,
     /// The steps, in source order; one for a tool without steps.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<GraphNode>,
     /// The arrows that are needed, ordered by their ends.
     pub edges: Vec<Edge>,
 }
@@ -30,11 +30,11 @@ const LARGEST: usize = 300;
 
 /// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct GraphNode {
     /// Its name.
     pub name: String,
     /// What it does.
-    pub kind: NodeKind,
+    pub kind: GraphNodeKind,
     /// What it runs for, as in `for-each: {FILES}, 4 at once`.
     pub each: Option<String>,
     /// When it is skipped otherwise, as its author wrote it.
@@ -51,7 +51,7 @@ pub struct Node {
 
 /// What a step does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NodeKind {
+pub enum GraphNodeKind {
     /// Runs a command.
     Command {
         /// Who reads it, as the key of a file says it.
@@ -71,12 +71,12 @@ pub struct Edge {
     /// Index of the later step.
     pub to: usize,
     /// Why.
-    pub reason: Reason,
+    pub reason: EdgeReason,
 }
 
 /// Why a step waits for another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum EdgeReason {
     /// It uses results of it: the names of the attributes.
     Uses(Vec<&'static str>),
     /// `wait-for` names it.
@@ -89,7 +89,7 @@ impl Graph {
     /// Reads the graph of a tool.
     pub fn of(tool: &Tool) -> Self {
         let name = tool.name.to_string();
-        let only = |kind| Node {
+        let only = |kind| GraphNode {
             name: name.clone(),
             kind,
             each: None,
@@ -101,18 +101,18 @@ impl Graph {
         };
         let (nodes, edges) = match &tool.body {
             Body::Command(command) => (vec![only(command_kind(command))], Vec::new()),
-            Body::Use(tool_use) => (vec![only(NodeKind::Tool(tool_use.tool.clone()))], Vec::new()),
-            Body::Alias { base, .. } => (vec![only(NodeKind::Tool(base.clone()))], Vec::new()),
+            Body::Use(tool_use) => (vec![only(GraphNodeKind::Tool(tool_use.tool.clone()))], Vec::new()),
+            Body::Alias { base, .. } => (vec![only(GraphNodeKind::Tool(base.clone()))], Vec::new()),
             Body::Handler(handler) => {
-                let kind = NodeKind::Command { interpreter: handler.runtime.to_string(), text: name.clone() };
+                let kind = GraphNodeKind::Command { interpreter: handler.runtime.to_string(), text: name.clone() };
                 (vec![only(kind)], Vec::new())
             }
             Body::BuiltIn(_) => {
-                let kind = NodeKind::Command { interpreter: "built-in".to_owned(), text: name.clone() };
+                let kind = GraphNodeKind::Command { interpreter: "built-in".to_owned(), text: name.clone() };
                 (vec![only(kind)], Vec::new())
             }
             Body::Remote(RemoteTool { server, tool }) => {
-                let kind = NodeKind::Command { interpreter: "mcp".to_owned(), text: format!("{server}/{tool}") };
+                let kind = GraphNodeKind::Command { interpreter: "mcp".to_owned(), text: format!("{server}/{tool}") };
                 (vec![only(kind)], Vec::new())
             }
             Body::Steps(steps) => (steps.iter().map(|step| node(step, tool.ignore_errors)).collect(), edges(steps)),
@@ -179,7 +179,7 @@ impl Graph {
     }
 }
 
-impl Node {
+impl GraphNode {
     /// What is special about it, as short remarks.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> = self.each.iter().cloned().collect();
@@ -203,18 +203,18 @@ impl Node {
     /// Who carries it out.
     fn label(&self) -> String {
         match &self.kind {
-            NodeKind::Command { interpreter, .. } => interpreter.clone(),
-            NodeKind::Tool(tool) => format!("tool {tool}"),
+            GraphNodeKind::Command { interpreter, .. } => interpreter.clone(),
+            GraphNodeKind::Tool(tool) => format!("tool {tool}"),
         }
     }
 }
 
-fn node(step: &Step, ignore_errors: bool) -> Node {
-    Node {
+fn node(step: &Step, ignore_errors: bool) -> GraphNode {
+    GraphNode {
         name: step.name.clone(),
         kind: match &step.action {
             StepAction::Command(command) => command_kind(command),
-            StepAction::Use(tool_use) => NodeKind::Tool(tool_use.tool.clone()),
+            StepAction::Use(tool_use) => GraphNodeKind::Tool(tool_use.tool.clone()),
         },
         each: step.each.as_ref().map(|each| each.line(None)),
         condition: step.condition.as_ref().map(|(_, text)| one_line(text)),
@@ -225,9 +225,9 @@ fn node(step: &Step, ignore_errors: bool) -> Node {
     }
 }
 
-fn command_kind(command: &Command) -> NodeKind {
+fn command_kind(command: &Command) -> GraphNodeKind {
     let Some(text) = command.texts().next() else {
-        return NodeKind::Command { interpreter: "commands".to_owned(), text: String::new() };
+        return GraphNodeKind::Command { interpreter: "commands".to_owned(), text: String::new() };
     };
     let interpreter = match (command, &text.interpreter) {
         (Command::ByPlatform(_), _) => "commands".to_owned(),
@@ -240,12 +240,12 @@ fn command_kind(command: &Command) -> NodeKind {
         (_, Interpreter::PlatformDefault) => "script".to_owned(),
         (_, Interpreter::Program(program)) => program.words.first().map_or_else(|| "script".to_owned(), Clone::clone),
     };
-    let segment = |segment: &Segment| match segment {
-        Segment::Text(text) => text.clone(),
-        Segment::Hole(hole) => hole.to_string(),
+    let segment = |segment: &TemplatePart| match segment {
+        TemplatePart::Text(text) => text.clone(),
+        TemplatePart::Hole(hole) => hole.to_string(),
     };
     let whole: String = text.template.segments.iter().map(segment).collect();
-    NodeKind::Command { interpreter, text: one_line(&whole) }
+    GraphNodeKind::Command { interpreter, text: one_line(&whole) }
 }
 
 /// The first line that says something, cut.
@@ -273,9 +273,9 @@ fn edges(steps: &[Step]) -> Vec<Edge> {
             let mut attributes =
                 used.iter().filter(|(name, _)| *name == steps[from].name).map(|(_, attribute)| *attribute).peekable();
             let reason = match attributes.peek() {
-                Some(_) => Reason::Uses(attributes.collect()),
-                None if waits_for_all && from < to => Reason::Order,
-                None => Reason::WaitFor,
+                Some(_) => EdgeReason::Uses(attributes.collect()),
+                None if waits_for_all && from < to => EdgeReason::Order,
+                None => EdgeReason::WaitFor,
             };
             edges.push(Edge { from, to, reason });
         }

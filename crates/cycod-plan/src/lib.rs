@@ -19,11 +19,13 @@ mod prepare;
 mod preview;
 mod secrets;
 
-pub use confinement::{Confinement, ContainerNetwork, ContainerPlan, Mount, Reach, Target, without_dots};
+pub use confinement::{
+    ContainerMount, ContainerNetwork, ContainerPlan, PlannedConfinement, Reach, ReachTarget, without_dots,
+};
 pub use effective::{Library, effective_level, standing_for};
 pub use function::PreparedCall;
 pub use misuse::{Misuse, misuses};
-pub use plan::{HeldTo, Plan, PlanError, PlannedAction, PlannedStep, Request, Through, asking};
-pub use prepare::{Argument, Prepared, ScriptFile};
+pub use plan::{HeldTo, Plan, PlanError, PlanRequest, PlannedAction, PlannedStep, Through, asking};
+pub use prepare::{CommandWord, Prepared, ScriptFile};
 pub use preview::{Preview, StepPreview};
 pub use secrets::{NoSecrets, Secrets, Swap};

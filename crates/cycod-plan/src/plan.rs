@@ -7,23 +7,23 @@ use std::{
 };
 
 use cycod_call::{
-    ArgumentProblem, Call, Change, Given, MOST_TOLD, NoSteps, ResolveError, RunContext, Scripts, Steps, bind,
-    normalize_path,
+    ArgumentProblem, Call, Given, MOST_TOLD, NoSteps, PlaceholderChange, ResolveError, RunContext, Steps,
+    TransformRunner, bind, normalize_path,
 };
 use cycod_definition::{
     Approval, Body, Cleanup, CodeReader, Command, CommandText, Demand, Environment, ForEach, Handler, Host,
-    Interpreter, Isolation, Level, Literal, Offered, OnLost, Output, Parameter, Platform, Privilege, RemoteTool, Retry,
-    Step, StepAction, Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
+    Interpreter, Isolation, Level, Literal, OfferedConfinement, OnLost, Parameter, Platform, Privilege, RemoteTool,
+    Retry, Step, StepAction, StepOutput, Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
 };
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
 use cycod_shell::Verdict;
 use cycod_syntax::{condition::Expr, template::Template};
 
-use crate::{Confinement, Library, confinement, effective_level};
+use crate::{Library, PlannedConfinement, confinement, effective_level};
 
 /// A call with everything a plan is made of.
-pub struct Request<'a> {
+pub struct PlanRequest<'a> {
     /// The tool that was asked for.
     pub tool: &'a Arc<Tool>,
     /// Its arguments.
@@ -37,9 +37,9 @@ pub struct Request<'a> {
     /// Replaces the tool's own limit.
     pub timeout: Option<Duration>,
     /// Runs the transforms that are JavaScript.
-    pub scripts: &'a dyn Scripts,
+    pub scripts: &'a dyn TransformRunner,
     /// What the tool that calls this one is held to, and this one with it.
-    pub within: Confinement,
+    pub within: PlannedConfinement,
 }
 
 /// Why there is no plan.
@@ -93,7 +93,7 @@ pub struct Plan {
     /// What is done when the run ends, however it ends.
     pub cleanup: Vec<Cleanup>,
     /// What its programs are held to.
-    pub confinement: Confinement,
+    pub confinement: PlannedConfinement,
     /// With whose rights, the tools it uses included.
     pub privilege: Privilege,
     /// Whether it, or a tool it uses, wants somebody asked each time.
@@ -168,7 +168,7 @@ pub struct PlannedStep {
     /// Run when all tries failed.
     pub fallback: Option<CommandText>,
     /// What happens to its output.
-    pub output: Output,
+    pub output: StepOutput,
     /// The limit of one attempt.
     pub timeout: Option<Duration>,
     /// What it reads.
@@ -198,8 +198,8 @@ impl Plan {
     /// # Errors
     /// The arguments' problems, or a refusal: wrong platform, a newer version needed, a cycle of tools, a
     /// directory that cannot be resolved.
-    pub fn new(request: Request<'_>) -> Result<Self, PlanError> {
-        let Request { tool, arguments, library, host, run_id, timeout, scripts, within } = request;
+    pub fn new(request: PlanRequest<'_>) -> Result<Self, PlanError> {
+        let PlanRequest { tool, arguments, library, host, run_id, timeout, scripts, within } = request;
         let definition = library.effective(tool)?;
         for needed in std::iter::once(&**tool).chain(library.bases(tool)) {
             check_here(needed, host.platform)?;
@@ -222,7 +222,7 @@ impl Plan {
         };
         let steps = planned_steps(&definition, host.platform)?;
         let working_directory = confinement::working_directory(&call)?;
-        let confinement = Confinement::of(&call, &working_directory)?.within(&within, &definition)?;
+        let confinement = PlannedConfinement::of(&call, &working_directory)?.within(&within, &definition)?;
         let mut warnings = call.warnings.clone();
         if let Some(deprecated) = &definition.deprecated {
             let instead = deprecated.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
@@ -230,7 +230,7 @@ impl Plan {
         }
         warnings.extend(ignored_in(std::iter::once(tool).chain(library.tools())));
         let mut call = call;
-        call.changes.extend(library.tools().flat_map(|tool| Change::all_of(tool)));
+        call.changes.extend(library.tools().flat_map(|tool| PlaceholderChange::all_of(tool)));
         let is_inside = matches!(definition.body, Body::Handler(_) | Body::BuiltIn(_));
         if definition.security.isolation == cycod_definition::Isolation::None && !is_inside {
             warnings.push(
@@ -352,7 +352,7 @@ impl Plan {
         step: &PlannedStep,
         tool_use: &ToolUse,
         steps: &dyn Steps,
-        scripts: &dyn Scripts,
+        scripts: &dyn TransformRunner,
     ) -> Result<Self, PlanError> {
         let tool = self.library.get(&tool_use.tool).ok_or_else(|| {
             Refusal::new(Code::UnknownTool, format!("`{}` is not a tool", tool_use.tool)).place(&tool_use.tool)
@@ -367,7 +367,7 @@ impl Plan {
             };
             arguments.push((name.clone(), Given::Value(value)));
         }
-        let mut plan = Self::new(Request {
+        let mut plan = Self::new(PlanRequest {
             tool,
             arguments,
             library: Arc::clone(&self.library),
@@ -424,7 +424,7 @@ impl PlannedStep {
             on_lost: tool.on_lost,
             retry: None,
             fallback: None,
-            output: Output::default(),
+            output: StepOutput::default(),
             timeout: None,
             input: None,
             working_directory: None,
@@ -441,7 +441,7 @@ fn ignored_in<'t>(tools: impl Iterator<Item = &'t Arc<Tool>>) -> Vec<String> {
 }
 
 /// What a tool asks to be held to, by itself or by what uses it, and cannot be.
-fn unmet(tool: &Tool, offered: &Offered, is_confined: bool) -> Vec<String> {
+fn unmet(tool: &Tool, offered: &OfferedConfinement, is_confined: bool) -> Vec<String> {
     let security = &tool.security;
     let refused = |demand: Demand| {
         let why = offered.meets(demand).err()?.why;

@@ -38,7 +38,7 @@ const SHELL_VARIABLES: [&str; 3] = ["BASH_ENV", "SHELLOPTS", "BASHOPTS"];
 
 /// A word of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Argument {
+pub enum CommandWord {
     /// This text.
     Text(OsString),
     /// The path at which the program finds [`Prepared::script`].
@@ -58,7 +58,7 @@ pub struct ScriptFile {
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// The command line; the first word is looked up on the `PATH` of `environment`.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<CommandWord>,
     /// Handed over by descriptor: a program too long for an argument, or one that nobody else may see.
     pub script: Option<Vec<u8>>,
     /// Files in the run's temporary directory.
@@ -447,7 +447,7 @@ pub(crate) type Environment = BTreeMap<OsString, OsString>;
 
 /// A command line in the making.
 struct Program {
-    arguments: Vec<Argument>,
+    arguments: Vec<CommandWord>,
     script: Option<String>,
     files: Vec<ScriptFile>,
     shown: String,
@@ -455,7 +455,7 @@ struct Program {
 
 impl Program {
     fn inline(arguments: impl IntoIterator<Item = impl Into<OsString>>, shown: String) -> Self {
-        let arguments = arguments.into_iter().map(|word| Argument::Text(word.into())).collect();
+        let arguments = arguments.into_iter().map(|word| CommandWord::Text(word.into())).collect();
         Self { arguments, script: None, files: Vec::new(), shown }
     }
 
@@ -464,10 +464,10 @@ impl Program {
         let words = start.iter().map(|&word| word.to_owned()).chain(options);
         let mut program = Self::inline(words, placed.text.clone());
         if placed.sensitive || placed.text.len() > LONGEST_ARGUMENT {
-            program.arguments.push(Argument::Script);
+            program.arguments.push(CommandWord::Script);
             program.script = Some(placed.text);
         } else {
-            program.arguments.extend(["-c".to_owned(), placed.text].map(|word| Argument::Text(word.into())));
+            program.arguments.extend(["-c".to_owned(), placed.text].map(|word| CommandWord::Text(word.into())));
         }
         program
     }
@@ -475,11 +475,11 @@ impl Program {
     /// Hands a shell's program over by descriptor instead of as an argument.
     fn by_descriptor(&mut self) {
         if self.script.is_none()
-            && let Some(Argument::Text(text)) = self.arguments.pop()
+            && let Some(CommandWord::Text(text)) = self.arguments.pop()
         {
             // The `-c` before it.
             self.arguments.pop();
-            self.arguments.push(Argument::Script);
+            self.arguments.push(CommandWord::Script);
             self.script = text.into_string().ok();
         }
     }

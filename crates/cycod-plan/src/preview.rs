@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use cycod_call::{Scripts, StepValue, Steps};
+use cycod_call::{StepValue, Steps, TransformRunner};
 use cycod_definition::{Cleanup, CommandText, ToolUse, Value};
 use cycod_diagnostic::Refusal;
 use cycod_syntax::template::{ITEM, Reference, StepAttribute};
@@ -82,14 +82,14 @@ impl Steps for AsWritten {
 
 impl Plan {
     /// Shows every step without running anything.
-    pub fn preview(&self, scripts: &dyn Scripts) -> Preview {
+    pub fn preview(&self, scripts: &dyn TransformRunner) -> Preview {
         let plan = self.with_secrets(&Masked).unwrap_or(Cow::Borrowed(self));
         let cleanup = plan.cleanup.iter().filter_map(|action| plan.cleanup_text(action)).collect();
         let steps = plan.steps.iter().map(|step| plan.preview_step(step, scripts)).collect();
         Preview { tool: plan.tool().name.to_string(), reach: plan.confinement.lines(), steps, cleanup }
     }
 
-    fn preview_step(&self, step: &PlannedStep, scripts: &dyn Scripts) -> StepPreview {
+    fn preview_step(&self, step: &PlannedStep, scripts: &dyn TransformRunner) -> StepPreview {
         let Some(each) = &step.each else { return self.preview_once(step, &NotYet, &AsWritten, scripts) };
         let items = self.known_items(step, each, &AsWritten);
         let once = self.preview_once(step, &NotYet, &AsWritten, scripts);
@@ -121,7 +121,7 @@ impl Plan {
         step: &PlannedStep,
         in_command: &dyn Steps,
         steps: &dyn Steps,
-        scripts: &dyn Scripts,
+        scripts: &dyn TransformRunner,
     ) -> StepPreview {
         let shown = |command| self.shown_with(step, command, in_command, steps);
         let (command, nested) = match &step.action {

@@ -17,7 +17,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cycod_process::{
-    Access, Confinement, Gate, Mount, Network, Pool, PoolSize, Program, Root, Session, Spec, Stop, find_program,
+    Confinement, Mount, MountAccess, Network, NetworkGate, Pool, PoolSize, Program, Root, Session, Spec, Stop,
+    find_program,
 };
 
 const BASH: [&str; 5] = ["/bin/bash", "--noprofile", "--norc", "-c", "echo hello"];
@@ -30,7 +31,7 @@ const ROUNDS: usize = 300;
 #[derive(Debug)]
 struct Closed(Vec<SocketAddr>);
 
-impl Gate for Closed {
+impl NetworkGate for Closed {
     fn addresses(&self) -> &[SocketAddr] {
         &self.0
     }
@@ -56,7 +57,7 @@ fn main() {
 
 fn compare(shell: &[&str]) {
     let minimal = || Confinement::new(Root::Minimal);
-    let workspace = Mount::new(&std::env::temp_dir(), Access::Write).expect("there is a directory for files");
+    let workspace = Mount::new(&std::env::temp_dir(), MountAccess::Write).expect("there is a directory for files");
     let gate = Arc::new(Closed(vec!["127.0.0.1:3128".parse().expect("an address")]));
     let layers = [
         ("minimal root, our network", minimal().network(Network::Host)),

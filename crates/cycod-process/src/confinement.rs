@@ -84,14 +84,14 @@ pub struct Mount {
     /// Where the program sees it: an absolute path without `.` and `..`.
     pub target: PathBuf,
     /// What the program may do with it.
-    pub access: Access,
+    pub access: MountAccess,
 }
 
 impl Mount {
     /// Returns a mount of what `path` leads to now, seen by the program under the same path.
     ///
     /// Resolves symbolic links; a caller that decides by path asks about [`source`](Mount::source), not about `path`.
-    pub fn new(path: &Path, access: Access) -> io::Result<Mount> {
+    pub fn new(path: &Path, access: MountAccess) -> io::Result<Mount> {
         let source = std::fs::canonicalize(path)?;
         Ok(Mount { source, target: std::path::absolute(path)?, access })
     }
@@ -99,7 +99,7 @@ impl Mount {
 
 /// What a confined program may do with a [`Mount`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Access {
+pub enum MountAccess {
     /// Read it. A program that may only read a directory makes no sockets with paths, since it could speak with those that lie
     /// there.
     Read,
@@ -117,7 +117,7 @@ pub enum Network {
     /// Nobody but itself, by loopback addresses of its own.
     None,
     /// Those that this gate lets it, which is reached by loopback addresses of the program's own.
-    Through(Arc<dyn Gate>),
+    Through(Arc<dyn NetworkGate>),
 }
 
 /// Two gates are the same when they are one.
@@ -143,7 +143,7 @@ impl Hash for Network {
 }
 
 /// What stands between a confined program and the network: a proxy that the caller runs.
-pub trait Gate: Debug + Send + Sync {
+pub trait NetworkGate: Debug + Send + Sync {
     /// The loopback addresses, with ports, on which the program finds the gate.
     fn addresses(&self) -> &[SocketAddr];
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::portable;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 use crate::warden;
-use crate::{Confinement, Ending, Input, Limits, Program, Spec, StartError};
+use crate::{Confinement, Ending, Input, ProcessLimits, Program, Spec, StartError};
 
 /// A program that somebody talks with over its standard streams, for as long as it likes.
 ///
@@ -36,14 +36,14 @@ impl Conversation {
     /// Starts a program without a terminal, and returns when it has been executed.
     ///
     /// A limit of memory is refused: nobody watches over a conversation, and none is started without what was asked for.
-    pub fn start(program: Program, limits: Limits) -> Result<(Conversation, Streams), StartError> {
+    pub fn start(program: Program, limits: ProcessLimits) -> Result<(Conversation, Streams), StartError> {
         Conversation::start_under(program, limits, None)
     }
 
     /// As [`start`](Conversation::start), held to a confinement, if there is one.
     pub fn start_under(
         program: Program,
-        limits: Limits,
+        limits: ProcessLimits,
         confinement: Option<Arc<Confinement>>,
     ) -> Result<(Conversation, Streams), StartError> {
         let spec = Spec { confinement, ..terms(program, limits)? };
@@ -65,7 +65,7 @@ impl Conversation {
 
     /// As [`start`](Conversation::start) on the mechanism that every platform has, so that tests can reach it everywhere.
     #[doc(hidden)]
-    pub fn start_portable(program: Program, limits: Limits) -> Result<(Conversation, Streams), StartError> {
+    pub fn start_portable(program: Program, limits: ProcessLimits) -> Result<(Conversation, Streams), StartError> {
         let (portable, streams) = portable::Conversation::start(&terms(program, limits)?)?;
         Ok((Conversation(Backend::Portable(portable)), streams))
     }
@@ -97,7 +97,7 @@ impl Conversation {
     }
 }
 
-fn terms(program: Program, limits: Limits) -> Result<Spec, StartError> {
+fn terms(program: Program, limits: ProcessLimits) -> Result<Spec, StartError> {
     if let Some(what) = program.nul() {
         return Err(StartError::Nul { program: program.path, what });
     }

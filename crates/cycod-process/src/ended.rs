@@ -4,7 +4,7 @@ use crate::Enforced;
 
 /// Everything known about a program that was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedProcess {
     /// How it ended.
     pub ending: Ending,
     /// From the start until it ended; not the time spent reading what its children still wrote.
@@ -22,12 +22,12 @@ pub struct Ended {
     pub confined: Option<Enforced>,
 }
 
-impl Ended {
+impl EndedProcess {
     /// The end of a program that it was too late to start.
-    pub(crate) fn not_started(ending: Ending) -> Ended {
+    pub(crate) fn not_started(ending: Ending) -> EndedProcess {
         let (duration, cpu) = (Duration::ZERO, Duration::ZERO);
         let memory = MemoryEnforcement::Unlimited;
-        Ended { ending, duration, cpu, peak_memory: None, memory, pipe_held: false, confined: None }
+        EndedProcess { ending, duration, cpu, peak_memory: None, memory, pipe_held: false, confined: None }
     }
 
     /// Returns whether the program ended by itself and reported success.

@@ -31,22 +31,22 @@ mod warden;
 pub use ancestry::{is_below_a_run, terminal_session, variable_above_runs};
 pub use computing::compute_only;
 pub use confinement::{
-    Access, Confinement, Enforced, Gate, Lack, Mechanism, Mount, Network, NetworkEnforcement, Offered,
+    Confinement, Enforced, Lack, Mechanism, Mount, MountAccess, Network, NetworkEnforcement, NetworkGate, Offered,
     ProcessEnforcement, Root, offered,
 };
 pub use conversation::{Conversation, Streams};
 pub use detached::start_detached;
-pub use ended::{Ended, Ending, Leftovers, MemoryEnforcement};
+pub use ended::{EndedProcess, Ending, Leftovers, MemoryEnforcement};
 pub use error::StartError;
 pub use foreground::run_foreground;
 #[cfg(unix)]
 pub use interrupts::{HostInterrupts, host_interrupts};
 pub use memory::{share_arenas, share_one_arena};
-pub use observe::{Observer, Place, Touch, Touched};
+pub use observe::{ObservedPlace, ObservedTouch, Observer, Touched};
 pub use pool::{Pool, PoolSize};
 pub use program::{Program, ProgramNotFound, find_program};
 pub use session::Session;
 #[cfg(unix)]
 pub use spec::Descriptor;
-pub use spec::{Input, Limits, SCRIPT_PATH, Spec, Stream, Terminal};
+pub use spec::{Input, ProcessLimits, SCRIPT_PATH, Spec, Stream, Terminal};
 pub use stop::{Stop, Urgency};

@@ -12,16 +12,16 @@ pub trait Observer: Debug + Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Touched {
     /// How.
-    pub touch: Touch,
+    pub touch: ObservedTouch,
     /// What.
-    pub place: Place,
+    pub place: ObservedPlace,
     /// Whether it was there when the program asked. What is looked for and not there is seldom needed.
     pub is_there: bool,
 }
 
 /// How a program touches something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Touch {
+pub enum ObservedTouch {
     /// Reads it, or looks at it.
     Read,
     /// Changes, makes or removes it.
@@ -36,7 +36,7 @@ pub enum Touch {
 
 /// What a program touches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum ObservedPlace {
     /// A file, directory or socket: absolute, without `.` and `..`, symbolic links as the program named them.
     Path(PathBuf),
     /// An address on the network, with its port.

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use cycod_thread::Thread;
 
 use crate::stop::Urgency;
-use crate::{Ended, Ending, Input, Leftovers, MemoryEnforcement, Spec, StartError, Stop, Stream, Streams, Terminal};
+use crate::{
+    EndedProcess, Ending, Input, Leftovers, MemoryEnforcement, Spec, StartError, Stop, Stream, Streams, Terminal,
+};
 
 /// How often a run looks at what cannot wake it: the stop token and the program's end.
 const TICK: Duration = Duration::from_millis(5);
@@ -33,7 +35,7 @@ impl Session {
         spec: &Spec,
         stop: &Stop,
         sink: &mut dyn FnMut(Stream, &[u8]),
-    ) -> Result<Ended, StartError> {
+    ) -> Result<EndedProcess, StartError> {
         if spec.limits.memory.is_some() {
             return Err(StartError::Unsupported { program: spec.program.path.clone(), what: "a memory limit" });
         }
@@ -107,7 +109,7 @@ struct Ending_ {
 }
 
 impl Watch<'_> {
-    fn run(mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> Ended {
+    fn run(mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> EndedProcess {
         let mut stopping: Option<Ending_> = None;
         let mut exit = None;
         let mut open = true;
@@ -175,7 +177,7 @@ impl Watch<'_> {
             (None, None) => Ending::Exited(-1),
         };
         let duration = exit.map_or_else(|| self.begun.elapsed(), |(_, at)| at - self.begun);
-        Ended {
+        EndedProcess {
             ending,
             duration,
             cpu: Duration::ZERO,
@@ -451,7 +453,7 @@ mod other {
     pub(super) fn adapt(_: &mut Command, spec: &Spec) -> Result<(), StartError> {
         let unsupported = |what| Err(StartError::Unsupported { program: spec.program.path.clone(), what });
         match spec {
-            Spec { limits, .. } if *limits != crate::Limits::default() => unsupported("limits"),
+            Spec { limits, .. } if *limits != crate::ProcessLimits::default() => unsupported("limits"),
             Spec { script: Some(_), .. } => unsupported("a script descriptor"),
             Spec { program, .. } if program.arg0.is_some() => unsupported("another name for itself"),
             _ => Ok(()),

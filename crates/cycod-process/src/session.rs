@@ -4,7 +4,7 @@ use std::time::Instant;
 use crate::portable;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 use crate::warden;
-use crate::{Ended, Ending, Leftovers, Pool, Spec, StartError, Stop, Stream, Urgency};
+use crate::{EndedProcess, Ending, Leftovers, Pool, Spec, StartError, Stop, Stream, Urgency};
 
 /// Everything that one run starts; what is still alive when it finishes is ended.
 ///
@@ -49,7 +49,12 @@ impl Session {
     /// ended and its output is read, or when a deadline or `stop` has ended its whole tree.
     ///
     /// With a raised `stop` or a passed deadline nothing is started.
-    pub fn run(&self, spec: &Spec, stop: &Stop, sink: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, StartError> {
+    pub fn run(
+        &self,
+        spec: &Spec,
+        stop: &Stop,
+        sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<EndedProcess, StartError> {
         self.run_with(None, spec, stop, sink)
     }
 
@@ -60,14 +65,14 @@ impl Session {
         spec: &Spec,
         stop: &Stop,
         sink: &mut dyn FnMut(Stream, &[u8]),
-    ) -> Result<Ended, StartError> {
+    ) -> Result<EndedProcess, StartError> {
         let too_late = match stop.urgency() {
             Urgency::None if spec.deadline.is_none_or(|deadline| Instant::now() < deadline) => None,
             Urgency::None => Some(Ending::TimedOut { killed: false }),
             Urgency::Ask | Urgency::Kill => Some(Ending::Stopped { killed: false }),
         };
         if let Some(ending) = too_late {
-            return Ok(Ended::not_started(ending));
+            return Ok(EndedProcess::not_started(ending));
         }
         if let Some(what) = spec.program.nul() {
             return Err(StartError::Nul { program: spec.program.path.clone(), what });

@@ -18,7 +18,7 @@ pub struct Spec {
     /// Whether it may see our terminal.
     pub terminal: Terminal,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: ProcessLimits,
     /// When it must have ended; from then on its whole process tree is asked to stop.
     pub deadline: Option<Instant>,
     /// After how long without output the sink is called once with no bytes, from the start and after each output: time to write
@@ -43,7 +43,7 @@ impl Spec {
             input: Input::Closed,
             script: None,
             terminal: Terminal::Detached,
-            limits: Limits::default(),
+            limits: ProcessLimits::default(),
             deadline: None,
             quiet: None,
             grace: Duration::from_secs(2),
@@ -103,7 +103,7 @@ pub enum Terminal {
 
 /// What a program and all it starts may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// Bytes of memory, over the whole process tree. [`Ended::memory`](crate::Ended::memory) says how well this was enforced.
     pub memory: Option<u64>,
     /// Bytes that any one file it writes may grow to.
@@ -115,7 +115,7 @@ pub struct Limits {
 }
 
 #[cfg(unix)]
-impl Limits {
+impl ProcessLimits {
     /// The limits that the kernel holds each process to by itself.
     pub(crate) fn per_process(&self) -> Vec<(i32, u64)> {
         let limits = [

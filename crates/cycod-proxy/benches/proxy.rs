@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_proxy::{Proxy, Resolver, Rules, Settings};
+use cycod_proxy::{HostRules, Proxy, ProxySettings, Resolver};
 
 const ROUNDS: usize = 1000;
 const PORT: u16 = 2222;
@@ -43,9 +43,9 @@ fn main() {
             });
         }
     });
-    let mut rules = Rules::default();
+    let mut rules = HostRules::default();
     rules.add(&format!("network:external:a.example:{PORT}")).expect("it is a permission");
-    let proxy = Proxy::new(Settings { rules, ..Settings::default() }, To(host)).expect("it can be made");
+    let proxy = Proxy::new(ProxySettings { rules, ..ProxySettings::default() }, To(host)).expect("it can be made");
     let bind = |_: &SocketAddr| TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let listeners: Vec<TcpListener> = proxy.addresses().iter().map(bind).collect();
     let at: Vec<SocketAddr> = listeners.iter().map(|listener| listener.local_addr().expect("it is bound")).collect();

@@ -15,7 +15,7 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer},
 };
 
-use crate::{error::ProxyError, host::Host, report::lock};
+use crate::{error::ProxyError, host::HostName, report::lock};
 
 /// Certificates that are kept made; more are only ever needed for a pattern.
 const KEPT: usize = 64;
@@ -27,7 +27,7 @@ pub(crate) struct Authority {
     pem: String,
     /// One key for all hosts: who had it could be each of them to this run, and to nobody else.
     key: KeyPair,
-    made: Mutex<HashMap<Host, Arc<ServerConfig>>>,
+    made: Mutex<HashMap<HostName, Arc<ServerConfig>>>,
 }
 
 impl Authority {
@@ -47,14 +47,14 @@ impl Authority {
     }
 
     /// How we are that host to the program.
-    pub(crate) fn server(&self, host: &Host) -> Result<Arc<ServerConfig>, ProxyError> {
+    pub(crate) fn server(&self, host: &HostName) -> Result<Arc<ServerConfig>, ProxyError> {
         let mut made = lock(&self.made);
         if let Some(known) = made.get(host) {
             return Ok(Arc::clone(known));
         }
         let name = match host {
-            Host::Name(name) => name.clone(),
-            Host::Address(address) => address.to_string(),
+            HostName::Name(name) => name.clone(),
+            HostName::Address(address) => address.to_string(),
         };
         let mut params = dated(vec![name])?;
         // A subject like the issuer's would make it look as if it had signed itself.

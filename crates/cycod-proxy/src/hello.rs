@@ -1,6 +1,6 @@
 //! Which host a TLS client asks for: the `ClientHello`, read without taking part.
 
-use crate::host::Host;
+use crate::host::HostName;
 
 /// What the beginning of a stream is.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Read {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Hello {
     /// The server's name.
-    pub name: Option<Host>,
+    pub name: Option<HostName>,
     /// Another name may be hidden inside, for the server alone to read.
     pub is_encrypted: bool,
     /// Data may follow before the server has answered.
@@ -94,7 +94,7 @@ fn hello(mut body: &[u8]) -> Result<Hello, &'static str> {
     Ok(found)
 }
 
-fn server_name(mut content: &[u8]) -> Result<Host, &'static str> {
+fn server_name(mut content: &[u8]) -> Result<HostName, &'static str> {
     const BROKEN: &str = "the server's name in the ClientHello is broken";
     let mut list = vector(&mut content, 2).filter(|_| content.is_empty()).ok_or(BROKEN)?;
     if number(&mut list, 1) != Some(0) {
@@ -102,7 +102,7 @@ fn server_name(mut content: &[u8]) -> Result<Host, &'static str> {
     }
     let name = vector(&mut list, 2).filter(|_| list.is_empty()).ok_or(BROKEN)?;
     let name = std::str::from_utf8(name).ok().filter(|name| name.is_ascii()).ok_or(BROKEN)?;
-    Host::parse(name).map_err(|_| BROKEN)
+    HostName::parse(name).map_err(|_| BROKEN)
 }
 
 fn number(bytes: &mut &[u8], width: usize) -> Option<usize> {
@@ -116,7 +116,7 @@ fn vector<'a>(bytes: &mut &'a [u8], width: usize) -> Option<&'a [u8]> {
 
 /// Looks out for a second `ClientHello`, which a server may ask for and which could name another host.
 pub(crate) struct Second {
-    name: Option<Host>,
+    name: Option<HostName>,
     /// Bytes left of a record that may pass.
     passing: usize,
     /// How much early data is still looked past.
@@ -227,7 +227,7 @@ mod tests {
         for size in [1, 3, 50, 16384] {
             let bytes = records(&message, size);
             let Read::Hello(hello) = read(&bytes) else { panic!("{size}") };
-            assert_eq!(hello.name, Some(Host::Name("a.example".into())));
+            assert_eq!(hello.name, Some(HostName::Name("a.example".into())));
             for cut in 0..bytes.len() {
                 assert_eq!(read(&bytes[..cut]), Read::More, "{size} {cut}");
             }

@@ -11,14 +11,14 @@ use std::{
 /// taken out, and spellings that only some programs read as an address (`127.1`, `0x7f000001`, `2130706433`) are not read
 /// at all.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Host {
+pub enum HostName {
     /// A name to be looked up.
     Name(String),
     /// An address.
     Address(IpAddr),
 }
 
-impl Host {
+impl HostName {
     /// Reads a host as it stands in a URL.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         if let Some(bracketed) = text.strip_prefix('[') {
@@ -62,7 +62,7 @@ impl Host {
 }
 
 /// As in a URL: IPv6 addresses in brackets.
-impl fmt::Display for Host {
+impl fmt::Display for HostName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => f.write_str(name),
@@ -73,14 +73,14 @@ impl fmt::Display for Host {
 }
 
 /// Reads `HOST` or `HOST:PORT`, as in a request or a URL.
-pub fn authority(text: &str) -> Result<(Host, Option<u16>), &'static str> {
+pub fn authority(text: &str) -> Result<(HostName, Option<u16>), &'static str> {
     if text.contains('@') {
         return Err("a user name has no place before a host");
     }
     let bracket = text.rfind(']').map_or(0, |at| at + 1);
-    let Some(colon) = text[bracket..].rfind(':') else { return Ok((Host::parse(text)?, None)) };
+    let Some(colon) = text[bracket..].rfind(':') else { return Ok((HostName::parse(text)?, None)) };
     let (host, port) = (&text[..bracket + colon], &text[bracket + colon + 1..]);
-    Ok((Host::parse(host)?, Some(self::port(port)?)))
+    Ok((HostName::parse(host)?, Some(self::port(port)?)))
 }
 
 /// Reads a port that can be connected to.

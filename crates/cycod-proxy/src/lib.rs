@@ -15,7 +15,7 @@
 //! A host is decided about by its name before it is looked up, and by its address after. The address that was checked
 //! is the one that is connected to, so an answer that changes between two questions gains nothing.
 //!
-//! A [`Swap`] goes one step further: the program holds a placeholder, and the value takes its place on the way to the
+//! A [`SecretSwap`] goes one step further: the program holds a placeholder, and the value takes its place on the way to the
 //! one host it is for. There TLS ends here, with an authority that exists for one run.
 //!
 //! Each connection has a thread, and every wait of a thread also waits for the end of the whole: see `session`. Nothing
@@ -42,14 +42,14 @@ mod swap;
 mod tunnel;
 
 pub use error::ProxyError;
-pub use host::Host;
-pub use limits::Limits;
-pub use proxy::{Proxy, Settings};
-pub use report::{Denied, Kind, Reached, Records, Report};
+pub use host::HostName;
+pub use limits::ProxyLimits;
+pub use proxy::{Proxy, ProxySettings};
+pub use report::{DenialKind, Denied, ProxyReport, ReachedHost, Records};
 pub use resolve::{Resolver, SystemResolver};
-pub use rules::{HostRule, Pattern, Rules};
+pub use rules::{HostPattern, HostRule, HostRules};
 pub use serving::Serving;
-pub use swap::Swap;
+pub use swap::SecretSwap;
 
 /// What reads the bytes of others, for tests that throw bytes at it.
 #[doc(hidden)]
@@ -57,7 +57,7 @@ pub mod parsers {
     pub use crate::{
         hello::{Hello, Read, read as client_hello},
         host::authority,
-        http::head::{Bad, Framing, Request, Response, Target},
-        socks::{Step, greeting as socks_greeting, request as socks_request},
+        http::head::{Bad, Framing, RequestHead, RequestTarget, Response},
+        socks::{SocksStep, greeting as socks_greeting, request as socks_request},
     };
 }

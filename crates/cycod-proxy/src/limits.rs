@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// What one run may take of us.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct ProxyLimits {
     /// Connections from the sandbox at once; more wait to be accepted.
     pub connections: usize,
     /// Bytes of a request's or response's head, and of a `ClientHello`.
@@ -17,7 +17,7 @@ pub struct Limits {
     pub bytes: Option<u64>,
 }
 
-impl Default for Limits {
+impl Default for ProxyLimits {
     fn default() -> Self {
         Self {
             connections: 128,

@@ -15,23 +15,23 @@ use rustls::{ClientConfig, pki_types::CertificateDer};
 use crate::{
     authority::{self, Authority},
     error::ProxyError,
-    host::Host,
-    limits::{LISTENERS, Limits},
+    host::HostName,
+    limits::{LISTENERS, ProxyLimits},
     resolve::Resolver,
-    rules::{Pattern, Rules},
+    rules::{HostPattern, HostRules},
     serving::Serving,
-    swap::Swap,
+    swap::SecretSwap,
 };
 
 /// What a proxy is made of.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub struct ProxySettings {
     /// What was declared.
-    pub rules: Rules,
+    pub rules: HostRules,
     /// Secrets that the program does not hold.
-    pub swaps: Vec<Swap>,
+    pub swaps: Vec<SecretSwap>,
     /// How much a run may take.
-    pub limits: Limits,
+    pub limits: ProxyLimits,
     /// Authorities that are trusted for hosts with secrets, besides those of this machine.
     pub roots: Vec<CertificateDer<'static>>,
 }
@@ -51,29 +51,30 @@ pub(crate) enum Role {
     Http,
     Socks,
     /// One host, at one port.
-    Direct(Host, u16),
+    Direct(HostName, u16),
 }
 
 pub(crate) struct Inner {
-    pub(crate) rules: Rules,
-    pub(crate) limits: Limits,
+    pub(crate) rules: HostRules,
+    pub(crate) limits: ProxyLimits,
     pub(crate) resolver: Box<dyn Resolver>,
     pub(crate) authority: Option<Authority>,
     pub(crate) roles: Vec<Role>,
     names: Names,
-    swaps: Vec<Swap>,
+    swaps: Vec<SecretSwap>,
     roots: Vec<CertificateDer<'static>>,
     client: OnceLock<Result<Arc<ClientConfig>, ProxyError>>,
 }
 
 impl Inner {
     /// The declared name behind an address that only it has in the sandbox: some programs look names up before they ask.
-    pub(crate) fn meant(&self, host: Host) -> Host {
-        let name = self.names.iter().find(|(_, address)| host == Host::Address(*address)).map(|(name, _)| name.clone());
-        name.map_or(host, Host::Name)
+    pub(crate) fn meant(&self, host: HostName) -> HostName {
+        let name =
+            self.names.iter().find(|(_, address)| host == HostName::Address(*address)).map(|(name, _)| name.clone());
+        name.map_or(host, HostName::Name)
     }
 
-    pub(crate) fn swaps_for(&self, host: &Host, port: u16, secure: bool) -> Vec<&Swap> {
+    pub(crate) fn swaps_for(&self, host: &HostName, port: u16, secure: bool) -> Vec<&SecretSwap> {
         self.swaps.iter().filter(|swap| swap.is_for(host, port, secure)).collect()
     }
 
@@ -85,8 +86,8 @@ impl Inner {
 
 impl Proxy {
     /// Makes a proxy; nothing is listened to yet.
-    pub fn new(settings: Settings, resolver: impl Resolver) -> Result<Self, ProxyError> {
-        let Settings { rules, swaps, limits, roots } = settings;
+    pub fn new(settings: ProxySettings, resolver: impl Resolver) -> Result<Self, ProxyError> {
+        let ProxySettings { rules, swaps, limits, roots } = settings;
         let (listening, names) = listening(&rules);
         if listening.len() > LISTENERS {
             return Err(ProxyError::TooMany { count: listening.len(), most: LISTENERS });
@@ -175,13 +176,13 @@ const TRUST_VARIABLES: [&str; 10] = [
 ];
 
 /// The addresses to listen at with what is behind them, and the names that lead to some of them.
-fn listening(rules: &Rules) -> (Vec<(SocketAddr, Role)>, Names) {
+fn listening(rules: &HostRules) -> (Vec<(SocketAddr, Role)>, Names) {
     let localhost = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     let mut local = Vec::new();
     for rule in &rules.loopback {
         let (addresses, host) = match &rule.host {
-            Pattern::Host(Host::Address(address)) => (vec![*address], Host::Address(*address)),
-            _ => (localhost.to_vec(), Host::Name("localhost".to_owned())),
+            HostPattern::Host(HostName::Address(address)) => (vec![*address], HostName::Address(*address)),
+            _ => (localhost.to_vec(), HostName::Name("localhost".to_owned())),
         };
         for (address, port) in addresses.into_iter().zip(rule.port.into_iter().cycle()) {
             let address = SocketAddr::from((address, port));
@@ -192,7 +193,7 @@ fn listening(rules: &Rules) -> (Vec<(SocketAddr, Role)>, Names) {
     }
     let mut hosts: BTreeMap<&str, Vec<u16>> = BTreeMap::new();
     for rule in &rules.external {
-        if let Pattern::Host(Host::Name(name)) = &rule.host {
+        if let HostPattern::Host(HostName::Name(name)) = &rule.host {
             let ports = hosts.entry(name).or_default();
             ports.extend(rule.port.map_or_else(|| vec![443, 80], |port| vec![port]));
             ports.sort_unstable();
@@ -216,7 +217,7 @@ fn listening(rules: &Rules) -> (Vec<(SocketAddr, Role)>, Names) {
         let address = IpAddr::from([127, 77, high, low]);
         names.push((name.to_owned(), address));
         all.extend(
-            ports.into_iter().map(|port| ((address, port).into(), Role::Direct(Host::Name(name.to_owned()), port))),
+            ports.into_iter().map(|port| ((address, port).into(), Role::Direct(HostName::Name(name.to_owned()), port))),
         );
     }
     all.extend(local);
@@ -229,11 +230,11 @@ mod tests {
     use crate::resolve::SystemResolver;
 
     fn proxy(permissions: &[&str]) -> Proxy {
-        let mut rules = Rules::default();
+        let mut rules = HostRules::default();
         for permission in permissions {
             rules.add(permission).unwrap();
         }
-        Proxy::new(Settings { rules, ..Settings::default() }, SystemResolver).unwrap()
+        Proxy::new(ProxySettings { rules, ..ProxySettings::default() }, SystemResolver).unwrap()
     }
 
     fn addresses(permissions: &[&str]) -> Vec<String> {
@@ -291,11 +292,12 @@ mod tests {
 
     #[test]
     fn there_is_an_end_to_sockets() {
-        let mut rules = Rules::default();
+        let mut rules = HostRules::default();
         for index in 0..200 {
             rules.add(&format!("network:external:h{index}.example")).unwrap();
         }
-        let error = Proxy::new(Settings { rules, ..Settings::default() }, SystemResolver).map(drop).unwrap_err();
+        let error =
+            Proxy::new(ProxySettings { rules, ..ProxySettings::default() }, SystemResolver).map(drop).unwrap_err();
         assert!(matches!(error, ProxyError::TooMany { count: 402, most: 256 }));
     }
 }

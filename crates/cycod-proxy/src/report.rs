@@ -10,17 +10,17 @@ use std::{
     },
 };
 
-use crate::{host::Host, limits::REPORTED};
+use crate::{host::HostName, limits::REPORTED};
 
 /// A connection that was not made, or was ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Denied {
     /// The host that was asked for.
-    pub host: Host,
+    pub host: HostName,
     /// Its port.
     pub port: u16,
     /// Why.
-    pub kind: Kind,
+    pub kind: DenialKind,
     /// The permission that would let it through, when one can.
     pub permission: Option<String>,
     /// How often.
@@ -30,13 +30,13 @@ pub struct Denied {
 /// Why something was denied.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum DenialKind {
     /// No permission names the host and port.
     Undeclared,
     /// The name leads to this address, which it is not allowed to lead to.
     Address(IpAddr),
     /// Inside the connection, in `Host` or in TLS, this other host was asked for.
-    OtherName(Host),
+    OtherName(HostName),
     /// The TLS client does not say, or hides, which host it wants, and only a pattern was declared.
     NoName,
     /// Neither TLS nor HTTP came, at a port that was not declared for anything else.
@@ -48,8 +48,8 @@ pub enum Kind {
 }
 
 impl Denied {
-    pub(crate) fn new(host: &Host, port: u16, kind: Kind) -> Self {
-        let external = |host: &Host, port: u16| match host {
+    pub(crate) fn new(host: &HostName, port: u16, kind: DenialKind) -> Self {
+        let external = |host: &HostName, port: u16| match host {
             host if host.is_loopback() => Some(format!("network:loopback:{host}:{port}")),
             // What cannot be declared is not proposed.
             host => {
@@ -57,11 +57,11 @@ impl Denied {
             }
         };
         let permission = match &kind {
-            Kind::Undeclared | Kind::NoName | Kind::Protocol => external(host, port),
-            Kind::Address(address) => external(&Host::Address(*address), port)
+            DenialKind::Undeclared | DenialKind::NoName | DenialKind::Protocol => external(host, port),
+            DenialKind::Address(address) => external(&HostName::Address(*address), port)
                 .filter(|permission| permission.starts_with("network:external:")),
-            Kind::OtherName(other) => external(other, port),
-            Kind::Unreadable | Kind::Volume => None,
+            DenialKind::OtherName(other) => external(other, port),
+            DenialKind::Unreadable | DenialKind::Volume => None,
         };
         Self { host: host.clone(), port, kind, permission, times: 1 }
     }
@@ -72,29 +72,29 @@ impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, port, kind, .. } = self;
         match kind {
-            Kind::Undeclared => write!(f, "{host}:{port} is not declared"),
-            Kind::Address(address) => {
+            DenialKind::Undeclared => write!(f, "{host}:{port} is not declared"),
+            DenialKind::Address(address) => {
                 write!(f, "{host}:{port} leads to {address}, which a name that was declared does not permit")
             }
-            Kind::OtherName(other) => write!(f, "a connection to {host}:{port} asked for {other}"),
-            Kind::NoName => {
+            DenialKind::OtherName(other) => write!(f, "a connection to {host}:{port} asked for {other}"),
+            DenialKind::NoName => {
                 write!(
                     f,
                     "a TLS connection to {host}:{port} does not say which host it wants, and only a pattern is declared"
                 )
             }
-            Kind::Protocol => write!(f, "a connection to {host}:{port} speaks neither TLS nor HTTP"),
-            Kind::Unreadable => write!(f, "the beginning of TLS with {host}:{port} could not be followed"),
-            Kind::Volume => write!(f, "more bytes than allowed went to and from {host}:{port} and others"),
+            DenialKind::Protocol => write!(f, "a connection to {host}:{port} speaks neither TLS nor HTTP"),
+            DenialKind::Unreadable => write!(f, "the beginning of TLS with {host}:{port} could not be followed"),
+            DenialKind::Volume => write!(f, "more bytes than allowed went to and from {host}:{port} and others"),
         }
     }
 }
 
 /// A host that was connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reached {
+pub struct ReachedHost {
     /// The host as it was asked for.
-    pub host: Host,
+    pub host: HostName,
     /// Its port.
     pub port: u16,
     /// Connections made to it.
@@ -107,11 +107,11 @@ pub struct Reached {
 
 /// Everything that one run did and was kept from doing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct ProxyReport {
     /// What was denied; what was denied last stands last.
     pub denied: Vec<Denied>,
     /// What was reached.
-    pub reached: Vec<Reached>,
+    pub reached: Vec<ReachedHost>,
     /// Denials and connections beyond the number of hosts that is kept apart.
     pub unlisted: u64,
 }
@@ -123,7 +123,7 @@ pub struct Records(Arc<Ledger>);
 #[derive(Debug)]
 struct Ledger {
     denied: Mutex<Vec<Denied>>,
-    reached: Mutex<BTreeMap<(Host, u16), Arc<Traffic>>>,
+    reached: Mutex<BTreeMap<(HostName, u16), Arc<Traffic>>>,
     unlisted: AtomicU64,
     moved: AtomicU64,
     most: Option<u64>,
@@ -148,10 +148,10 @@ impl Records {
     }
 
     /// Returns what happened so far.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> ProxyReport {
         let reached = lock(&self.0.reached)
             .iter()
-            .map(|((host, port), traffic)| Reached {
+            .map(|((host, port), traffic)| ReachedHost {
                 host: host.clone(),
                 port: *port,
                 connections: traffic.connections.load(Relaxed),
@@ -159,7 +159,7 @@ impl Records {
                 received: traffic.received.load(Relaxed),
             })
             .collect();
-        Report { denied: lock(&self.0.denied).clone(), reached, unlisted: self.0.unlisted.load(Relaxed) }
+        ProxyReport { denied: lock(&self.0.denied).clone(), reached, unlisted: self.0.unlisted.load(Relaxed) }
     }
 
     pub(crate) fn deny(&self, denied: Denied) -> Denied {
@@ -177,7 +177,7 @@ impl Records {
     }
 
     /// Notes a connection; what it moves is to be told to the meter.
-    pub(crate) fn reached(&self, host: &Host, port: u16) -> Meter {
+    pub(crate) fn reached(&self, host: &HostName, port: u16) -> Meter {
         let key = (host.clone(), port);
         let mut all = lock(&self.0.reached);
         let traffic = if all.len() < REPORTED || all.contains_key(&key) {
@@ -195,7 +195,7 @@ impl Records {
 #[derive(Debug)]
 pub(crate) struct Meter {
     records: Records,
-    key: (Host, u16),
+    key: (HostName, u16),
     traffic: Arc<Traffic>,
 }
 
@@ -216,7 +216,7 @@ impl Meter {
         if most.is_none_or(|most| sum <= most) {
             return Ok(());
         }
-        let denied = self.records.deny(Denied::new(&self.key.0, self.key.1, Kind::Volume));
+        let denied = self.records.deny(Denied::new(&self.key.0, self.key.1, DenialKind::Volume));
         Err(io::Error::new(io::ErrorKind::QuotaExceeded, denied.to_string()))
     }
 }

@@ -8,12 +8,12 @@ use std::{
 use crate::{
     address::{Standing, standing},
     error::ProxyError,
-    host::{self, Host},
+    host::{self, HostName},
 };
 
 /// All that a program declared.
 #[derive(Clone, Debug, Default)]
-pub struct Rules {
+pub struct HostRules {
     /// Hosts elsewhere.
     pub external: Vec<HostRule>,
     /// Services of this machine.
@@ -24,30 +24,30 @@ pub struct Rules {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRule {
     /// Which hosts.
-    pub host: Pattern,
+    pub host: HostPattern,
     /// At which port; all, when there is none.
     pub port: Option<u16>,
 }
 
 /// Which hosts a rule is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pattern {
+pub enum HostPattern {
     /// `*`: every one.
     Any,
     /// `*.example.com`: every name below, however deep, and not the name itself.
     Below(String),
     /// Exactly this one.
-    Host(Host),
+    Host(HostName),
 }
 
-impl Pattern {
-    fn matches(&self, host: &Host) -> bool {
+impl HostPattern {
+    fn matches(&self, host: &HostName) -> bool {
         match (self, host) {
             (Self::Any, _) => true,
-            (Self::Below(suffix), Host::Name(name)) => {
+            (Self::Below(suffix), HostName::Name(name)) => {
                 name.strip_suffix(suffix.as_str()).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
             }
-            (Self::Below(_), Host::Address(_)) => false,
+            (Self::Below(_), HostName::Address(_)) => false,
             (Self::Host(own), host) => own == host,
         }
     }
@@ -57,12 +57,12 @@ impl HostRule {
     /// Reads what stands after `network:external:`.
     pub fn external(text: &str) -> Result<Self, ProxyError> {
         let rule = Self::parse(text).map_err(|why| wrong("external", text, why))?;
-        if let Pattern::Host(host) = &rule.host {
+        if let HostPattern::Host(host) = &rule.host {
             if host.is_loopback() {
                 let why = format!("this machine is not outside; write `network:loopback:{text}`");
                 return Err(wrong("external", text, &why));
             }
-            if matches!(host, Host::Address(address) if standing(*address) == Standing::Never) {
+            if matches!(host, HostName::Address(address) if standing(*address) == Standing::Never) {
                 return Err(wrong("external", text, "nothing outside is to be reached at that address"));
             }
         }
@@ -77,10 +77,10 @@ impl HostRule {
         }
         let rule = Self::parse(text).map_err(|why| wrong("loopback", text, why))?;
         let is_local = match &rule.host {
-            Pattern::Any => true,
-            Pattern::Host(Host::Name(name)) => name == "localhost",
-            Pattern::Host(Host::Address(address)) => address.is_loopback(),
-            Pattern::Below(_) => false,
+            HostPattern::Any => true,
+            HostPattern::Host(HostName::Name(name)) => name == "localhost",
+            HostPattern::Host(HostName::Address(address)) => address.is_loopback(),
+            HostPattern::Below(_) => false,
         };
         if is_local {
             Ok(rule)
@@ -102,7 +102,7 @@ impl HostRule {
             },
         };
         if text == "*" {
-            return Ok(Self { host: Pattern::Any, port });
+            return Ok(Self { host: HostPattern::Any, port });
         }
         let (below, text) = text.strip_prefix("*.").map_or((false, text), |rest| (true, rest));
         if text.contains('*') {
@@ -110,14 +110,14 @@ impl HostRule {
         }
         let (host, port) = host::authority(text)?;
         let host = match (below, host) {
-            (false, host) => Pattern::Host(host),
-            (true, Host::Name(suffix)) => Pattern::Below(suffix),
-            (true, Host::Address(_)) => return Err("nothing is below an address"),
+            (false, host) => HostPattern::Host(host),
+            (true, HostName::Name(suffix)) => HostPattern::Below(suffix),
+            (true, HostName::Address(_)) => return Err("nothing is below an address"),
         };
         Ok(Self { host, port })
     }
 
-    pub(crate) fn matches(&self, host: &Host, port: u16) -> bool {
+    pub(crate) fn matches(&self, host: &HostName, port: u16) -> bool {
         self.port.is_none_or(|own| own == port) && self.host.matches(host)
     }
 }
@@ -126,9 +126,9 @@ impl HostRule {
 impl fmt::Display for HostRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
-            Pattern::Any => f.write_str("*")?,
-            Pattern::Below(suffix) => write!(f, "*.{suffix}")?,
-            Pattern::Host(host) => host.fmt(f)?,
+            HostPattern::Any => f.write_str("*")?,
+            HostPattern::Below(suffix) => write!(f, "*.{suffix}")?,
+            HostPattern::Host(host) => host.fmt(f)?,
         }
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
@@ -154,7 +154,7 @@ pub(crate) enum Grant {
 
 const LOCALHOST: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 
-impl Rules {
+impl HostRules {
     /// Adds `network:external:HOST` or `network:loopback:HOST`.
     pub fn add(&mut self, permission: &str) -> Result<(), ProxyError> {
         if let Some(text) = permission.strip_prefix("network:external:") {
@@ -169,11 +169,11 @@ impl Rules {
     }
 
     /// What may be done with a host, by its name alone.
-    pub(crate) fn grant(&self, host: &Host, port: u16) -> Option<Grant> {
+    pub(crate) fn grant(&self, host: &HostName, port: u16) -> Option<Grant> {
         if host.is_loopback() {
             let candidates = match host {
-                Host::Name(_) => LOCALHOST.to_vec(),
-                Host::Address(address) => vec![*address],
+                HostName::Name(_) => LOCALHOST.to_vec(),
+                HostName::Address(address) => vec![*address],
             };
             let permitted: Vec<IpAddr> =
                 candidates.into_iter().filter(|address| self.permits_loopback(*address, port)).collect();
@@ -182,17 +182,17 @@ impl Rules {
         let matching = || self.external.iter().filter(|rule| rule.matches(host, port));
         matching().next()?;
         Some(Grant::External {
-            exact: matching().any(|rule| matches!(rule.host, Pattern::Host(_))),
+            exact: matching().any(|rule| matches!(rule.host, HostPattern::Host(_))),
             any_protocol: ![80, 443].contains(&port) || matching().any(|rule| rule.port.is_some()),
         })
     }
 
     fn permits_loopback(&self, address: IpAddr, port: u16) -> bool {
         self.loopback.iter().filter(|rule| rule.port.is_none_or(|own| own == port)).any(|rule| match &rule.host {
-            Pattern::Any => true,
-            Pattern::Host(Host::Name(_)) => LOCALHOST.contains(&address),
-            Pattern::Host(Host::Address(own)) => *own == address,
-            Pattern::Below(_) => false,
+            HostPattern::Any => true,
+            HostPattern::Host(HostName::Name(_)) => LOCALHOST.contains(&address),
+            HostPattern::Host(HostName::Address(own)) => *own == address,
+            HostPattern::Below(_) => false,
         })
     }
 
@@ -201,7 +201,7 @@ impl Rules {
         match standing(address) {
             Standing::Public => true,
             Standing::Private => {
-                let named = Pattern::Host(Host::Address(address.to_canonical()));
+                let named = HostPattern::Host(HostName::Address(address.to_canonical()));
                 self.external.iter().any(|rule| rule.host == named && rule.port.is_none_or(|own| own == port))
             }
             Standing::Never => false,
@@ -218,15 +218,15 @@ impl Rules {
 mod tests {
     use super::*;
 
-    fn rules(permissions: &[&str]) -> Rules {
-        let mut rules = Rules::default();
+    fn rules(permissions: &[&str]) -> HostRules {
+        let mut rules = HostRules::default();
         for permission in permissions {
             rules.add(permission).unwrap();
         }
         rules
     }
 
-    fn may(rules: &Rules, target: &str) -> bool {
+    fn may(rules: &HostRules, target: &str) -> bool {
         let (host, port) = host::authority(target).unwrap();
         rules.grant(&host, port.unwrap()).is_some()
     }
@@ -279,7 +279,7 @@ mod tests {
             rules(&["network:external:git.corp.example"]),
             rules(&["network:external:git.corp.example", "network:external:10.0.0.5:443"]),
         );
-        let leads = |rules: &Rules, address: &str, port| rules.may_lead_to(address.parse().unwrap(), port);
+        let leads = |rules: &HostRules, address: &str, port| rules.may_lead_to(address.parse().unwrap(), port);
         assert!(leads(&named, "1.1.1.1", 443));
         assert!(!leads(&named, "10.0.0.5", 443));
         assert!(leads(&both, "10.0.0.5", 443));
@@ -310,7 +310,7 @@ mod tests {
             ("network:loopback:8080", "localhost:8080"),
             ("filesystem:read:/", "begins with neither"),
         ] {
-            let error = Rules::default().add(permission).unwrap_err().to_string();
+            let error = HostRules::default().add(permission).unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains(permission), "{permission}: {error}");
         }
     }

@@ -13,13 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_thread::{Started, Thread, caught};
+use cycod_thread::{StartedThread, Thread, caught};
 use rustix::event::PollFlags;
 
 use crate::{
     http,
     proxy::{Inner, Role},
-    report::{Records, Report, lock},
+    report::{ProxyReport, Records, lock},
     session::{Session, drain},
     stream::Stream,
     tunnel,
@@ -36,7 +36,7 @@ pub struct Serving {
     records: Records,
     stop: PipeWriter,
     crowd: Arc<Crowd>,
-    acceptor: Option<Started<()>>,
+    acceptor: Option<StartedThread<()>>,
 }
 
 /// How many connections there are.
@@ -89,7 +89,7 @@ impl Serving {
     }
 
     /// Returns what happened so far.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> ProxyReport {
         self.records.report()
     }
 
@@ -105,7 +105,7 @@ impl Serving {
     }
 
     /// Ends every connection and returns what happened.
-    pub fn finish(self) -> Report {
+    pub fn finish(self) -> ProxyReport {
         let records = self.records();
         drop(self);
         records.report()

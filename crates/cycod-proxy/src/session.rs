@@ -20,9 +20,9 @@ use rustix::{
 };
 
 use crate::{
-    host::Host,
+    host::HostName,
     proxy::Inner,
-    report::{Denied, Kind, Records, lock},
+    report::{DenialKind, Denied, Records, lock},
     rules::Grant,
     stream::Stream,
 };
@@ -136,26 +136,26 @@ impl Session {
         }
     }
 
-    pub(crate) fn deny(&self, host: &Host, port: u16, kind: Kind) -> Denied {
+    pub(crate) fn deny(&self, host: &HostName, port: u16, kind: DenialKind) -> Denied {
         self.records.deny(Denied::new(host, port, kind))
     }
 
     /// Connects to a host, if it was declared and leads where it may.
-    pub(crate) fn dial(&self, host: &Host, port: u16) -> Result<(Stream, Grant), Failure> {
+    pub(crate) fn dial(&self, host: &HostName, port: u16) -> Result<(Stream, Grant), Failure> {
         let rules = &self.proxy.rules;
         let Some(grant) = rules.grant(host, port) else {
-            return Err(Failure::Denied(self.deny(host, port, Kind::Undeclared)));
+            return Err(Failure::Denied(self.deny(host, port, DenialKind::Undeclared)));
         };
         let addresses = match (&grant, host) {
             (Grant::Loopback(addresses), _) => addresses.clone(),
-            (Grant::External { .. }, Host::Address(address)) => vec![*address],
-            (Grant::External { .. }, Host::Name(name)) => self.look_up(name).map_err(Failure::Unreachable)?,
+            (Grant::External { .. }, HostName::Address(address)) => vec![*address],
+            (Grant::External { .. }, HostName::Name(name)) => self.look_up(name).map_err(Failure::Unreachable)?,
         };
         let is_external = matches!(grant, Grant::External { .. });
         let (good, bad): (Vec<IpAddr>, Vec<IpAddr>) =
             addresses.into_iter().partition(|address| !is_external || rules.may_lead_to(*address, port));
         if let (true, Some(address)) = (good.is_empty(), bad.first()) {
-            return Err(Failure::Denied(self.deny(host, port, Kind::Address(address.to_canonical()))));
+            return Err(Failure::Denied(self.deny(host, port, DenialKind::Address(address.to_canonical()))));
         }
         let route = |address: IpAddr| self.proxy.resolver.route((address, port).into());
         let addresses: Vec<SocketAddr> = good.into_iter().take(ADDRESSES).map(route).collect();

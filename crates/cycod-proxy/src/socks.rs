@@ -2,11 +2,11 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::host::Host;
+use crate::host::HostName;
 
 /// How far a message was read.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step<T> {
+pub enum SocksStep<T> {
     /// Not enough bytes yet.
     More,
     /// All of it, and how many bytes it took.
@@ -34,28 +34,28 @@ impl Reply {
 }
 
 /// Reads the greeting: the ways to say who one is, of which we take the one that does not.
-pub fn greeting(bytes: &[u8]) -> Step<()> {
+pub fn greeting(bytes: &[u8]) -> SocksStep<()> {
     match bytes {
-        [] | [5] => Step::More,
+        [] | [5] => SocksStep::More,
         [5, count, methods @ ..] => match methods.get(..usize::from(*count)) {
-            None => Step::More,
-            Some(methods) if methods.contains(&0) => Step::Done((), 2 + methods.len()),
-            Some(_) => Step::Refuse(vec![5, 0xff]),
+            None => SocksStep::More,
+            Some(methods) if methods.contains(&0) => SocksStep::Done((), 2 + methods.len()),
+            Some(_) => SocksStep::Refuse(vec![5, 0xff]),
         },
         // What version 4 knows as "rejected".
-        [4, ..] => Step::Refuse(vec![0, 0x5b, 0, 0, 0, 0, 0, 0]),
-        [first, ..] if first.is_ascii_alphabetic() => Step::Refuse(
+        [4, ..] => SocksStep::Refuse(vec![0, 0x5b, 0, 0, 0, 0, 0, 0]),
+        [first, ..] if first.is_ascii_alphabetic() => SocksStep::Refuse(
             b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\ncycod: this port speaks SOCKS5\n"
                 .to_vec(),
         ),
-        _ => Step::Refuse(Vec::new()),
+        _ => SocksStep::Refuse(Vec::new()),
     }
 }
 
 /// Reads the request: where to.
-pub fn request(bytes: &[u8]) -> Step<(Host, u16)> {
-    let refuse = |reply: Reply| Step::Refuse(reply.bytes());
-    let [version, command, _, kind, rest @ ..] = bytes else { return Step::More };
+pub fn request(bytes: &[u8]) -> SocksStep<(HostName, u16)> {
+    let refuse = |reply: Reply| SocksStep::Refuse(reply.bytes());
+    let [version, command, _, kind, rest @ ..] = bytes else { return SocksStep::More };
     match (version, command) {
         (5, 1) => {}
         (5, _) => return refuse(Reply::Command),
@@ -65,24 +65,24 @@ pub fn request(bytes: &[u8]) -> Step<(Host, u16)> {
         1 => (0, 4),
         4 => (0, 16),
         3 => match rest.first() {
-            None => return Step::More,
+            None => return SocksStep::More,
             Some(length) => (1, usize::from(*length)),
         },
         _ => return refuse(Reply::AddressType),
     };
     let (Some(host), Some(&[high, low])) = (rest.get(from..from + length), rest.get(from + length..from + length + 2))
     else {
-        return Step::More;
+        return SocksStep::More;
     };
     let host = match (kind, host) {
-        (3, name) => std::str::from_utf8(name).ok().and_then(|name| Host::parse(name).ok()),
-        (_, &[a, b, c, d]) => Some(Host::Address(IpAddr::from([a, b, c, d]))),
+        (3, name) => std::str::from_utf8(name).ok().and_then(|name| HostName::parse(name).ok()),
+        (_, &[a, b, c, d]) => Some(HostName::Address(IpAddr::from([a, b, c, d]))),
         (_, address) => <[u8; 16]>::try_from(address)
             .ok()
-            .map(|address| Host::Address(IpAddr::V6(Ipv6Addr::from(address)).to_canonical())),
+            .map(|address| HostName::Address(IpAddr::V6(Ipv6Addr::from(address)).to_canonical())),
     };
     match (host, u16::from_be_bytes([high, low])) {
-        (Some(host), port) if port > 0 => Step::Done((host, port), 4 + from + length + 2),
+        (Some(host), port) if port > 0 => SocksStep::Done((host, port), 4 + from + length + 2),
         _ => refuse(Reply::Failed),
     }
 }
@@ -94,9 +94,13 @@ mod tests {
     #[test]
     fn a_request_names_a_host_and_a_port() {
         let done = |bytes: &[u8], host: &str, port| {
-            assert_eq!(request(bytes), Step::Done((Host::parse(host).unwrap(), port), bytes.len()), "{bytes:?}");
+            assert_eq!(
+                request(bytes),
+                SocksStep::Done((HostName::parse(host).unwrap(), port), bytes.len()),
+                "{bytes:?}"
+            );
             for cut in 0..bytes.len() {
-                assert_eq!(request(&bytes[..cut]), Step::More, "{bytes:?} {cut}");
+                assert_eq!(request(&bytes[..cut]), SocksStep::More, "{bytes:?} {cut}");
             }
         };
         done(b"\x05\x01\x00\x03\x09A.Example\x01\xbb", "a.example", 443);
@@ -116,14 +120,16 @@ mod tests {
             (b"\x05\x01\x00\x03\x03a\0b\0\x16", Reply::Failed),
             (b"\x04\x01\x00\x16\x0a\0\0\x01\0", Reply::Failed),
         ] {
-            assert_eq!(request(bytes), Step::Refuse(reply.bytes()), "{bytes:?}");
+            assert_eq!(request(bytes), SocksStep::Refuse(reply.bytes()), "{bytes:?}");
         }
-        assert_eq!(greeting(&[5, 2, 1, 0]), Step::Done((), 4));
-        assert_eq!(greeting(&[5, 2, 1]), Step::More);
-        assert_eq!(greeting(&[5, 1, 2]), Step::Refuse(vec![5, 0xff]));
-        assert_eq!(greeting(&[5, 0]), Step::Refuse(vec![5, 0xff]));
-        assert_eq!(greeting(&[4, 1, 0, 80]), Step::Refuse(vec![0, 0x5b, 0, 0, 0, 0, 0, 0]));
-        assert!(matches!(greeting(b"GET / HTTP/1.1"), Step::Refuse(answer) if answer.starts_with(b"HTTP/1.1 400")));
-        assert_eq!(greeting(&[0]), Step::Refuse(vec![]));
+        assert_eq!(greeting(&[5, 2, 1, 0]), SocksStep::Done((), 4));
+        assert_eq!(greeting(&[5, 2, 1]), SocksStep::More);
+        assert_eq!(greeting(&[5, 1, 2]), SocksStep::Refuse(vec![5, 0xff]));
+        assert_eq!(greeting(&[5, 0]), SocksStep::Refuse(vec![5, 0xff]));
+        assert_eq!(greeting(&[4, 1, 0, 80]), SocksStep::Refuse(vec![0, 0x5b, 0, 0, 0, 0, 0, 0]));
+        assert!(
+            matches!(greeting(b"GET / HTTP/1.1"), SocksStep::Refuse(answer) if answer.starts_with(b"HTTP/1.1 400"))
+        );
+        assert_eq!(greeting(&[0]), SocksStep::Refuse(vec![]));
     }
 }

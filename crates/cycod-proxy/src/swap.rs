@@ -10,18 +10,18 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::ProxyError,
-    host::Host,
-    rules::{HostRule, Pattern},
+    host::HostName,
+    rules::{HostPattern, HostRule},
 };
 
 /// A placeholder, the value it stands for, and the hosts that may have the value.
-pub struct Swap {
+pub struct SecretSwap {
     placeholder: String,
     value: Zeroizing<Vec<u8>>,
     hosts: Vec<HostRule>,
 }
 
-impl Swap {
+impl SecretSwap {
     /// Makes a swap.
     ///
     /// A placeholder is at least 16 letters, digits, `-` and `_`, so that it means itself wherever it stands. A value is
@@ -33,7 +33,7 @@ impl Swap {
             "a placeholder is at least 16 letters, digits, `-` and `_`"
         } else if value.len() < 4 || value.iter().any(u8::is_ascii_control) {
             "it has to be one line of at least 4 bytes, without control characters"
-        } else if hosts.is_empty() || hosts.iter().any(|rule| rule.host == Pattern::Any) {
+        } else if hosts.is_empty() || hosts.iter().any(|rule| rule.host == HostPattern::Any) {
             "the hosts that may have it have to be named; `*` is none"
         } else {
             return Ok(Self { placeholder, value, hosts });
@@ -45,13 +45,13 @@ impl Swap {
     ///
     /// Outside of TLS anybody on the way can read it, so a rule has to name the port for that. What stays on this
     /// machine passes nobody.
-    pub(crate) fn is_for(&self, host: &Host, port: u16, secure: bool) -> bool {
+    pub(crate) fn is_for(&self, host: &HostName, port: u16, secure: bool) -> bool {
         let carries = |rule: &&HostRule| secure || rule.port.is_some() || host.is_loopback();
         self.hosts.iter().filter(carries).any(|rule| rule.matches(host, port))
     }
 }
 
-impl fmt::Debug for Swap {
+impl fmt::Debug for SecretSwap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Swap")
             .field("placeholder", &self.placeholder)
@@ -110,13 +110,13 @@ pub(crate) struct Replacer {
 
 impl Replacer {
     /// Puts values in.
-    pub(crate) fn values(swaps: &[&Swap], form: Form) -> Self {
-        let from = |swap: &Swap| Zeroizing::new(swap.placeholder.clone().into_bytes());
+    pub(crate) fn values(swaps: &[&SecretSwap], form: Form) -> Self {
+        let from = |swap: &SecretSwap| Zeroizing::new(swap.placeholder.clone().into_bytes());
         Self::new(swaps.iter().map(|swap| (from(swap), form.write(&swap.value))).collect())
     }
 
     /// Takes values out, in every form in which an honest host may repeat them.
-    pub(crate) fn placeholders(swaps: &[&Swap]) -> Self {
+    pub(crate) fn placeholders(swaps: &[&SecretSwap]) -> Self {
         let mut pairs = Vec::new();
         for swap in swaps {
             let mut forms: Vec<_> = [Form::Plain, Form::Percent, Form::Json].map(|form| form.write(&swap.value)).into();
@@ -245,8 +245,8 @@ mod tests {
     const PLACEHOLDER: &str = "cycod-secret-0123456789abcdef0123456789abcdef";
     const VALUE: &str = r#"s3cr3t "v&lue\"#;
 
-    fn swap() -> Swap {
-        Swap::new(PLACEHOLDER.into(), VALUE.into(), vec![HostRule::external("a.example").unwrap()]).unwrap()
+    fn swap() -> SecretSwap {
+        SecretSwap::new(PLACEHOLDER.into(), VALUE.into(), vec![HostRule::external("a.example").unwrap()]).unwrap()
     }
 
     fn text(bytes: &[u8]) -> String {
@@ -283,15 +283,15 @@ mod tests {
     #[test]
     fn of_values_that_begin_alike_the_longest_is_found() {
         let values = ["secret", "secret-one", "secret-one-and-two", "one"];
-        let swaps: Vec<Swap> = values
+        let swaps: Vec<SecretSwap> = values
             .iter()
             .filter(|value| value.len() > 3)
             .map(|value| {
                 let hosts = vec![HostRule::external("a.example").unwrap()];
-                Swap::new(format!("placeholder-of-{value}"), value.as_bytes().to_vec(), hosts).unwrap()
+                SecretSwap::new(format!("placeholder-of-{value}"), value.as_bytes().to_vec(), hosts).unwrap()
             })
             .collect();
-        let swaps: Vec<&Swap> = swaps.iter().collect();
+        let swaps: Vec<&SecretSwap> = swaps.iter().collect();
         let found = Replacer::placeholders(&swaps).whole(b"secret-one-and-three secret-one-and-two secrets");
         assert_eq!(
             text(&found),
@@ -336,19 +336,21 @@ mod tests {
 
     #[test]
     fn a_value_goes_in_the_clear_only_where_the_port_was_named() {
-        let host = Host::parse("a.example").unwrap();
+        let host = HostName::parse("a.example").unwrap();
         assert!(swap().is_for(&host, 443, true));
         assert!(!swap().is_for(&host, 80, false));
-        assert!(!swap().is_for(&Host::parse("b.example").unwrap(), 443, true));
+        assert!(!swap().is_for(&HostName::parse("b.example").unwrap(), 443, true));
         let named =
-            Swap::new(PLACEHOLDER.into(), VALUE.into(), vec![HostRule::external("a.example:80").unwrap()]).unwrap();
+            SecretSwap::new(PLACEHOLDER.into(), VALUE.into(), vec![HostRule::external("a.example:80").unwrap()])
+                .unwrap();
         assert!(named.is_for(&host, 80, false));
     }
 
     #[test]
     fn a_swap_that_could_do_harm_is_refused() {
         let host = || vec![HostRule::external("a.example").unwrap()];
-        let make = |placeholder: &str, value: &str, hosts| Swap::new(placeholder.into(), value.into(), hosts).is_err();
+        let make =
+            |placeholder: &str, value: &str, hosts| SecretSwap::new(placeholder.into(), value.into(), hosts).is_err();
         assert!(make("short", VALUE, host()));
         assert!(make("has spaces in it, which", VALUE, host()));
         assert!(make(PLACEHOLDER, "two\r\nlines", host()));

@@ -13,13 +13,13 @@ use rustix::event::PollFlags;
 
 use crate::{
     hello::{self, Hello, Read, Second},
-    host::Host,
+    host::HostName,
     http::{self, Fixed, answer},
     relay::relay,
-    report::Kind,
-    rules::{Grant, Rules},
+    report::DenialKind,
+    rules::{Grant, HostRules},
     session::{Failure, Session},
-    socks::{self, Reply, Step},
+    socks::{self, Reply, SocksStep},
     stream::Stream,
 };
 
@@ -70,7 +70,7 @@ pub(crate) fn run(
     session: &Session,
     client: &mut Stream,
     mut host: Stream,
-    (name, port): (&Host, u16),
+    (name, port): (&HostName, u16),
     grant: &Grant,
 ) -> io::Result<()> {
     let proxy = &session.proxy;
@@ -80,7 +80,7 @@ pub(crate) fn run(
         Grant::Loopback(_) => (true, true),
         Grant::External { exact, any_protocol } => (*exact, *any_protocol),
     };
-    let refuse = |client: &mut Stream, kind: Kind, words: &[u8]| {
+    let refuse = |client: &mut Stream, kind: DenialKind, words: &[u8]| {
         session.deny(name, port, kind);
         session.farewell(client, words)
     };
@@ -104,17 +104,17 @@ pub(crate) fn run(
                 _ => {
                     let passed = relay(session, client, &mut host, Some(&mut Second::new(hello)));
                     if passed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
-                        session.deny(name, port, Kind::Unreadable);
+                        session.deny(name, port, DenialKind::Unreadable);
                     }
                     passed
                 }
             }
         }
-        Protocol::Unreadable => refuse(client, Kind::Unreadable, &ALERT),
+        Protocol::Unreadable => refuse(client, DenialKind::Unreadable, &ALERT),
         _ if any_protocol => relay(session, client, &mut host, None),
         // Nothing was said, so there is nothing to say about it.
         _ if client.buffered().is_empty() => Ok(()),
-        _ => refuse(client, Kind::Protocol, b""),
+        _ => refuse(client, DenialKind::Protocol, b""),
     }
 }
 
@@ -144,22 +144,22 @@ fn listen(session: &Session, client: &mut Stream, host: &mut Stream) -> io::Resu
 }
 
 /// Why a TLS connection may not go on: it asks for another host, or hides which.
-fn objection(rules: &Rules, hello: &Hello, name: &Host, port: u16, exact: bool) -> Option<Kind> {
+fn objection(rules: &HostRules, hello: &Hello, name: &HostName, port: u16, exact: bool) -> Option<DenialKind> {
     match &hello.name {
         Some(asked) if asked == name || (asked.is_loopback() && name.is_loopback()) => {
             // A hidden name is one that the host knows; under a pattern the host could be anybody's.
-            (hello.is_encrypted && !exact).then_some(Kind::NoName)
+            (hello.is_encrypted && !exact).then_some(DenialKind::NoName)
         }
         // Connected to by its address; the name has to be declared by itself.
-        Some(asked) if matches!(name, Host::Address(_)) && rules.grant(asked, port).is_some() => None,
-        Some(asked) => Some(Kind::OtherName(asked.clone())),
-        None if exact || matches!(name, Host::Address(_)) => None,
-        None => Some(Kind::NoName),
+        Some(asked) if matches!(name, HostName::Address(_)) && rules.grant(asked, port).is_some() => None,
+        Some(asked) => Some(DenialKind::OtherName(asked.clone())),
+        None if exact || matches!(name, HostName::Address(_)) => None,
+        None => Some(DenialKind::NoName),
     }
 }
 
 /// Serves a program that connected to a host by its name or to a service of this machine, and knows of no proxy.
-pub(crate) fn direct(session: &Session, client: &mut Stream, name: &Host, port: u16) -> io::Result<()> {
+pub(crate) fn direct(session: &Session, client: &mut Stream, name: &HostName, port: u16) -> io::Result<()> {
     let failure = match session.dial(name, port) {
         Ok((host, grant)) => return run(session, client, host, (name, port), &grant),
         Err(failure) => failure,
@@ -205,17 +205,17 @@ fn step<T>(
     session: &Session,
     client: &mut Stream,
     until: Instant,
-    read: fn(&[u8]) -> Step<T>,
+    read: fn(&[u8]) -> SocksStep<T>,
 ) -> io::Result<Option<T>> {
     loop {
         match read(client.buffered()) {
-            Step::More if session.more(client, until)? == 0 => return Ok(None),
-            Step::More => {}
-            Step::Done(message, length) => {
+            SocksStep::More if session.more(client, until)? == 0 => return Ok(None),
+            SocksStep::More => {}
+            SocksStep::Done(message, length) => {
                 client.consume(length);
                 return Ok(Some(message));
             }
-            Step::Refuse(words) => return session.farewell(client, &words).map(|()| None),
+            SocksStep::Refuse(words) => return session.farewell(client, &words).map(|()| None),
         }
     }
 }
@@ -226,25 +226,28 @@ mod tests {
 
     #[test]
     fn the_name_inside_tls_has_to_be_the_one_outside() {
-        let mut rules = Rules::default();
+        let mut rules = HostRules::default();
         rules.add("network:external:a.example").unwrap();
-        let host = |text: &str| Host::parse(text).unwrap();
+        let host = |text: &str| HostName::parse(text).unwrap();
         let check = |name: Option<&str>, is_encrypted, to: &str, exact| {
             let hello = Hello { name: name.map(host), is_encrypted, has_early_data: false, length: 0 };
             objection(&rules, &hello, &host(to), 443, exact)
         };
         assert_eq!(check(Some("a.example"), false, "a.example", true), None);
         assert_eq!(check(Some("a.example"), false, "a.example", false), None);
-        assert_eq!(check(Some("b.example"), false, "a.example", true), Some(Kind::OtherName(host("b.example"))));
+        assert_eq!(check(Some("b.example"), false, "a.example", true), Some(DenialKind::OtherName(host("b.example"))));
         // What is hidden is for the host that was named to know; behind a pattern it could be anybody.
         assert_eq!(check(Some("a.example"), true, "a.example", true), None);
-        assert_eq!(check(Some("a.example"), true, "a.example", false), Some(Kind::NoName));
-        assert_eq!(check(Some("front.example"), true, "a.example", true), Some(Kind::OtherName(host("front.example"))));
+        assert_eq!(check(Some("a.example"), true, "a.example", false), Some(DenialKind::NoName));
+        assert_eq!(
+            check(Some("front.example"), true, "a.example", true),
+            Some(DenialKind::OtherName(host("front.example")))
+        );
         assert_eq!(check(None, false, "a.example", true), None);
-        assert_eq!(check(None, false, "a.example", false), Some(Kind::NoName));
+        assert_eq!(check(None, false, "a.example", false), Some(DenialKind::NoName));
         assert_eq!(check(None, false, "1.1.1.1", false), None);
         assert_eq!(check(Some("a.example"), false, "1.1.1.1", true), None);
-        assert_eq!(check(Some("b.example"), false, "1.1.1.1", true), Some(Kind::OtherName(host("b.example"))));
+        assert_eq!(check(Some("b.example"), false, "1.1.1.1", true), Some(DenialKind::OtherName(host("b.example"))));
         assert_eq!(check(Some("127.0.0.1"), false, "localhost", true), None);
     }
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use cycod_proxy::{
-    Host, HostRule, Rules, Swap,
+    HostName, HostRule, HostRules, SecretSwap,
     parsers::{authority, client_hello, socks_greeting, socks_request},
 };
 use growth::Grown;
@@ -174,7 +174,7 @@ fn answers_pass_in_the_time_that_their_length_allows() {
 #[test]
 fn hosts_are_read_in_the_time_that_their_length_allows() {
     growth::check_up_to(LARGEST, HOSTS, |host| {
-        drop(Host::parse(host));
+        drop(HostName::parse(host));
         drop(authority(host));
         drop(HostRule::external(host));
         client_hello(host.as_bytes());
@@ -186,7 +186,7 @@ fn hosts_are_read_in_the_time_that_their_length_allows() {
 #[test]
 fn rules_are_looked_through_in_the_time_that_their_number_allows() {
     growth::check_up_to(LARGEST, RULES, |permissions| {
-        let mut rules = Rules::default();
+        let mut rules = HostRules::default();
         permissions.lines().for_each(|permission| rules.add(permission).unwrap());
         let mut open = open(&[]);
         open.settings.rules = rules;
@@ -205,7 +205,7 @@ fn secrets_are_put_in_in_the_time_that_their_number_allows() {
             let placeholder = format!("cycod-secret-{index:032}");
             _ = write!(body, "{placeholder} ");
             let hosts = vec![HostRule::external("a.example:80").unwrap()];
-            open.settings.swaps.push(Swap::new(placeholder, secret.into(), hosts).unwrap());
+            open.settings.swaps.push(SecretSwap::new(placeholder, secret.into(), hosts).unwrap());
         }
         let running = open.start();
         let head = format!("Connection: close\r\nContent-Length: {}\r\n", body.len());

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_proxy::{Limits, Proxy, Resolver, Rules, Settings};
+use cycod_proxy::{HostRules, Proxy, ProxyLimits, ProxySettings, Resolver};
 
 /// Everything leads to one server.
 struct To(SocketAddr);
@@ -60,10 +60,10 @@ fn nothing_is_left_of_thousands_of_connections() {
         }
     });
     let before = left();
-    let mut rules = Rules::default();
+    let mut rules = HostRules::default();
     rules.add("network:external:a.example:2222").unwrap();
-    let limits = Limits { connections: 24, ..Limits::default() };
-    let proxy = Arc::new(Proxy::new(Settings { rules, limits, ..Settings::default() }, To(host)).unwrap());
+    let limits = ProxyLimits { connections: 24, ..ProxyLimits::default() };
+    let proxy = Arc::new(Proxy::new(ProxySettings { rules, limits, ..ProxySettings::default() }, To(host)).unwrap());
     let listeners: Vec<TcpListener> =
         proxy.addresses().iter().map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     let at: Vec<SocketAddr> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();

@@ -10,12 +10,12 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use cycod_diagnostic::{Code, Refusal, caught};
-use cycod_file::{Folder, Kind, open_plain};
-use cycod_script::protocol::{Ask, ReplyError};
+use cycod_file::{EntryKind, Folder, open_plain};
+use cycod_script::protocol::{HostRequest, ReplyError};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Execute, Executed, GlobError, Hidden, ModelAsk, Platform, container::container_engine, models::ModelSpending,
+    Execute, Executed, GlobError, Hidden, ModelAsk, ToolPlatform, container::container_engine, models::ModelSpending,
     workers::Answerer,
 };
 
@@ -27,7 +27,7 @@ const MOST_NAMES: usize = 100_000;
 
 /// Does what a script asks for, in its place and under its terms.
 pub(crate) struct Asks<'a> {
-    platform: &'a Platform<'a>,
+    platform: &'a ToolPlatform<'a>,
     spending: ModelSpending,
 }
 
@@ -38,7 +38,7 @@ struct Given<'a> {
 }
 
 impl<'a> Asks<'a> {
-    pub(crate) fn new(platform: &'a Platform<'a>) -> Self {
+    pub(crate) fn new(platform: &'a ToolPlatform<'a>) -> Self {
         Self { platform, spending: ModelSpending::default() }
     }
 
@@ -49,11 +49,11 @@ impl<'a> Asks<'a> {
 }
 
 impl Answerer for Asks<'_> {
-    fn is_slow(&self, ask: &Ask) -> bool {
+    fn is_slow(&self, ask: &HostRequest) -> bool {
         !ask.what.starts_with("fs.")
     }
 
-    fn answer(&self, ask: &Ask) -> Result<Value, ReplyError> {
+    fn answer(&self, ask: &HostRequest) -> Result<Value, ReplyError> {
         // Code that asks waits for its answer.
         caught(|| self.answer_to(ask)).unwrap_or_else(|refusal| {
             Err(ReplyError { message: refusal.why, code: Some(refusal.code.name().to_owned()) })
@@ -62,7 +62,7 @@ impl Answerer for Asks<'_> {
 }
 
 impl Asks<'_> {
-    fn answer_to(&self, ask: &Ask) -> Result<Value, ReplyError> {
+    fn answer_to(&self, ask: &HostRequest) -> Result<Value, ReplyError> {
         let given = Given { what: &ask.what, with: &ask.with };
         match ask.what.as_str() {
             "fs.readFile" => self.read_file(&given),
@@ -199,8 +199,8 @@ impl Asks<'_> {
         let path = self.platform.may_replace(Path::new(name)).map_err(refused)?;
         let is_recursive = given.with.get(1).and_then(|options| options.get("recursive")?.as_bool()).unwrap_or(false);
         let removed = entry(&path).and_then(|(folder, entry)| match (folder.kind(entry)?, is_recursive) {
-            (Kind::Directory, true) => folder.remove_all(entry),
-            (Kind::Directory, false) => folder.remove_directory(entry),
+            (EntryKind::Directory, true) => folder.remove_all(entry),
+            (EntryKind::Directory, false) => folder.remove_directory(entry),
             _ => folder.remove_file(entry),
         });
         removed.map_err(|error| io_error(name, &error))?;
@@ -212,7 +212,7 @@ impl Asks<'_> {
         let name = given.text(0, "path")?;
         let path = self.platform.may_replace(Path::new(name)).map_err(refused)?;
         let removed = entry(&path).and_then(|(folder, entry)| match folder.kind(entry)? {
-            Kind::Directory => folder.remove_all(entry),
+            EntryKind::Directory => folder.remove_all(entry),
             _ => folder.remove_file(entry),
         });
         match removed {

@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use cycod_definition::{Level, Tool, ToolName, Value};
 use cycod_diagnostic::{Code, Refusal};
 
-use crate::{Outcome, Platform, RunReport};
+use crate::{RunReport, ToolOutcome, ToolPlatform};
 
 /// The tools that this program carries out itself.
 pub trait BuiltIns: fmt::Debug + Send + Sync {
@@ -25,7 +25,7 @@ pub trait BuiltIns: fmt::Debug + Send + Sync {
 
     /// The paths that a call of `tool` with these arguments names, with what becomes of each; relative ones begin where the
     /// tool works.
-    fn touches(&self, _tool: &Tool, _arguments: &[(String, Value)]) -> Vec<Touch> {
+    fn touches(&self, _tool: &Tool, _arguments: &[(String, Value)]) -> Vec<TouchedPath> {
         Vec::new()
     }
 
@@ -37,18 +37,18 @@ pub trait BuiltIns: fmt::Debug + Send + Sync {
     }
 
     /// Writes the answer of a call that ran a workflow.
-    fn answer(&self, _ran: &Ran<'_>) -> Outcome {
-        Outcome::default()
+    fn answer(&self, _ran: &Ran<'_>) -> ToolOutcome {
+        ToolOutcome::default()
     }
 
-    /// Carries out a tool, until it is done or [`Platform::is_over`].
+    /// Carries out a tool, until it is done or [`ToolPlatform::is_over`].
     ///
     /// What is worth knowing while it works goes to `follow`, a line at a time.
     ///
     /// # Errors
     /// A refusal when it cannot be done as asked: something is out of reach, or missing. A tool that did its work and has bad
     /// news to tell is not refused: its outcome is an error.
-    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal>;
+    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal>;
 }
 
 /// The built-in tools of several: of one name, the first counts.
@@ -76,7 +76,7 @@ impl BuiltIns for Together {
         self.of(tool)?.level(tool, arguments)
     }
 
-    fn touches(&self, tool: &Tool, arguments: &[(String, Value)]) -> Vec<Touch> {
+    fn touches(&self, tool: &Tool, arguments: &[(String, Value)]) -> Vec<TouchedPath> {
         self.of(tool).map(|built_ins| built_ins.touches(tool, arguments)).unwrap_or_default()
     }
 
@@ -84,11 +84,11 @@ impl BuiltIns for Together {
         self.of(tool)?.workflow(tool, arguments)
     }
 
-    fn answer(&self, ran: &Ran<'_>) -> Outcome {
-        self.of(ran.tool).map_or_else(Outcome::default, |built_ins| built_ins.answer(ran))
+    fn answer(&self, ran: &Ran<'_>) -> ToolOutcome {
+        self.of(ran.tool).map_or_else(ToolOutcome::default, |built_ins| built_ins.answer(ran))
     }
 
-    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+    fn call(&self, call: &BuiltInCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
         match self.of(call.tool) {
             Some(built_ins) => built_ins.call(call, follow),
             None => Err(Refusal::new(Code::NotStarted, format!("`{}` is no tool of this program", call.tool.name))),
@@ -98,7 +98,7 @@ impl BuiltIns for Together {
 
 /// A path that a call of a built-in tool names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Touch {
+pub struct TouchedPath {
     /// The parameter that names it.
     pub parameter: &'static str,
     /// Where it is, as far as the arguments tell.
@@ -126,7 +126,7 @@ pub struct BuiltInCall<'a> {
     /// Its arguments, as they were bound; absent ones are left out.
     pub arguments: &'a [(String, Value)],
     /// What it may reach.
-    pub platform: &'a Platform<'a>,
+    pub platform: &'a ToolPlatform<'a>,
     /// Why there is no plan of the workflow that it was to run.
     pub unplanned: Option<&'a Refusal>,
 }

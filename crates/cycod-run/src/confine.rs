@@ -9,7 +9,7 @@ use std::{
 use cycod_definition::{Host, Privilege};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{ContainerNetwork, ContainerPlan, Plan, Swap};
-use cycod_process::{Access, Confinement, Mount, Network, Root, StartError};
+use cycod_process::{Confinement, Mount, MountAccess, Network, Root, StartError};
 
 use crate::{
     denied::{Lack, lack, lack_of_network},
@@ -232,7 +232,7 @@ pub(crate) fn mounted(
     allowed: Option<&Allowed>,
     host: &Host,
 ) -> Result<Vec<Place>, Refusal> {
-    let place = |mount: &cycod_plan::Mount| {
+    let place = |mount: &cycod_plan::ContainerMount| {
         let path = existing(&mount.source)?;
         stays(&mount.source.display().to_string(), &mount.source, &path, host)?;
         let rights = Rights { write: mount.is_writable, execute: true };
@@ -273,13 +273,13 @@ fn mounts(place: &Place) -> Vec<Mount> {
     for target in targets {
         let mut mount = |access| all.push(Mount { source: place.path.clone(), target: target.clone(), access });
         match place.rights {
-            Rights { write: false, execute: false } => mount(Access::Read),
+            Rights { write: false, execute: false } => mount(MountAccess::Read),
             Rights { write, execute } => {
                 if write {
-                    mount(Access::Write);
+                    mount(MountAccess::Write);
                 }
                 if execute {
-                    mount(Access::Execute);
+                    mount(MountAccess::Execute);
                 }
             }
         }

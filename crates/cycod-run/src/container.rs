@@ -8,7 +8,7 @@ use std::{
 };
 
 use cycod_diagnostic::{Code, Refusal, visible};
-use cycod_plan::{Confinement, ContainerNetwork, ContainerPlan};
+use cycod_plan::{ContainerNetwork, ContainerPlan, PlannedConfinement};
 use cycod_process::{Ending, Program, Session, Spec, Stop, Stream, find_program};
 
 use crate::{
@@ -250,7 +250,7 @@ pub(crate) fn failure(exit_code: i32, said: &[u8]) -> Option<Refusal> {
 }
 
 /// The image to run in, with its container.
-pub(crate) fn image(confinement: &Confinement) -> Option<(&str, &ContainerPlan)> {
+pub(crate) fn image(confinement: &PlannedConfinement) -> Option<(&str, &ContainerPlan)> {
     let container = confinement.container.as_ref()?;
     Some((container.image.as_deref()?, container))
 }

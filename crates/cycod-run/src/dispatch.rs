@@ -11,7 +11,7 @@ use std::{
 };
 
 use cycod_diagnostic::{Code, Refusal, caught};
-use cycod_flow::{self as flow, Attempt, Command, Flow, ScopeId, StepId, Task};
+use cycod_flow::{self as flow, Attempt, Flow, FlowCommand, FlowTask, ScopeId, StepId};
 use cycod_plan::Plan;
 use cycod_policy::Approved;
 use cycod_process::Session;
@@ -84,7 +84,7 @@ struct Job<'a> {
 }
 
 enum What {
-    Attempt(Task, Box<UnderWay>),
+    Attempt(FlowTask, Box<UnderWay>),
     CleanUp(ScopeId),
 }
 
@@ -98,7 +98,7 @@ enum Message {
 
 /// What came of a job.
 enum Done {
-    Attempted(Task, Box<UnderWay>, Attempted),
+    Attempted(FlowTask, Box<UnderWay>, Attempted),
     CleanedUp(ScopeId, Cleaned),
 }
 
@@ -138,10 +138,10 @@ struct Dispatcher<'a, 'e, 'd> {
     /// Whether what is done was done before a crash, and is only told again.
     is_past: bool,
     /// Attempts of the past that began, and are not known to have ended.
-    begun: BTreeSet<Task>,
+    begun: BTreeSet<FlowTask>,
     flow: Flow,
     scopes: Vec<Scope<'a>>,
-    commands: VecDeque<Command>,
+    commands: VecDeque<FlowCommand>,
     jobs: Vec<Job<'a>>,
     /// Pauses by their ends.
     pauses: BTreeSet<(Instant, StepId)>,
@@ -183,7 +183,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         if tool.driver.stop.is_raised() {
             // A run that was cancelled before it began starts nothing.
             self.is_cancelled = true;
-            self.on(flow::Event::Cancelled);
+            self.on(flow::FlowEvent::Cancelled);
         }
         let results = Results::new(tool.plan.steps.len());
         self.open(None, tool, results);
@@ -279,15 +279,15 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             }
             Entry::Due(step) => {
                 self.pauses.retain(|(_, pausing)| *pausing != step);
-                self.on(flow::Event::Due(step));
+                self.on(flow::FlowEvent::Due(step));
             }
             Entry::OutOfTime(scope) => {
                 self.in_time.remove(&scope);
-                self.on(flow::Event::OutOfTime(scope));
+                self.on(flow::FlowEvent::OutOfTime(scope));
             }
             Entry::Cancelled => {
                 self.is_cancelled = true;
-                self.on(flow::Event::Cancelled);
+                self.on(flow::FlowEvent::Cancelled);
             }
             Entry::CleanedUp(scope, warnings) => {
                 let is_meant = |job: &Job<'_>| matches!(job.what, What::CleanUp(id) if id == scope);
@@ -299,40 +299,41 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 self.begun.remove(&task);
                 self.lost(task)?;
             }
-            Entry::Answered(task, answer) => self.on(flow::Event::Answered { task, answer }),
+            Entry::Answered(task, answer) => self.on(flow::FlowEvent::Answered { task, answer }),
         }
         Some(())
     }
 
     /// Takes the job of an attempt off those to be done.
-    fn job(&mut self, task: Task) -> Option<Job<'a>> {
+    fn job(&mut self, task: FlowTask) -> Option<Job<'a>> {
         let is_meant = |job: &Job<'_>| matches!(job.what, What::Attempt(of, _) if of == task);
         let place = self.jobs.iter().position(is_meant)?;
         Some(self.jobs.remove(place))
     }
 
     /// Tells the flow that nobody knows how an attempt ended.
-    fn lost(&mut self, task: Task) -> Option<()> {
+    fn lost(&mut self, task: FlowTask) -> Option<()> {
         let job = self.job(task)?;
         if let What::Attempt(task, under_way) = job.what {
             self.put_back(task, under_way);
         }
-        self.on(flow::Event::Lost(task));
+        self.on(flow::FlowEvent::Lost(task));
         Some(())
     }
 
     /// Returns what is known of a step to where the next attempt finds it.
-    fn put_back(&mut self, task: Task, under_way: Box<UnderWay>) {
+    fn put_back(&mut self, task: FlowTask, under_way: Box<UnderWay>) {
         self.scopes[task.step.scope.0].under_way[task.step.index] = Some(under_way);
     }
 
     /// Tells the flow which attempts the crash interrupted. Nothing is told before everybody has answered who is asked.
     fn lose(&mut self) -> Result<(), Refusal> {
-        let lost: Vec<Task> = std::mem::take(&mut self.begun).into_iter().collect();
+        let lost: Vec<FlowTask> = std::mem::take(&mut self.begun).into_iter().collect();
         let asked = self.flow.outstanding().into_iter();
-        let asked = asked.filter_map(|command| if let Command::Ask(task) = command { Some(task) } else { None });
-        let asks = |task: &Task| self.scopes[task.step.scope.0].tool.on_lost(task.step.index) == flow::OnLost::Ask;
-        let asked: Vec<Task> = asked.chain(lost.iter().copied().filter(asks)).collect();
+        let asked = asked.filter_map(|command| if let FlowCommand::Ask(task) = command { Some(task) } else { None });
+        let asks =
+            |task: &FlowTask| self.scopes[task.step.scope.0].tool.on_lost(task.step.index) == flow::LostPolicy::Ask;
+        let asked: Vec<FlowTask> = asked.chain(lost.iter().copied().filter(asks)).collect();
         let mut answers = Vec::new();
         for task in asked {
             let tool = &self.scopes[task.step.scope.0].tool;
@@ -352,7 +353,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         }
         for (task, answer) in answers {
             self.write(&Entry::Answered(task, answer), true)?;
-            self.on(flow::Event::Answered { task, answer });
+            self.on(flow::FlowEvent::Answered { task, answer });
         }
         Ok(())
     }
@@ -375,14 +376,14 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
     fn begin(&mut self, job: Job<'a>) -> Option<Job<'a>> {
         let Job { tool, what: What::Attempt(task, _), .. } = &job else { return Some(job) };
         let (task, on_lost) = (*task, tool.on_lost(task.step.index));
-        let is_asked = self.durable.is_some() && on_lost == flow::OnLost::Ask;
+        let is_asked = self.durable.is_some() && on_lost == flow::LostPolicy::Ask;
         let asks = is_asked.then(|| tool.path(&tool.plan.steps[task.step.index]).as_str().to_owned());
-        let written = self.write(&Entry::Started(task, asks), on_lost != flow::OnLost::Retry);
+        let written = self.write(&Entry::Started(task, asks), on_lost != flow::LostPolicy::Retry);
         let Err(refusal) = written else { return Some(job) };
         if let What::Attempt(task, mut under_way) = job.what {
             let outcome = under_way.refuse(refusal, &job.tool.plan);
             self.put_back(task, under_way);
-            self.on(flow::Event::Ended { task, outcome });
+            self.on(flow::FlowEvent::Ended { task, outcome });
         }
         None
     }
@@ -393,15 +394,15 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         }
     }
 
-    fn on(&mut self, event: flow::Event) {
+    fn on(&mut self, event: flow::FlowEvent) {
         self.commands.extend(self.flow.on(event));
     }
 
-    fn open(&mut self, by: Option<Task>, tool: Tool<'a>, results: Results) {
+    fn open(&mut self, by: Option<FlowTask>, tool: Tool<'a>, results: Results) {
         let (steps, at_once) = (tool.shapes(), tool.at_once());
         self.in_time.insert(ScopeId(self.scopes.len()));
         self.scopes.push(Scope::new(tool, results));
-        self.on(flow::Event::Opened { by, steps, at_once });
+        self.on(flow::FlowEvent::Opened { by, steps, at_once });
     }
 
     /// Tells the flow what time has brought: that the run was cancelled, that limits are over, that pauses are.
@@ -410,14 +411,14 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             self.is_cancelled = true;
             self.pauses.clear();
             self.note(&Entry::Cancelled);
-            self.on(flow::Event::Cancelled);
+            self.on(flow::FlowEvent::Cancelled);
         }
         let now = Instant::now();
         let is_over = |id: &ScopeId| now >= self.scopes[id.0].tool.deadline;
         for id in self.in_time.iter().copied().filter(is_over).collect::<Vec<_>>() {
             self.in_time.remove(&id);
             self.note(&Entry::OutOfTime(id));
-            self.on(flow::Event::OutOfTime(id));
+            self.on(flow::FlowEvent::OutOfTime(id));
         }
         while let Some((due, step)) = self.pauses.first()
             && (*due <= now || !self.in_time.contains(&step.scope))
@@ -425,17 +426,17 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             let step = *step;
             self.pauses.pop_first();
             self.note(&Entry::Due(step));
-            self.on(flow::Event::Due(step));
+            self.on(flow::FlowEvent::Due(step));
         }
     }
 
-    fn carry_out(&mut self, command: &Command) {
+    fn carry_out(&mut self, command: &FlowCommand) {
         match *command {
-            Command::Decide(step) => {
+            FlowCommand::Decide(step) => {
                 let decision = self.scopes[step.scope.0].decide(step.index);
-                self.on(flow::Event::Decided { step, decision });
+                self.on(flow::FlowEvent::Decided { step, decision });
             }
-            Command::Start(task) => {
+            FlowCommand::Start(task) => {
                 let scope = &mut self.scopes[task.step.scope.0];
                 let tool = Arc::clone(&scope.tool);
                 let new = || Box::new(UnderWay::new(&tool.plan.steps[task.step.index], tool.began));
@@ -446,7 +447,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                     what: What::Attempt(task, under_way),
                 });
             }
-            Command::Pause { after } => {
+            FlowCommand::Pause { after } => {
                 let scope = &self.scopes[after.step.scope.0];
                 let step = &scope.tool.plan.steps[after.step.index];
                 if let (Some(retry), Attempt::Number(number)) = (step.retry, after.attempt) {
@@ -456,27 +457,27 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                     self.pauses.insert((Instant::now() + pause, after.step));
                 }
             }
-            Command::Settle { step, settled } => {
+            FlowCommand::Settle { step, settled } => {
                 let scope = &mut self.scopes[step.scope.0];
                 let path = scope.tool.path(&scope.tool.plan.steps[step.index]);
                 let report = scope.settle(step.index, settled);
                 let (status, exit_code, duration) = (report.status, report.exit_code, report.duration);
                 self.tell(Event::StepEnded { step: path, status, exit_code, duration });
             }
-            Command::CleanUp(id) => {
+            FlowCommand::CleanUp(id) => {
                 let scope = &self.scopes[id.0];
                 let (tool, results) = (Arc::clone(&scope.tool), scope.results.clone());
                 self.jobs.push(Job { tool, results, what: What::CleanUp(id) });
             }
-            Command::Close { scope, verdict } => self.close(scope, verdict),
+            FlowCommand::Close { scope, verdict } => self.close(scope, verdict),
             // A question of the past is answered once all of it is known.
-            Command::Ask(_) if self.durable.is_some() => {}
-            Command::Ask(task) => self.on(flow::Event::Answered { task, answer: flow::Answer::Stop }),
+            FlowCommand::Ask(_) if self.durable.is_some() => {}
+            FlowCommand::Ask(task) => self.on(flow::FlowEvent::Answered { task, answer: flow::LostAnswer::Stop }),
         }
     }
 
     /// Hands the report of a tool to the step that called it, or to the one who asked for the run.
-    fn close(&mut self, id: ScopeId, verdict: flow::Verdict) {
+    fn close(&mut self, id: ScopeId, verdict: flow::ScopeEnd) {
         self.in_time.remove(&id);
         let scope = &mut self.scopes[id.0];
         let report = scope.report(verdict);
@@ -488,11 +489,11 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
     }
 
     /// Ends the step that called a tool with what came of the tool.
-    fn returned(&mut self, task: Task, called: &Tool<'_>, report: RunReport, duration: Duration) {
+    fn returned(&mut self, task: FlowTask, called: &Tool<'_>, report: RunReport, duration: Duration) {
         let caller = &mut self.scopes[task.step.scope.0];
         if let Some(under_way) = &mut caller.under_way[task.step.index] {
             let outcome = under_way.report.record_called(called, report, duration, &caller.tool.plan);
-            self.on(flow::Event::Ended { task, outcome });
+            self.on(flow::FlowEvent::Ended { task, outcome });
         }
     }
 
@@ -581,7 +582,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             Done::Attempted(task, under_way, attempted) => {
                 self.put_back(task, under_way);
                 match attempted {
-                    Attempted::Ended(outcome) => self.on(flow::Event::Ended { task, outcome }),
+                    Attempted::Ended(outcome) => self.on(flow::FlowEvent::Ended { task, outcome }),
                     Attempted::Calls(called) => {
                         let scope = &self.scopes[task.step.scope.0];
                         let results = match called.items.clone() {
@@ -603,7 +604,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                     warn(&cleaned.warnings, self.emit);
                 }
                 self.scopes[id.0].cleaned = cleaned;
-                self.on(flow::Event::CleanedUp(id));
+                self.on(flow::FlowEvent::CleanedUp(id));
             }
         }
     }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use cycod_call::Scripts;
+use cycod_call::TransformRunner;
 use cycod_plan::Secrets;
 use cycod_process::{Observer, Pool, Stop};
 
@@ -10,7 +10,7 @@ use crate::{BuiltIns, Models, Remotes, workers::Workers};
 #[derive(Clone, Copy)]
 pub struct Driver<'a> {
     /// Runs the transforms that are JavaScript, for tools that are called on the way.
-    pub scripts: &'a (dyn Scripts + Sync),
+    pub scripts: &'a (dyn TransformRunner + Sync),
     /// Where the values of secrets come from.
     pub secrets: &'a (dyn Secrets + Sync),
     /// Ends the run from outside.

@@ -11,11 +11,11 @@ use std::{
 };
 
 use cycod_diagnostic::Refusal;
-use cycod_flow::{Answer, Attempt, Outcome as Ending, ScopeId, StepId, Task};
+use cycod_flow::{Attempt, AttemptOutcome as Ending, FlowTask, LostAnswer, ScopeId, StepId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::{Outcome, Status, StepPath, StepReport};
+use crate::{Status, StepPath, StepReport, ToolOutcome};
 
 /// Where a run is written down so that it can be continued. What it is given holds secrets.
 pub trait Ledger: fmt::Debug {
@@ -33,20 +33,20 @@ pub struct Durable<'a> {
     /// What was written before the crash; empty for a run that begins.
     pub past: Vec<Vec<u8>>,
     /// Asks a person what follows for a step that the crash interrupted; nothing when nobody answers.
-    pub lost: &'a dyn Fn(&StepPath) -> Option<Answer>,
+    pub lost: &'a dyn Fn(&StepPath) -> Option<LostAnswer>,
 }
 
 /// A step that a crash interrupted, about which a person decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LostStep {
-    task: Task,
+pub struct InterruptedStep {
+    task: FlowTask,
     /// Whether the flow knows that it is lost.
     is_told: bool,
     /// The step.
     pub step: StepPath,
 }
 
-impl LostStep {
+impl InterruptedStep {
     /// Finds those of a run that nothing runs any more, in the order of its steps, by what was written.
     pub fn among(past: &[Vec<u8>]) -> Vec<Self> {
         let (mut begun, mut told) = (BTreeMap::new(), BTreeSet::new());
@@ -63,7 +63,7 @@ impl LostStep {
     }
 
     /// What is to be written so that the run goes on with this answer.
-    pub fn answered(&self, answer: Answer) -> Vec<Vec<u8>> {
+    pub fn answered(&self, answer: LostAnswer) -> Vec<Vec<u8>> {
         let lost = (!self.is_told).then_some(Entry::Lost(self.task));
         lost.into_iter().chain([Entry::Answered(self.task, answer)]).map(|entry| entry.to_bytes()).collect()
     }
@@ -79,11 +79,11 @@ impl LostStep {
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// An attempt begins; with the name of the step where a person decides what follows when it is lost.
-    Started(Task, Option<String>),
+    Started(FlowTask, Option<String>),
     /// An attempt ended, with everything that is known of its step.
-    Ended(Task, Ending, Box<StepReport>),
+    Ended(FlowTask, Ending, Box<StepReport>),
     /// An attempt calls a tool.
-    Called(Task),
+    Called(FlowTask),
     /// A pause is over.
     Due(StepId),
     /// The time of a tool is over.
@@ -93,9 +93,9 @@ pub(crate) enum Entry {
     /// The tool that a step called is cleaned up.
     CleanedUp(ScopeId, Vec<String>),
     /// A crash interrupted an attempt.
-    Lost(Task),
+    Lost(FlowTask),
     /// Somebody said what follows.
-    Answered(Task, Answer),
+    Answered(FlowTask, LostAnswer),
 }
 
 impl Entry {
@@ -149,7 +149,7 @@ impl Entry {
 }
 
 const ENDINGS: [Ending; 4] = [Ending::Succeeded, Ending::Failed, Ending::Refused, Ending::Forbidden];
-const ANSWERS: [Answer; 3] = [Answer::Again, Answer::Done, Answer::Stop];
+const ANSWERS: [LostAnswer; 3] = [LostAnswer::Again, LostAnswer::Done, LostAnswer::Stop];
 
 /// The head of an entry. What is written once is read by later versions: fields may be added, never changed.
 #[derive(Serialize, Deserialize)]
@@ -192,14 +192,14 @@ enum Head {
 #[derive(Serialize, Deserialize)]
 struct TaskRow(usize, usize, u32, u32);
 
-impl From<&Task> for TaskRow {
-    fn from(task: &Task) -> Self {
+impl From<&FlowTask> for TaskRow {
+    fn from(task: &FlowTask) -> Self {
         let attempt = if let Attempt::Number(number) = task.attempt { number } else { 0 };
         Self(task.step.scope.0, task.step.index, attempt, task.losses)
     }
 }
 
-impl From<TaskRow> for Task {
+impl From<TaskRow> for FlowTask {
     fn from(TaskRow(scope, index, attempt, losses): TaskRow) -> Self {
         let attempt = if attempt == 0 { Attempt::Fallback } else { Attempt::Number(attempt) };
         Self { step: StepId { scope: ScopeId(scope), index }, attempt, losses }
@@ -314,7 +314,7 @@ impl ReportRow {
         let (raw_output, raw_error) = (bytes(raw_output)?, bytes(raw_error)?);
         let answer = match self.answer {
             None => None,
-            Some(answer) => Some(Box::new(Outcome {
+            Some(answer) => Some(Box::new(ToolOutcome {
                 output: bytes(answer.bytes[0])?,
                 error: bytes(answer.bytes[1])?,
                 blocks: answer.blocks,
@@ -370,9 +370,9 @@ mod tests {
 
     use super::*;
 
-    fn task() -> impl Strategy<Value = Task> {
+    fn task() -> impl Strategy<Value = FlowTask> {
         (0_usize..9, 0_usize..9, prop::option::of(1_u32..9), 0_u32..3).prop_map(|(scope, index, attempt, losses)| {
-            Task {
+            FlowTask {
                 step: StepId { scope: ScopeId(scope), index },
                 attempt: attempt.map_or(Attempt::Fallback, Attempt::Number),
                 losses,
@@ -394,7 +394,7 @@ mod tests {
             refusal: answer.as_ref().map(|_| Refusal::new(Code::TimedOut, &text).place(&text)),
             answer: answer.map(|output| {
                 let structured = Some(json!({"a": [1.5, null]}));
-                Box::new(Outcome { output, structured, is_error: true, ..Outcome::default() })
+                Box::new(ToolOutcome { output, structured, is_error: true, ..ToolOutcome::default() })
             }),
             start_time: Some(UNIX_EPOCH + Duration::from_nanos(number.into())),
             raw_value: Some(json!([text])),
@@ -422,7 +422,8 @@ mod tests {
 
     #[test]
     fn a_step_is_lost_until_it_ended_or_somebody_answered() {
-        let task = |index| Task { step: StepId { scope: ScopeId(0), index }, attempt: Attempt::Number(1), losses: 0 };
+        let task =
+            |index| FlowTask { step: StepId { scope: ScopeId(0), index }, attempt: Attempt::Number(1), losses: 0 };
         let started = |index: usize| Entry::Started(task(index), Some(format!("step {index}")));
         let report = || Box::new(StepReport::new("s", Status::Ok));
         let mut past: Vec<_> = [
@@ -438,14 +439,14 @@ mod tests {
         .iter()
         .map(Entry::to_bytes)
         .collect();
-        let lost = LostStep::among(&past);
+        let lost = InterruptedStep::among(&past);
         assert_eq!(lost.iter().map(|lost| lost.step.as_str()).collect::<Vec<_>>(), ["step 3", "step 4"]);
-        past.extend(lost[0].answered(Answer::Again));
-        assert_eq!(LostStep::among(&past), lost[1..]);
-        let answered = lost[1].answered(Answer::Done);
+        past.extend(lost[0].answered(LostAnswer::Again));
+        assert_eq!(InterruptedStep::among(&past), lost[1..]);
+        let answered = lost[1].answered(LostAnswer::Done);
         assert_eq!(answered.len(), 1, "that it is lost is written already");
         past.extend(answered);
-        assert_eq!(LostStep::among(&past), []);
+        assert_eq!(InterruptedStep::among(&past), []);
     }
 
     /// Entries as the first version wrote them, which a run that was interrupted then still has.

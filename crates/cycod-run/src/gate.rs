@@ -19,8 +19,8 @@ mod linux {
 
     use cycod_diagnostic::{Code, Refusal};
     use cycod_plan::Swap;
-    use cycod_process::Gate;
-    use cycod_proxy::{HostRule, Limits, Proxy, ProxyError, Records, Rules, Settings, SystemResolver};
+    use cycod_process::NetworkGate;
+    use cycod_proxy::{HostRule, HostRules, Proxy, ProxyError, ProxyLimits, ProxySettings, Records, SystemResolver};
 
     use crate::{denied::Lack, reach::Peer};
 
@@ -44,16 +44,16 @@ mod linux {
     impl Gateway {
         /// A way to these hosts; what is to be read by the program goes into `directory`.
         pub(crate) fn to(hosts: &[Peer], swaps: &[Swap], directory: &Path) -> Result<Self, Refusal> {
-            let mut rules = Rules::default();
+            let mut rules = HostRules::default();
             for host in hosts {
                 rules.add(&host.permission()).map_err(|error| wrong(&error))?;
             }
             let swaps = swaps.iter().map(|swap| {
                 let hosts = swap.hosts.iter().map(|host| HostRule::external(host)).collect::<Result<_, _>>()?;
-                cycod_proxy::Swap::new(swap.placeholder.clone(), swap.value.as_bytes().to_vec(), hosts)
+                cycod_proxy::SecretSwap::new(swap.placeholder.clone(), swap.value.as_bytes().to_vec(), hosts)
             });
             let swaps = swaps.collect::<Result<_, _>>().map_err(|error| wrong(&error))?;
-            let settings = Settings { rules, swaps, limits: Limits::default(), roots: Vec::new() };
+            let settings = ProxySettings { rules, swaps, limits: ProxyLimits::default(), roots: Vec::new() };
             let proxy = Proxy::new(settings, SystemResolver).map_err(|error| wrong(&error))?;
             let bundle = match proxy.bundle_pem() {
                 None => None,
@@ -87,7 +87,7 @@ mod linux {
         Refusal::new(Code::UnknownPermission, error.to_string()).place("required-permissions")
     }
 
-    impl Gate for Gateway {
+    impl NetworkGate for Gateway {
         fn addresses(&self) -> &[SocketAddr] {
             self.proxy.addresses()
         }
@@ -125,7 +125,7 @@ mod other {
 
     use cycod_diagnostic::Refusal;
     use cycod_plan::Swap;
-    use cycod_process::Gate;
+    use cycod_process::NetworkGate;
 
     use crate::{denied::Lack, reach::Peer};
 
@@ -147,7 +147,7 @@ mod other {
         }
     }
 
-    impl Gate for Gateway {
+    impl NetworkGate for Gateway {
         fn addresses(&self) -> &[SocketAddr] {
             match *self {}
         }

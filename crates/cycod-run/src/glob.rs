@@ -5,7 +5,7 @@ use std::{
 
 use cycod_diagnostic::Refusal;
 
-use crate::Platform;
+use crate::ToolPlatform;
 
 /// What a pattern may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum GlobError {
     Over,
 }
 
-impl Platform<'_> {
+impl ToolPlatform<'_> {
     /// Returns the paths that a pattern names below `base`, sorted: relative ones, at most `most` of them.
     ///
     /// Links are named and not followed, but for those that the pattern spells out. What cannot be listed has nothing that

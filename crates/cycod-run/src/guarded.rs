@@ -22,6 +22,7 @@ use std::{
 use cycod_call::speaks_of_secret;
 use cycod_definition::{Host, Level, Platform};
 use cycod_diagnostic::{Code, Refusal};
+use cycod_plan::{Plan, ReachTarget};
 
 /// How many entries of a directory are looked at before it counts as one that decides something.
 const MOST_ENTRIES: usize = 100_000;
@@ -205,6 +206,16 @@ impl Guarded {
             other_files: OnceLock::new(),
             workspace,
         }
+    }
+
+    /// Which files are more than files for a plan; what authors of its tools spell out may be read whatever it is.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let reaches = plan.confinement.layers.iter().flatten().filter(|reach| reach.is_spelled);
+        let places = reaches.filter_map(|reach| match &reach.target {
+            ReachTarget::Path(path) => path.canonicalize().ok(),
+            ReachTarget::Host(_) | ReachTarget::Model(_) => None,
+        });
+        Self::new(plan.host()).but_for(places.collect())
     }
 
     /// Lets what lies in places that an author spells out be read, unless it is this program's own. A place that only holds
@@ -549,6 +560,23 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
             }
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// Whether a path lies in the run's temporary directory, which goes when the run ends.
+pub(crate) fn is_temporary(plan: &Plan, real: &Path) -> bool {
+    plan.temp_directory.canonicalize().is_ok_and(|temp| real.starts_with(temp))
+}
+
+/// Refuses a change of what decides what runs later, unless that is what was allowed.
+pub(crate) fn may_decide(plan: &Plan, real: &Path, decides: Option<&str>) -> Result<(), Refusal> {
+    let (tool, granted) = (plan.tool().name.as_str(), plan.granted());
+    match decides {
+        Some(reason) if granted < Level::Run && !is_temporary(plan, real) => {
+            let why = format!("`{tool}` has level {granted}, and was to change `{}`: {reason}", real.display());
+            Err(beyond(why, real, tool, Level::Run))
+        }
+        _ => Ok(()),
     }
 }
 

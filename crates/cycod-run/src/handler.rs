@@ -6,16 +6,16 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_definition::{Handler, Level, Parameter, Privilege, Produces, Runtime, digest};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::PreparedCall;
-use cycod_process::{Ending, Input, Limits, Program, Spec, Stream};
+use cycod_process::{Ending, Input, ProcessLimits, Program, Spec, Stream};
 use cycod_script::{
-    Answers, Codec, Places, Prelude, prelude,
-    protocol::{ArgumentType, Call, CallContext, Failure, FromWorker, Language, ToWorker},
+    Answers, Codec, Prelude, SourcePlaces, prelude,
+    protocol::{ArgumentType, CallContext, Failure, FromWorker, ScriptLanguage, ToWorker, WorkerCall},
 };
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
 use crate::{
-    Event, Outcome, Platform, StepReport,
+    Event, StepReport, ToolOutcome, ToolPlatform,
     asks::Asks,
     platform::Starts,
     reach::Allowed,
@@ -50,7 +50,7 @@ impl Worker<'_> {
         handler: &Handler,
         call: &PreparedCall,
         follow: &mut dyn FnMut(&str, &str),
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<ToolOutcome, Refusal> {
         let place = self.path.as_str();
         let unusable = |why: &str| Err(Refusal::new(Code::ConfinementUnavailable, why.to_owned()).place(place));
         let confinement = &self.plan.confinement;
@@ -71,7 +71,7 @@ impl Worker<'_> {
             None if !self.plan.confinement.layers.is_empty() || self.plan.granted() == Level::Run => Starts::Any,
             None => Starts::None,
         };
-        let platform = Platform::new(self, call, starts);
+        let platform = ToolPlatform::new(self, call, starts);
         let asks = Asks::new(&platform);
         let end = End { deadline, stop: self.driver.stop };
         let answer = match prelude(handler.runtime) {
@@ -92,14 +92,14 @@ impl Worker<'_> {
         }
         match answer {
             Ok(Ok(Value::String(text))) if is_file => match STANDARD.decode(text) {
-                Ok(output) => Ok(Outcome { output, ..Outcome::default() }),
+                Ok(output) => Ok(ToolOutcome { output, ..ToolOutcome::default() }),
                 Err(error) => Err(self.broken(Broken::Ended(format!("its worker answered with no file: {error}")))),
             },
             Ok(Ok(value)) => Ok(outcome(value)),
             Ok(Err(_)) if Instant::now() >= deadline => Err(self.timed_out()),
             Ok(Err(failure)) => {
                 let failure = self.placed(failure, handler, &places);
-                Ok(Outcome { error: told(&failure, self.file()), is_error: true, ..Outcome::default() })
+                Ok(ToolOutcome { error: told(&failure, self.file()), is_error: true, ..ToolOutcome::default() })
             }
             Err(broken) => Err(self.broken(broken)),
         }
@@ -112,7 +112,12 @@ impl Worker<'_> {
     }
 
     /// What a worker is told, and where the code that it gets stood in the file.
-    fn request(&self, handler: &Handler, call: &PreparedCall, deadline: Instant) -> Result<(Call, Places), Refusal> {
+    fn request(
+        &self,
+        handler: &Handler,
+        call: &PreparedCall,
+        deadline: Instant,
+    ) -> Result<(WorkerCall, SourcePlaces), Refusal> {
         let tool = self.plan.tool();
         let is_engine = handler.runtime == Runtime::Engine;
         let arguments = call.arguments.iter().map(|(name, value)| (name.clone(), value.to_json()));
@@ -124,10 +129,10 @@ impl Worker<'_> {
         conversation.insert("id".to_owned(), Value::String(self.plan.run_id().to_owned()));
         let (code, places) = match (handler.runtime, handler.is_typescript) {
             (Runtime::Node, true) => lowered(&handler.code, handler.line)?,
-            _ => (handler.code.clone(), Places::default()),
+            _ => (handler.code.clone(), SourcePlaces::default()),
         };
-        let language = if handler.is_typescript { Language::TypeScript } else { Language::JavaScript };
-        let request = Call {
+        let language = if handler.is_typescript { ScriptLanguage::TypeScript } else { ScriptLanguage::JavaScript };
+        let request = WorkerCall {
             tool: tool.name.to_string(),
             key: digest(&format!("{}\0{}\0{code}", tool.name.key(), handler.line)),
             code,
@@ -143,7 +148,7 @@ impl Worker<'_> {
                 directory,
                 workspace: host.workspace.to_string_lossy().into_owned(),
                 environment: None,
-                network: self.reaches_hosts()?,
+                network: Allowed::has_hosts(self.plan)?,
                 config,
                 conversation: Some(conversation),
             },
@@ -152,7 +157,7 @@ impl Worker<'_> {
     }
 
     /// A failure with the places of the file, where its worker ran code that was made of the file's.
-    fn placed(&self, failure: Failure, handler: &Handler, places: &Places) -> Failure {
+    fn placed(&self, failure: Failure, handler: &Handler, places: &SourcePlaces) -> Failure {
         let first = handler.line as usize;
         let name = self
             .file()
@@ -165,12 +170,6 @@ impl Worker<'_> {
         // The trace knows the column too.
         let line = trace.as_deref().and_then(|trace| line_in(trace, &name)).or(line);
         Failure { trace, line, ..failure }
-    }
-
-    /// Whether the plan lets anything out.
-    pub(crate) fn reaches_hosts(&self) -> Result<bool, Refusal> {
-        let allowed = Allowed::by(&self.plan.confinement, self.plan.host())?;
-        Ok(allowed.is_some_and(|allowed| !allowed.hosts.is_empty()))
     }
 
     /// What two calls have in common that share a worker.
@@ -213,7 +212,7 @@ impl Worker<'_> {
         &self,
         prelude: Prelude,
         call: &PreparedCall,
-        request: Call,
+        request: WorkerCall,
         follow: &mut dyn FnMut(&str, &str),
     ) -> Result<Result<Value, Failure>, Broken> {
         const ONLY: u64 = 1;
@@ -224,7 +223,8 @@ impl Worker<'_> {
         let message = prelude.codec.encode(&ToWorker::Call { id: ONLY, call: Box::new(request) });
         launch.spec.input = Input::Bytes(message.map_err(|error| Broken::Unfit(error.to_string()))?.into());
         launch.spec.deadline = Some(self.attempt_deadline());
-        launch.spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
+        launch.spec.limits =
+            ProcessLimits { memory: self.plan.tool().resources.max_memory, ..ProcessLimits::default() };
         let (mut answers, mut lines, mut last) = (Vec::new(), Lines::default(), String::new());
         let mut hear = |line: String| {
             follow("info", &line);
@@ -301,21 +301,21 @@ fn argument_type(parameter: &Parameter) -> Option<(String, ArgumentType)> {
 }
 
 /// What a function's result is for people, models and later steps.
-fn outcome(value: Value) -> Outcome {
+fn outcome(value: Value) -> ToolOutcome {
     if let Some(failed) = reported_failure(&value) {
         return failed;
     }
     match value {
-        Value::Null => Outcome::default(),
-        Value::String(text) => Outcome { output: text.into_bytes(), ..Outcome::default() },
-        value => Outcome { output: format!("{value:#}").into_bytes(), ..Outcome::default() },
+        Value::Null => ToolOutcome::default(),
+        Value::String(text) => ToolOutcome { output: text.into_bytes(), ..ToolOutcome::default() },
+        value => ToolOutcome { output: format!("{value:#}").into_bytes(), ..ToolOutcome::default() },
     }
 }
 
 /// What became of a function that returned an object with `success: false` instead of raising an error.
 ///
 /// Its `error` is what is told. The object is the output, unless there is nothing else in it.
-fn reported_failure(value: &Value) -> Option<Outcome> {
+fn reported_failure(value: &Value) -> Option<ToolOutcome> {
     let fields = value.as_object()?;
     if fields.get("success") != Some(&Value::Bool(false)) {
         return None;
@@ -330,7 +330,7 @@ fn reported_failure(value: &Value) -> Option<Outcome> {
     };
     error.push('\n');
     let output = if says_more { format!("{value:#}").into_bytes() } else { Vec::new() };
-    Some(Outcome { output, error: error.into_bytes(), is_error: true, ..Outcome::default() })
+    Some(ToolOutcome { output, error: error.into_bytes(), is_error: true, ..ToolOutcome::default() })
 }
 
 /// What a value says as the reason of a failure: a text, several of them, or an error with its message.
@@ -374,7 +374,7 @@ fn line_in(trace: &str, file: &str) -> Option<u32> {
 }
 
 /// JavaScript made of TypeScript, for an interpreter that does not know types.
-fn lowered(code: &str, line: u32) -> Result<(String, Places), Refusal> {
+fn lowered(code: &str, line: u32) -> Result<(String, SourcePlaces), Refusal> {
     cycod_script::lower(code).map_err(|problems| {
         let first =
             problems.first().map(|problem| format!(": line {}: {}", line as usize + problem.line - 1, problem.message));

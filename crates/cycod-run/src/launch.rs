@@ -9,8 +9,8 @@ use std::{
 
 use cycod_definition::Privilege;
 use cycod_diagnostic::{Code, Refusal};
-use cycod_plan::{Argument, Prepared, PreparedCall, ScriptFile};
-use cycod_process::{Limits, Program, SCRIPT_PATH, Spec, Terminal, find_program};
+use cycod_plan::{CommandWord, Prepared, PreparedCall, ScriptFile};
+use cycod_process::{ProcessLimits, Program, SCRIPT_PATH, Spec, Terminal, find_program};
 use cycod_script::Prelude;
 
 use crate::{
@@ -45,9 +45,9 @@ impl Worker<'_> {
         files.extend(by_file.map(|text| ScriptFile { path: script.clone(), text: text.clone() }));
         write_files(temp, &files)?;
         let words = prepared.arguments.iter().map(|argument| match argument {
-            Argument::Text(text) => text.clone(),
-            Argument::Script if by_file.is_some() => script.clone().into(),
-            Argument::Script => SCRIPT_PATH.into(),
+            CommandWord::Text(text) => text.clone(),
+            CommandWord::Script if by_file.is_some() => script.clone().into(),
+            CommandWord::Script => SCRIPT_PATH.into(),
         });
         let words: Vec<OsString> = words.collect();
         if !prepared.swaps.is_empty() {
@@ -91,7 +91,7 @@ impl Worker<'_> {
         };
         let mut spec = Spec::new(program);
         spec.script = prepared.script.as_ref().filter(|_| by_file.is_none()).map(|script| Arc::from(script.as_slice()));
-        spec.limits = Limits { memory: self.plan.tool().resources.max_memory, ..Limits::default() };
+        spec.limits = ProcessLimits { memory: self.plan.tool().resources.max_memory, ..ProcessLimits::default() };
         spec.observer = self.driver.observer.filter(|_| held.is_none()).cloned();
         spec.confinement = held.as_ref().map(|held| Arc::clone(&held.terms));
         if is_elevated && self.driver.is_attended {

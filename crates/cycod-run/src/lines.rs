@@ -9,14 +9,14 @@ const PAUSE: Duration = Duration::from_millis(100);
 const LONGEST: usize = 500;
 
 /// Passes on lines as they come, some of them when there are many.
-pub struct Lines<'f> {
+pub struct LineFollower<'f> {
     follow: &'f mut dyn FnMut(&str),
     /// What has come of each stream's last line.
     pending: [Vec<u8>; 2],
     last: Option<Instant>,
 }
 
-impl<'f> Lines<'f> {
+impl<'f> LineFollower<'f> {
     /// Passes them on to `follow`.
     pub fn new(follow: &'f mut dyn FnMut(&str)) -> Self {
         Self { follow, pending: [Vec::new(), Vec::new()], last: None }
@@ -50,7 +50,7 @@ mod tests {
     fn lines_are_passed_on_whole() {
         let mut heard = Vec::new();
         let mut follow = |line: &str| heard.push(line.to_owned());
-        let mut lines = Lines::new(&mut follow);
+        let mut lines = LineFollower::new(&mut follow);
         lines.take(Stream::Stdout, b"fir");
         lines.take(Stream::Stderr, b"other\n");
         lines.last = None;

@@ -13,26 +13,48 @@ use cycod_definition::{CommandPattern, Host, Level};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::{append_plain, create_plain, open_plain};
 use cycod_mask::StreamMask;
-use cycod_plan::{Argument, Prepared, PreparedCall};
-use cycod_process::{Ending, Input, Stop, Stream};
+use cycod_plan::{CommandWord, Plan, Prepared, PreparedCall};
+use cycod_process::{EndedProcess, Ending, Input, StartError, Stop, Stream};
 
 use crate::{
-    BuiltInCall, Event, Models, StepReport,
+    Models,
     confine::{Around, Held},
-    guarded::{Decides, Guarded, beyond, resolved},
+    failure::{Failure, not_started},
+    guarded::{Decides, Guarded, beyond, is_temporary, may_decide, resolved},
     keep::Keep,
+    launched::Launch,
     own_files::private_directory,
-    reach::Rights,
-    worker::{Attempt, Worker},
+    reach::{Allowed, Rights},
 };
+
+/// What a platform gets from the step that it serves.
+pub(crate) trait StepContext: Sync {
+    /// The plan that the step belongs to.
+    fn plan(&self) -> &Plan;
+
+    /// What ends the run from outside.
+    fn stop(&self) -> &Stop;
+
+    /// When an attempt that began now would have to end.
+    fn deadline(&self) -> Instant;
+
+    /// What asks language models.
+    fn models(&self) -> Option<&dyn Models>;
+
+    /// Makes everything ready that a prepared command needs.
+    fn launch(&self, prepared: &Prepared) -> Result<Launch, Failure>;
+
+    /// Runs a program to its end, and ends what it may have left.
+    fn run(&self, launch: &Launch, take: &mut dyn FnMut(Stream, &[u8])) -> Result<EndedProcess, StartError>;
+}
 
 /// The machine as one call of a tool may use it.
 ///
 /// A tool that declares permissions is held to them, and to those of the tools that use it; any other stays in the workspace,
 /// in the directory where it works and in the run's temporary directory. Links are followed before it is decided, and files are
 /// opened without following any, so that nothing can be put in their place in between.
-pub struct Platform<'a> {
-    worker: &'a Worker<'a>,
+pub struct ToolPlatform<'a> {
+    context: &'a dyn StepContext,
     call: &'a PreparedCall,
     starts: Starts<'a>,
     held: OnceLock<Option<Held>>,
@@ -89,15 +111,15 @@ pub struct Executed {
     pub truncated: bool,
 }
 
-impl fmt::Debug for Platform<'_> {
+impl fmt::Debug for ToolPlatform<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Platform").field("directory", &self.directory()).finish_non_exhaustive()
     }
 }
 
-impl<'a> Platform<'a> {
-    pub(crate) fn new(worker: &'a Worker<'a>, call: &'a PreparedCall, starts: Starts<'a>) -> Self {
-        Self { worker, call, starts, held: OnceLock::new(), guarded: OnceLock::new() }
+impl<'a> ToolPlatform<'a> {
+    pub(crate) fn new(context: &'a dyn StepContext, call: &'a PreparedCall, starts: Starts<'a>) -> Self {
+        Self { context, call, starts, held: OnceLock::new(), guarded: OnceLock::new() }
     }
 
     /// Where the tool works.
@@ -107,17 +129,17 @@ impl<'a> Platform<'a> {
 
     /// The directory that the tool's project has for itself.
     pub fn workspace(&self) -> &Path {
-        &self.worker.plan.host().workspace
+        &self.context.plan().host().workspace
     }
 
     /// The machine and the moment of the call.
     pub fn host(&self) -> &Host {
-        self.worker.plan.host()
+        self.context.plan().host()
     }
 
     /// The name of the tool.
     pub fn tool(&self) -> &str {
-        self.worker.plan.tool().name.as_str()
+        self.context.plan().tool().name.as_str()
     }
 
     /// A directory for what the call needs on the way, made when it is first asked for. The run removes it.
@@ -125,7 +147,7 @@ impl<'a> Platform<'a> {
     /// # Errors
     /// A refusal when it cannot be made.
     pub fn temp_directory(&self) -> Result<&Path, Refusal> {
-        let temp = &self.worker.plan.temp_directory;
+        let temp = &self.context.plan().temp_directory;
         private_directory(temp).map_err(|error| {
             Refusal::new(
                 Code::TempDirectory,
@@ -137,12 +159,12 @@ impl<'a> Platform<'a> {
 
     /// What ends the call from outside.
     pub fn stop(&self) -> &Stop {
-        self.worker.driver.stop
+        self.context.stop()
     }
 
     /// When the call must have ended.
     pub fn deadline(&self) -> Instant {
-        self.worker.attempt_deadline()
+        self.context.deadline()
     }
 
     /// Whether nobody waits for the call any more.
@@ -201,20 +223,20 @@ impl<'a> Platform<'a> {
 
     /// Which files are more than files here.
     pub fn guarded(&self) -> &Arc<Guarded> {
-        self.guarded.get_or_init(|| Arc::new(self.worker.guarded()))
+        self.guarded.get_or_init(|| Arc::new(Guarded::of(self.context.plan())))
     }
 
     /// Refuses a change that is beyond the level that was allowed.
     fn may_change(&self, real: &Path, decides: Decides) -> Result<(), Refusal> {
-        if self.worker.is_temporary(real) {
+        if is_temporary(self.context.plan(), real) {
             return Ok(());
         }
-        let (tool, granted) = (self.tool(), self.worker.plan.granted());
+        let (tool, granted) = (self.tool(), self.context.plan().granted());
         if granted < Level::Write {
             let why = format!("`{tool}` has level {granted}, and was to change `{}`", real.display());
             return Err(beyond(why, real, tool, Level::Write));
         }
-        self.worker.may_decide(real, decides(self.guarded(), real))
+        may_decide(self.context.plan(), real, decides(self.guarded(), real))
     }
 
     fn holds_a_secret(&self, path: &Path, why: &str) -> Refusal {
@@ -255,22 +277,22 @@ impl<'a> Platform<'a> {
 
     /// What asks language models here.
     pub(crate) fn models(&self) -> Option<&dyn Models> {
-        self.worker.driver.models
+        self.context.models()
     }
 
     /// Whether the tool, and each that uses it, may ask a language model.
     pub(crate) fn may_ask(&self, model: &str) -> bool {
-        self.worker.plan.confinement.may_ask(model)
+        self.context.plan().confinement.may_ask(model)
     }
 
     /// Whether the tool, or one that uses it, is held to anything.
     pub(crate) fn is_confined(&self) -> bool {
-        self.worker.plan.confinement.is_confined()
+        self.context.plan().confinement.is_confined()
     }
 
     /// Whether the tool declares a way to any host.
     pub(crate) fn reaches_hosts(&self) -> Result<bool, Refusal> {
-        self.worker.reaches_hosts()
+        Allowed::has_hosts(self.context.plan())
     }
 
     fn may(&self, path: &Path, what: &str, is_enough: impl Fn(Rights) -> bool) -> Result<PathBuf, Refusal> {
@@ -290,16 +312,16 @@ impl<'a> Platform<'a> {
         if let Some(held) = self.held.get() {
             return Ok(held.as_ref());
         }
-        let temp = &self.worker.plan.temp_directory;
+        let temp = &self.context.plan().temp_directory;
         let temp = temp.is_dir().then_some(temp.as_path());
-        let held = Held::to(self.worker.plan, &Around { directory: self.directory(), temp, swaps: &[] })?;
+        let held = Held::to(self.context.plan(), &Around { directory: self.directory(), temp, swaps: &[] })?;
         Ok(self.held.get_or_init(|| held).as_ref())
     }
 
     /// Where a tool stays that declares nothing.
     fn roots(&self) -> impl Iterator<Item = PathBuf> {
-        let host = self.worker.plan.host();
-        let roots = [&host.workspace, &host.working_directory, &self.worker.plan.temp_directory];
+        let host = self.context.plan().host();
+        let roots = [&host.workspace, &host.working_directory, &self.context.plan().temp_directory];
         roots.into_iter().filter_map(|root| root.canonicalize().ok())
     }
 
@@ -316,7 +338,7 @@ impl<'a> Platform<'a> {
 
     fn absolute(&self, path: &Path) -> PathBuf {
         match path.strip_prefix("~") {
-            Ok(below_home) => self.worker.plan.host().home.join(below_home),
+            Ok(below_home) => self.context.plan().host().home.join(below_home),
             Err(_) => self.directory().join(path),
         }
     }
@@ -337,7 +359,7 @@ impl<'a> Platform<'a> {
         if !self.may_start(&execute.program, &execute.arguments, &execute.environment) {
             let tool = self.tool();
             let Starts::Listed(list) = self.starts else {
-                let granted = self.worker.plan.granted();
+                let granted = self.context.plan().granted();
                 let why = format!("`{tool}` has level {granted}, and was to start `{shown}`");
                 return Err(beyond(why, Path::new(&execute.program), tool, Level::Run));
             };
@@ -409,7 +431,7 @@ impl<'a> Platform<'a> {
         }
         let words = std::iter::once(&execute.program).chain(&execute.arguments);
         let prepared = Prepared {
-            arguments: words.map(|word| Argument::Text(word.into())).collect(),
+            arguments: words.map(|word| CommandWord::Text(word.into())).collect(),
             script: None,
             files: Vec::new(),
             environment,
@@ -420,7 +442,7 @@ impl<'a> Platform<'a> {
             masks: self.call.masks.clone(),
             swaps: self.call.swaps.clone(),
         };
-        let mut launch = self.worker.launch(&prepared, &[]).map_err(|failure| *failure.refusal)?;
+        let mut launch = self.context.launch(&prepared).map_err(|failure| *failure.refusal)?;
         launch.spec.input = match &execute.input {
             Some(bytes) => Input::Bytes(Arc::from(bytes.as_slice())),
             None => Input::Closed,
@@ -429,15 +451,11 @@ impl<'a> Platform<'a> {
         launch.spec.deadline = Some(own.into_iter().fold(self.deadline(), Instant::min));
         let mut kept =
             [Keep::new(execute.keep.unwrap_or(Execute::KEEP)), Keep::new(execute.keep.unwrap_or(Execute::KEEP))];
-        let ended =
-            self.worker.session.run_with(self.worker.driver.pool, &launch.spec, self.stop(), &mut |stream, bytes| {
-                kept[stream as usize].push(bytes);
-                follow(stream, bytes);
-            });
-        if !matches!(&ended, Ok(ended) if matches!(ended.ending, Ending::Exited(_))) {
-            launch.clear(self.worker.session);
-        }
-        let ended = ended.map_err(|error| *crate::failure::not_started(&error).refusal)?;
+        let ended = self.context.run(&launch, &mut |stream, bytes| {
+            kept[stream as usize].push(bytes);
+            follow(stream, bytes);
+        });
+        let ended = ended.map_err(|error| *not_started(&error).refusal)?;
         let truncated = kept.iter().any(Keep::is_cut);
         let [stdout, stderr] = kept.map(Keep::into_bytes);
         let exit_code = match ended.ending {
@@ -466,31 +484,5 @@ impl<'a> Platform<'a> {
             timed_out: matches!(ended.ending, Ending::TimedOut { .. }),
             truncated,
         })
-    }
-}
-
-impl Worker<'_> {
-    /// Carries out a tool of our own.
-    pub(crate) fn call_built_in(&self, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
-        let shown = self.plan.shown_call("built in");
-        report.commands.push(shown.clone());
-        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
-        let Some(built_ins) = self.driver.built_ins else {
-            let why = format!("nothing here carries out the built-in tool `{}`", self.plan.tool().name);
-            return Attempt::refused(Refusal::new(Code::NotStarted, why).place(self.path.as_str()));
-        };
-        let prepared = match self.plan.prepare_call(self.step, &self.results) {
-            Ok(prepared) => prepared,
-            Err(refusal) => return Attempt::refused(refusal),
-        };
-        let platform = Platform::new(self, &prepared, Starts::Any);
-        let call = BuiltInCall {
-            tool: self.plan.tool(),
-            arguments: &prepared.arguments,
-            platform: &platform,
-            unplanned: self.plan.unplanned.as_ref(),
-        };
-        report.keep_secret(&prepared.secrets);
-        self.answered(&prepared.masks, |follow| built_ins.call(&call, &mut |line| follow("info", line)), report, emit)
     }
 }

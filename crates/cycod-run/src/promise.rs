@@ -8,7 +8,7 @@ use cycod_mask::Masks;
 use cycod_plan::Plan;
 use serde_json::{Map, Value as Json};
 
-use crate::{Outcome, RunReport, StepReport, failure::exit_code, mask::masked, report::last_run};
+use crate::{RunReport, StepReport, ToolOutcome, failure::exit_code, mask::masked, report::last_run};
 
 /// The names of content blocks and the words in them that are the protocol's: nobody's secrets, whatever they are.
 const OF_BLOCKS: [&str; 20] = [
@@ -157,7 +157,7 @@ pub(crate) fn shown(masks: &Masks, said: Vec<u8>, is_promised: bool) -> Vec<u8> 
 }
 
 /// The same for the answer of what is no process.
-pub(crate) fn without_secrets(masks: &Masks, answer: Outcome, is_promised: bool) -> Outcome {
+pub(crate) fn without_secrets(masks: &Masks, answer: ToolOutcome, is_promised: bool) -> ToolOutcome {
     let mut blocks = answer.blocks;
     for block in blocks.iter_mut().filter_map(Json::as_array_mut).flatten() {
         for pointer in ["/text", "/resource/text"] {
@@ -167,7 +167,7 @@ pub(crate) fn without_secrets(masks: &Masks, answer: Outcome, is_promised: bool)
             }
         }
     }
-    Outcome {
+    ToolOutcome {
         output: shown(masks, answer.output, is_promised),
         error: shown(masks, answer.error, false),
         blocks: blocks.map(|blocks| with_words(&blocks, masks.json(blocks.clone()))),

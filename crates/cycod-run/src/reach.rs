@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cycod_definition::{Access, Host};
+use cycod_definition::{AccessKind, Host};
 use cycod_diagnostic::{Code, Refusal};
-use cycod_plan::{Confinement, Reach, Target};
+use cycod_plan::{Plan, PlannedConfinement, Reach, ReachTarget};
 
 /// What may be done with a path, beside reading it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    fn of(access: Access) -> Self {
-        Self { write: access == Access::FilesystemWrite, execute: access == Access::FilesystemExecute }
+    fn of(access: AccessKind) -> Self {
+        Self { write: access == AccessKind::FilesystemWrite, execute: access == AccessKind::FilesystemExecute }
     }
 
     fn and(self, other: Self) -> Self {
@@ -60,12 +60,18 @@ pub(crate) struct Allowed {
 }
 
 impl Allowed {
+    /// Whether the tool of a plan declares a way to any host.
+    pub(crate) fn has_hosts(plan: &Plan) -> Result<bool, Refusal> {
+        let allowed = Self::by(&plan.confinement, plan.host())?;
+        Ok(allowed.is_some_and(|allowed| !allowed.hosts.is_empty()))
+    }
+
     /// Looks up what the layers name; nothing when there are none.
     ///
     /// A path that may be written is made when it is missing, with the directories above it: a file if its name has an
     /// extension, else a directory. A link out of the place where the tool works is not followed: it may have come with the
     /// place.
-    pub(crate) fn by(confinement: &Confinement, host: &Host) -> Result<Option<Self>, Refusal> {
+    pub(crate) fn by(confinement: &PlannedConfinement, host: &Host) -> Result<Option<Self>, Refusal> {
         let mut all: Option<Self> = None;
         let mut made = Vec::new();
         for layer in &confinement.layers {
@@ -88,7 +94,7 @@ impl Allowed {
         let mut allowed = Self::default();
         for reach in layer {
             match &reach.target {
-                Target::Path(name) => {
+                ReachTarget::Path(name) => {
                     let path = found(reach, name, host, made)?;
                     stays(&reach.permission(), name, &path, host)?;
                     let rights = Rights::of(reach.access);
@@ -97,9 +103,9 @@ impl Allowed {
                         None => allowed.places.push(Place { name: name.clone(), path, rights }),
                     }
                 }
-                Target::Host(text) => allowed.hosts.push(Peer::parse(text, reach)?),
+                ReachTarget::Host(text) => allowed.hosts.push(Peer::parse(text, reach)?),
                 // Asked by us, in its place.
-                Target::Model(_) => {}
+                ReachTarget::Model(_) => {}
             }
         }
         Ok(allowed)
@@ -176,7 +182,7 @@ impl Peer {
             return Err(wrong());
         }
         let name = name.trim_end_matches('.').to_owned();
-        Ok(Self { is_loopback: reach.access == Access::NetworkLoopback, name, port })
+        Ok(Self { is_loopback: reach.access == AccessKind::NetworkLoopback, name, port })
     }
 
     /// The permission that names it.
@@ -241,7 +247,7 @@ fn found(reach: &Reach, name: &Path, host: &Host, made: &mut Vec<PathBuf>) -> Re
     if missing.kind() != io::ErrorKind::NotFound {
         return Err(refuse(missing.to_string()));
     }
-    if reach.access != Access::FilesystemWrite {
+    if reach.access != AccessKind::FilesystemWrite {
         return Err(
             refuse(format!("`{}` does not exist", name.display())).attempt("create it, or remove the permission")
         );
@@ -295,12 +301,12 @@ fn first_missing(name: &Path) -> Option<(PathBuf, Vec<&OsStr>)> {
 mod tests {
     use super::*;
 
-    fn path(access: Access, path: &Path) -> Reach {
-        Reach { access, target: Target::Path(path.to_owned()), is_spelled: true }
+    fn path(access: AccessKind, path: &Path) -> Reach {
+        Reach { access, target: ReachTarget::Path(path.to_owned()), is_spelled: true }
     }
 
     fn host(text: &str) -> Reach {
-        Reach { access: Access::NetworkExternal, target: Target::Host(text.to_owned()), is_spelled: true }
+        Reach { access: AccessKind::NetworkExternal, target: ReachTarget::Host(text.to_owned()), is_spelled: true }
     }
 
     fn machine() -> Host {
@@ -312,13 +318,13 @@ mod tests {
             temp: "/nowhere".into(),
             environment: std::collections::BTreeMap::new(),
             now: std::time::SystemTime::UNIX_EPOCH,
-            offered: cycod_definition::Offered::nothing(),
+            offered: cycod_definition::OfferedConfinement::nothing(),
         }
     }
 
     fn allowed(layers: &[&[Reach]]) -> Allowed {
         let layers = layers.iter().map(|layer| layer.to_vec()).collect();
-        Allowed::by(&Confinement { layers, ..Confinement::default() }, &machine())
+        Allowed::by(&PlannedConfinement { layers, ..PlannedConfinement::default() }, &machine())
             .expect("all of it is there")
             .expect("layers")
     }
@@ -330,8 +336,8 @@ mod tests {
         let [a, b] = ["a", "a/b"].map(|name| root.join(name));
         fs::create_dir_all(&b).expect("made");
         fs::create_dir(root.join("c")).expect("made");
-        let outer = [path(Access::FilesystemWrite, &a)];
-        let inner = [path(Access::FilesystemRead, &root), path(Access::FilesystemExecute, &root.join("c"))];
+        let outer = [path(AccessKind::FilesystemWrite, &a)];
+        let inner = [path(AccessKind::FilesystemRead, &root), path(AccessKind::FilesystemExecute, &root.join("c"))];
         let both = allowed(&[&outer, &inner]);
         assert_eq!(both.rights(&b), Some(Rights::default()));
         assert_eq!(both.rights(&root.join("c")), None);
@@ -346,10 +352,10 @@ mod tests {
         let inside = root.join("inside");
         fs::create_dir(&inside).expect("made");
         std::os::unix::fs::symlink("/etc", inside.join("link")).expect("made");
-        let outer = [path(Access::FilesystemWrite, &inside)];
-        let inner = [path(Access::FilesystemWrite, &inside.join("link"))];
+        let outer = [path(AccessKind::FilesystemWrite, &inside)];
+        let inner = [path(AccessKind::FilesystemWrite, &inside.join("link"))];
         assert_eq!(allowed(&[&outer, &inner]).places, []);
-        let confinement = Confinement { layers: vec![inner.to_vec()], ..Confinement::default() };
+        let confinement = PlannedConfinement { layers: vec![inner.to_vec()], ..PlannedConfinement::default() };
         let here = Host { workspace: root, working_directory: inside, ..machine() };
         let refusal = Allowed::by(&confinement, &here).expect_err("the link came with the workspace");
         assert_eq!((refusal.code, refusal.why.ends_with("is a link to `/etc`")), (Code::PermissionTarget, true));
@@ -371,8 +377,9 @@ mod tests {
         }
         let host = Host { workspace: here.clone(), working_directory: here.clone(), ..machine() };
         for target in ["out/new", "out/new/deeper", "nowhere/new", "nowhere", "beside/a/b", "new/../../there/x"] {
-            let layers = vec![vec![path(Access::FilesystemWrite, &here.join(target))]];
-            let refusal = Allowed::by(&Confinement { layers, ..Confinement::default() }, &host).expect_err(target);
+            let layers = vec![vec![path(AccessKind::FilesystemWrite, &here.join(target))]];
+            let refusal =
+                Allowed::by(&PlannedConfinement { layers, ..PlannedConfinement::default() }, &host).expect_err(target);
             assert_eq!(refusal.code, Code::PermissionTarget, "{target}");
             assert_eq!(fs::read_dir(&there).expect("it exists").count(), 0, "{target}");
             assert_eq!(fs::read_dir(&here).expect("it exists").count(), 3, "{target}");
@@ -398,19 +405,21 @@ mod tests {
     fn what_is_written_is_made_and_taken_away_again() {
         let place = tempfile::tempdir().expect("a directory");
         let [directory, file] = ["out", "out.txt"].map(|name| place.path().join(name));
-        let layer = [path(Access::FilesystemWrite, &directory), path(Access::FilesystemWrite, &file)];
+        let layer = [path(AccessKind::FilesystemWrite, &directory), path(AccessKind::FilesystemWrite, &file)];
         let both = allowed(&[&layer]);
         assert!(directory.is_dir() && file.is_file());
         fs::write(&file, "kept").expect("written");
         both.tidy();
         assert!(!directory.exists() && file.is_file());
-        let deep = [path(Access::FilesystemWrite, &place.path().join("a/b/c"))];
+        let deep = [path(AccessKind::FilesystemWrite, &place.path().join("a/b/c"))];
         let made = allowed(&[&deep]);
         assert!(place.path().join("a/b/c").is_dir());
         made.tidy();
         assert!(!place.path().join("a").exists());
-        let missing =
-            Confinement { layers: vec![vec![path(Access::FilesystemRead, &directory)]], ..Confinement::default() };
+        let missing = PlannedConfinement {
+            layers: vec![vec![path(AccessKind::FilesystemRead, &directory)]],
+            ..PlannedConfinement::default()
+        };
         assert_eq!(Allowed::by(&missing, &machine()).expect_err("it is not there").code, Code::PermissionTarget);
     }
 }

@@ -19,7 +19,7 @@ pub trait Remotes: fmt::Debug + Send + Sync {
     /// # Errors
     /// A refusal when there is no result: the server does not start, does not answer or breaks the protocol, or the tool
     /// is blocked because its definition changed. A tool that says itself that it failed is not an error.
-    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal>;
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal>;
 }
 
 /// Several ways, each to servers of its own.
@@ -42,7 +42,7 @@ impl Remotes for AllRemotes {
         self.0.iter().find(|remotes| remotes.serves(server)).map(|remotes| remotes.secrets(server)).unwrap_or_default()
     }
 
-    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
         let RemoteTool { server, tool } = call.tool;
         let Some(remotes) = self.0.iter().find(|remotes| remotes.serves(server)) else {
             let why = format!("`{tool}` belongs to the server `{server}`, and nothing here can reach it");
@@ -67,7 +67,7 @@ pub struct RemoteCall<'a> {
 
 /// What a tool answered that is no process: another program's, a built-in one, a function.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct ToolOutcome {
     /// Its text, for people, models and later steps.
     pub output: Vec<u8>,
     /// What went wrong, for people, models and later steps, where it is not in the output.

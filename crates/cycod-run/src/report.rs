@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use cycod_diagnostic::{Exit, Refusal};
 use serde_json::Value as Json;
 
-use crate::{Files, Outcome};
+use crate::{Files, ToolOutcome};
 
 /// How a run ended, for every surface.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct RunReport {
     /// The standard error of the last step that ran.
     pub error: Vec<u8>,
     /// The answer of a tool of another program, with more than its text.
-    pub answer: Option<Box<Outcome>>,
+    pub answer: Option<Box<ToolOutcome>>,
     /// What it gives back, for a tool that promises JSON: held to that promise as it was said, and then without secrets. Of
     /// one that broke it, how.
     pub value: Option<Result<Json, Refusal>>,
@@ -75,7 +75,7 @@ pub struct StepReport {
     /// Present when it was not a plain exit.
     pub refusal: Option<Refusal>,
     /// The answer of a tool of another program, with more than its text.
-    pub answer: Option<Box<Outcome>>,
+    pub answer: Option<Box<ToolOutcome>>,
     /// The steps of the tool it called.
     pub steps: Vec<StepReport>,
     /// Whether it was to run only after a failure: its output is not the tool's.
@@ -201,7 +201,7 @@ impl RunReport {
     }
 
     /// The report of a call that is answered without a run.
-    pub fn answered(outcome: Outcome) -> Self {
+    pub fn answered(outcome: ToolOutcome) -> Self {
         Self {
             success: !outcome.is_error,
             output: outcome.output.clone(),

@@ -8,7 +8,7 @@ use std::{
 
 use cycod_definition::{Cleanup, Level, OnLost, Produces};
 use cycod_diagnostic::{Code, Exit, Refusal};
-use cycod_flow::{self as flow, StepShape, Verdict};
+use cycod_flow::{self as flow, ScopeEnd, StepShape};
 use cycod_plan::{Plan, PlannedStep};
 use cycod_process::{Session, Stop};
 
@@ -21,7 +21,7 @@ use crate::{
     promise::{failed_unless_held, held_to_promise},
     report::last_run,
     results::Results,
-    worker::{CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up},
+    worker::{Attempt, CLEANUP_LIMIT, Called, UnderWay, Worker, clean_up},
 };
 
 /// What every step of a tool shares, wherever it is carried out.
@@ -117,16 +117,16 @@ impl<'a> Tool<'a> {
     }
 
     /// What follows when a crash interrupts a step: what only reads may be done twice.
-    pub(crate) fn on_lost(&self, step: usize) -> flow::OnLost {
+    pub(crate) fn on_lost(&self, step: usize) -> flow::LostPolicy {
         // What opens the items does nothing else.
         if self.plan.steps[step].each.is_some() {
-            return flow::OnLost::Retry;
+            return flow::LostPolicy::Retry;
         }
         match self.plan.steps[step].on_lost {
-            Some(OnLost::Retry) => flow::OnLost::Retry,
-            Some(OnLost::Fail) => flow::OnLost::Fail,
-            None if self.plan.level == Level::Read => flow::OnLost::Retry,
-            Some(OnLost::Ask) | None => flow::OnLost::Ask,
+            Some(OnLost::Retry) => flow::LostPolicy::Retry,
+            Some(OnLost::Fail) => flow::LostPolicy::Fail,
+            None if self.plan.level == Level::Read => flow::LostPolicy::Retry,
+            Some(OnLost::Ask) | None => flow::LostPolicy::Ask,
         }
     }
 
@@ -225,13 +225,13 @@ impl<'a> Scope<'a> {
     }
 
     /// Evaluates the condition of a step; why it has no value is the step's result.
-    pub(crate) fn decide(&mut self, step: usize) -> flow::Decision {
+    pub(crate) fn decide(&mut self, step: usize) -> flow::ConditionResult {
         let (plan, planned) = (&self.tool.plan, &self.tool.plan.steps[step]);
         let decided =
             planned.condition.as_ref().map_or(Ok(true), |(condition, _)| plan.call.condition(condition, &self.results));
         match decided {
-            Ok(true) => flow::Decision::Run,
-            Ok(false) => flow::Decision::Skip,
+            Ok(true) => flow::ConditionResult::Run,
+            Ok(false) => flow::ConditionResult::Skip,
             Err(error) => {
                 let mut report = StepReport::new(&planned.name, Status::Failed);
                 let why = format!("the condition of `{}` cannot be decided: {error}", planned.name);
@@ -239,7 +239,7 @@ impl<'a> Scope<'a> {
                 report.exit_code = exit_code(&refusal);
                 report.refusal = Some(masked(&self.results.masks(plan), refusal));
                 self.under_way[step] = Some(Box::new(UnderWay::of(report)));
-                flow::Decision::Undecidable
+                flow::ConditionResult::Undecidable
             }
         }
     }
@@ -297,17 +297,17 @@ impl<'a> Scope<'a> {
     }
 
     /// The report of the tool, which is over.
-    pub(crate) fn report(&mut self, verdict: Verdict) -> RunReport {
+    pub(crate) fn report(&mut self, verdict: ScopeEnd) -> RunReport {
         let steps: Vec<StepReport> =
             std::mem::take(&mut self.results.steps).into_iter().flatten().map(Arc::unwrap_or_clone).collect();
         let is_items = matches!(self.tool.kind, Kind::Items(_));
         let failure = match verdict {
-            Verdict::Failed(step) => steps.get(step),
+            ScopeEnd::Failed(step) => steps.get(step),
             // The others went on, and the step has failed all the same.
-            Verdict::Completed if is_items => steps.iter().find(|step| step.is_failure()),
+            ScopeEnd::Completed if is_items => steps.iter().find(|step| step.is_failure()),
             _ => None,
         };
-        let timed_out = verdict == Verdict::OutOfTime || failure.is_some_and(|step| step.status == Status::TimedOut);
+        let timed_out = verdict == ScopeEnd::OutOfTime || failure.is_some_and(|step| step.status == Status::TimedOut);
         let refusal = failure.and_then(|step| step.refusal.clone()).or_else(|| {
             timed_out.then(|| {
                 Refusal::new(Code::TimedOut, "the time of the run was over before every step had its turn")
@@ -325,11 +325,11 @@ impl<'a> Scope<'a> {
             _ => refusal,
         };
         let exit_code = match (verdict, failure) {
-            (Verdict::Completed, None) if refusal.is_some() => refusal.as_ref().map_or(1, exit_code),
+            (ScopeEnd::Completed, None) if refusal.is_some() => refusal.as_ref().map_or(1, exit_code),
             (_, Some(step)) => step.exit_code,
-            (Verdict::OutOfTime, None) => Exit::TimedOut.in_result(),
-            (Verdict::Cancelled, None) => Exit::Stopped.in_result(),
-            (Verdict::Completed | Verdict::Failed(_), None) => 0,
+            (ScopeEnd::OutOfTime, None) => Exit::TimedOut.in_result(),
+            (ScopeEnd::Cancelled, None) => Exit::Stopped.in_result(),
+            (ScopeEnd::Completed | ScopeEnd::Failed(_), None) => 0,
         };
         let Cleaned { warnings: of_cleanup, files } = std::mem::take(&mut self.cleaned);
         let mut warnings: Vec<String> = steps.iter().flat_map(|step| step.warnings.iter().cloned()).collect();
@@ -370,8 +370,42 @@ impl<'a> Scope<'a> {
     }
 }
 
+impl StepReport {
+    /// Takes over what came of the tool that the step called.
+    pub(crate) fn record_called(
+        &mut self,
+        called: &Tool<'_>,
+        ended: RunReport,
+        duration: Duration,
+        plan: &Plan,
+    ) -> flow::AttemptOutcome {
+        self.duration = duration;
+        // What it made of a secret may be in what it says, which others read.
+        self.keep_secret(&called.plan.call.secrets());
+        ended.steps.iter().for_each(|step| self.keep_secret(&step.secrets));
+        (self.raw_output, self.raw_error) = match (called.kind, last_run(ended.steps.iter())) {
+            (Kind::Items(_), _) => {
+                (joined(&ended.steps, |step| &step.raw_output), joined(&ended.steps, |step| &step.raw_error))
+            }
+            (_, Some(last)) => (last.raw_output.clone(), last.raw_error.clone()),
+            (_, None) => (Vec::new(), Vec::new()),
+        };
+        self.output = ended.output;
+        self.error = ended.error;
+        self.truncated = ended.truncated;
+        self.warnings = ended.warnings;
+        self.steps = ended.steps;
+        let status = match (ended.success, ended.timed_out) {
+            (true, _) => Status::Ok,
+            (false, true) => Status::TimedOut,
+            (false, false) => Status::Failed,
+        };
+        self.record(Attempt::new(ended.exit_code, status, ended.refusal), plan)
+    }
+}
+
 /// What the items of a step said, in their order, each from the start of a line.
-pub(crate) fn joined(steps: &[StepReport], of: impl Fn(&StepReport) -> &Vec<u8>) -> Vec<u8> {
+fn joined(steps: &[StepReport], of: impl Fn(&StepReport) -> &Vec<u8>) -> Vec<u8> {
     let mut joined = Vec::new();
     for said in steps.iter().filter(|step| step.has_run()).map(of).filter(|said| !said.is_empty()) {
         if !joined.is_empty() && !joined.ends_with(b"\n") {

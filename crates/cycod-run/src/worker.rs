@@ -5,39 +5,38 @@ use std::{
     cell::Cell,
     fs,
     io::Write,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
 
-use cycod_call::Scripts;
+use cycod_call::TransformRunner;
 use cycod_definition::{
-    Body, Cleanup, CommandText, ForEach, Level, OutputMode, RemoteTool, Step, StreamTarget, ToolUse, Value,
+    Body, Cleanup, CommandText, ForEach, OutputMode, RemoteTool, Step, StreamTarget, ToolUse, Value,
 };
 use cycod_diagnostic::{Code, Exit, Refusal};
 use cycod_file::create_plain;
 use cycod_flow as flow;
 use cycod_mask::{Masks, StreamMask};
-use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared, Target};
-use cycod_process::{Ended, Ending, Input, Limits, Session, Stop, Stream, Terminal};
+use cycod_plan::{Plan, PlannedAction, PlannedStep, Prepared};
+use cycod_process::{EndedProcess, Ending, Input, ProcessLimits, Session, StartError, Stop, Stream, Terminal};
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 
 use crate::{
-    Driver, Event, Outcome, QUIET, RemoteCall, RunReport, Status, StepPath, StepReport,
+    BuiltInCall, Driver, Event, Models, QUIET, RemoteCall, Status, StepPath, StepReport, ToolOutcome,
     answering::{Activity, Answering, Patience},
     confine::Held,
     container,
     failure::{Failure, exit_code, not_started},
-    guarded::{Guarded, beyond, resolved},
+    guarded::{Guarded, may_decide, resolved},
     keep::Keep,
     launched::Launch,
     mask::masked,
     own_files::private_directory,
+    platform::{Starts, StepContext, ToolPlatform},
     promise::{self, shown, without_secrets},
-    report::last_run,
     reports::{Report, Reports, VARIABLE},
     results::Results,
-    scope::{Kind, Tool, joined},
 };
 
 /// Everything a worker needs to carry out one step by itself.
@@ -66,12 +65,12 @@ impl Attempt {
     }
 
     /// What follows from it.
-    fn outcome(&self) -> flow::Outcome {
+    fn outcome(&self) -> flow::AttemptOutcome {
         match &self.refusal {
-            _ if self.status == Status::Ok => flow::Outcome::Succeeded,
-            Some(refusal) if !refusal.code.is_mishap() => flow::Outcome::Forbidden,
-            _ if self.is_final => flow::Outcome::Refused,
-            _ => flow::Outcome::Failed,
+            _ if self.status == Status::Ok => flow::AttemptOutcome::Succeeded,
+            Some(refusal) if !refusal.code.is_mishap() => flow::AttemptOutcome::Forbidden,
+            _ if self.is_final => flow::AttemptOutcome::Refused,
+            _ => flow::AttemptOutcome::Failed,
         }
     }
 
@@ -112,7 +111,7 @@ impl UnderWay {
     }
 
     /// Ends the attempt with a refusal.
-    pub(crate) fn refuse(&mut self, refusal: Refusal, plan: &Plan) -> flow::Outcome {
+    pub(crate) fn refuse(&mut self, refusal: Refusal, plan: &Plan) -> flow::AttemptOutcome {
         self.report.record(Attempt::refused(refusal), plan)
     }
 }
@@ -120,7 +119,7 @@ impl UnderWay {
 /// What came of an attempt.
 pub(crate) enum Attempted {
     /// It ended.
-    Ended(flow::Outcome),
+    Ended(flow::AttemptOutcome),
     /// It calls a tool, or runs for each item of a list.
     Calls(Box<Called>),
 }
@@ -204,33 +203,6 @@ impl Worker<'_> {
         report.record(Attempt::failed(refusal.place(place)), self.plan);
     }
 
-    /// Which files are more than files here; what authors of tools spell out may be read whatever it is.
-    pub(crate) fn guarded(&self) -> Guarded {
-        let reaches = self.plan.confinement.layers.iter().flatten().filter(|reach| reach.is_spelled);
-        let places = reaches.filter_map(|reach| match &reach.target {
-            Target::Path(path) => path.canonicalize().ok(),
-            Target::Host(_) | Target::Model(_) => None,
-        });
-        Guarded::new(self.plan.host()).but_for(places.collect())
-    }
-
-    /// Whether a path lies in the run's temporary directory, which goes when the run ends.
-    pub(crate) fn is_temporary(&self, real: &Path) -> bool {
-        self.plan.temp_directory.canonicalize().is_ok_and(|temp| real.starts_with(temp))
-    }
-
-    /// Refuses a change of what decides what runs later, unless that is what was allowed.
-    pub(crate) fn may_decide(&self, real: &Path, decides: Option<&str>) -> Result<(), Refusal> {
-        let (tool, granted) = (self.plan.tool().name.as_str(), self.plan.granted());
-        match decides {
-            Some(reason) if granted < Level::Run && !self.is_temporary(real) => {
-                let why = format!("`{tool}` has level {granted}, and was to change `{}`: {reason}", real.display());
-                Err(beyond(why, real, tool, Level::Run))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Runs a command once.
     fn attempt(&self, command: &CommandText, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
         let prepared = match self.plan.prepare(self.step, command, &self.results) {
@@ -282,7 +254,7 @@ impl Worker<'_> {
     }
 
     /// Starts the program and waits for its end.
-    fn start(&self, prepared: &Prepared, capture: &mut Capture<'_>) -> Result<(Ended, Launch), Failure> {
+    fn start(&self, prepared: &Prepared, capture: &mut Capture<'_>) -> Result<(EndedProcess, Launch), Failure> {
         let reports = self.reports()?;
         let channel: Vec<_> = reports.iter().map(|reports| (VARIABLE.into(), reports.path().into())).collect();
         let mut launch = self.launch(prepared, &channel)?;
@@ -434,7 +406,7 @@ impl Worker<'_> {
         }
     }
 
-    fn judge(&self, ended: &Ended, cut: bool) -> Attempt {
+    fn judge(&self, ended: &EndedProcess, cut: bool) -> Attempt {
         let place = self.path.as_str();
         match ended.ending {
             Ending::Exited(_) if cut && !self.step.output.truncation => {
@@ -480,6 +452,30 @@ impl Worker<'_> {
         Refusal::new(Code::TimedOut, why).place(place).attempt(attempted)
     }
 
+    /// Carries out a tool of our own.
+    fn call_built_in(&self, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
+        let shown = self.plan.shown_call("built in");
+        report.commands.push(shown.clone());
+        emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
+        let Some(built_ins) = self.driver.built_ins else {
+            let why = format!("nothing here carries out the built-in tool `{}`", self.plan.tool().name);
+            return Attempt::refused(Refusal::new(Code::NotStarted, why).place(self.path.as_str()));
+        };
+        let prepared = match self.plan.prepare_call(self.step, &self.results) {
+            Ok(prepared) => prepared,
+            Err(refusal) => return Attempt::refused(refusal),
+        };
+        let platform = ToolPlatform::new(self, &prepared, Starts::Any);
+        let call = BuiltInCall {
+            tool: self.plan.tool(),
+            arguments: &prepared.arguments,
+            platform: &platform,
+            unplanned: self.plan.unplanned.as_ref(),
+        };
+        report.keep_secret(&prepared.secrets);
+        self.answered(&prepared.masks, |follow| built_ins.call(&call, &mut |line| follow("info", line)), report, emit)
+    }
+
     /// Calls the tool of another program.
     fn call_remote(&self, tool: &RemoteTool, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
         let shown = format!("mcp: {}/{}", tool.server, tool.tool);
@@ -502,7 +498,7 @@ impl Worker<'_> {
     pub(crate) fn answered(
         &self,
         masks: &Masks,
-        call: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<Outcome, Refusal>,
+        call: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<ToolOutcome, Refusal>,
         report: &mut StepReport,
         emit: &dyn Fn(Event<'_>),
     ) -> Attempt {
@@ -541,7 +537,7 @@ impl Worker<'_> {
         report: &mut StepReport,
         emit: &dyn Fn(Event<'_>),
     ) -> Result<Attempt, Box<Called>> {
-        let scripts: &dyn Scripts = self.driver.scripts;
+        let scripts: &dyn TransformRunner = self.driver.scripts;
         let plan = match self.plan.nested(self.step, tool_use, &self.results, scripts) {
             Ok(plan) => plan,
             Err(error) => return Ok(Attempt::refused(error.in_step(self.step.known_as(), &tool_use.tool))),
@@ -587,47 +583,45 @@ impl Worker<'_> {
     }
 }
 
+impl StepContext for Worker<'_> {
+    fn plan(&self) -> &Plan {
+        self.plan
+    }
+
+    fn stop(&self) -> &Stop {
+        self.driver.stop
+    }
+
+    fn deadline(&self) -> Instant {
+        self.attempt_deadline()
+    }
+
+    fn models(&self) -> Option<&dyn Models> {
+        self.driver.models
+    }
+
+    fn launch(&self, prepared: &Prepared) -> Result<Launch, Failure> {
+        Worker::launch(self, prepared, &[])
+    }
+
+    fn run(&self, launch: &Launch, take: &mut dyn FnMut(Stream, &[u8])) -> Result<EndedProcess, StartError> {
+        let ended = self.session.run_with(self.driver.pool, &launch.spec, self.driver.stop, take);
+        if !matches!(&ended, Ok(ended) if matches!(ended.ending, Ending::Exited(_))) {
+            launch.clear(self.session);
+        }
+        ended
+    }
+}
+
 impl StepReport {
     /// Takes over how an attempt ended, and says what follows from it.
-    pub(crate) fn record(&mut self, attempt: Attempt, plan: &Plan) -> flow::Outcome {
+    pub(crate) fn record(&mut self, attempt: Attempt, plan: &Plan) -> flow::AttemptOutcome {
         let outcome = attempt.outcome();
         self.exit_code = attempt.exit_code;
         self.status = attempt.status;
         let masks = plan.masks().with(&self.secrets);
         self.refusal = attempt.refusal.map(|refusal| masked(&masks, refusal));
         outcome
-    }
-
-    /// Takes over what came of the tool that the step called.
-    pub(crate) fn record_called(
-        &mut self,
-        called: &Tool<'_>,
-        ended: RunReport,
-        duration: Duration,
-        plan: &Plan,
-    ) -> flow::Outcome {
-        self.duration = duration;
-        // What it made of a secret may be in what it says, which others read.
-        self.keep_secret(&called.plan.call.secrets());
-        ended.steps.iter().for_each(|step| self.keep_secret(&step.secrets));
-        (self.raw_output, self.raw_error) = match (called.kind, last_run(ended.steps.iter())) {
-            (Kind::Items(_), _) => {
-                (joined(&ended.steps, |step| &step.raw_output), joined(&ended.steps, |step| &step.raw_error))
-            }
-            (_, Some(last)) => (last.raw_output.clone(), last.raw_error.clone()),
-            (_, None) => (Vec::new(), Vec::new()),
-        };
-        self.output = ended.output;
-        self.error = ended.error;
-        self.truncated = ended.truncated;
-        self.warnings = ended.warnings;
-        self.steps = ended.steps;
-        let status = match (ended.success, ended.timed_out) {
-            (true, _) => Status::Ok,
-            (false, true) => Status::TimedOut,
-            (false, false) => Status::Failed,
-        };
-        self.record(Attempt::new(ended.exit_code, status, ended.refusal), plan)
     }
 
     /// Remembers what must not be shown of what the step said, wherever that goes.
@@ -701,7 +695,7 @@ impl<'a> Capture<'a> {
             None => resolved(path),
         };
         if let Ok(real) = &real {
-            worker.may_decide(real, worker.guarded().decides(real))?;
+            may_decide(worker.plan, real, Guarded::of(worker.plan).decides(real))?;
         }
         let file = real.and_then(|real| create_plain(&real));
         let refuse = |error| {
@@ -811,7 +805,7 @@ pub(crate) fn clean_up(worker: &Worker<'_>, command: &CommandText, stop: &Stop) 
         Ok(launch) => launch,
         Err(failure) => return Some(format!("cleanup `{shown}` did not start: {}", failure.refusal.why)),
     };
-    launch.spec.limits = Limits::default();
+    launch.spec.limits = ProcessLimits::default();
     launch.spec.deadline = Some(worker.deadline);
     let mut said = Keep::new(4096);
     let ended = worker.session.run(&launch.spec, stop, &mut |_, bytes| said.push(bytes));

@@ -19,7 +19,9 @@ use cycod_diagnostic::{Code, Refusal};
 use cycod_process::{Conversation, Ending, Spec, Stop, Streams};
 use cycod_script::{
     Answers, Codec,
-    protocol::{Ask, Call, Failure, FromWorker, LineError, Log, MessageError, Reply, ReplyError, ToWorker},
+    protocol::{
+        Failure, FromWorker, HostReply, HostRequest, LineError, Log, MessageError, ReplyError, ToWorker, WorkerCall,
+    },
 };
 use cycod_thread::Thread;
 use serde_json::Value;
@@ -148,7 +150,7 @@ impl Taken<'_> {
     /// Makes a call, and keeps the worker for the next unless it broke.
     pub(crate) fn call<A: Answerer>(
         mut self,
-        call: Call,
+        call: WorkerCall,
         asks: &A,
         end: &End<'_>,
         follow: &mut dyn FnMut(&str, &str),
@@ -180,10 +182,10 @@ impl Drop for Taken<'_> {
 /// Does what a worker asks for.
 pub(crate) trait Answerer: Sync {
     /// Whether an ask takes so long that others are not to wait for it.
-    fn is_slow(&self, ask: &Ask) -> bool;
+    fn is_slow(&self, ask: &HostRequest) -> bool;
 
     /// Does it.
-    fn answer(&self, ask: &Ask) -> Result<Value, ReplyError>;
+    fn answer(&self, ask: &HostRequest) -> Result<Value, ReplyError>;
 }
 
 /// When a call is over, whatever its worker does.
@@ -285,7 +287,7 @@ impl Running {
 
     fn call<A: Answerer>(
         &mut self,
-        call: Call,
+        call: WorkerCall,
         asks: &A,
         end: &End<'_>,
         follow: &mut dyn FnMut(&str, &str),
@@ -297,9 +299,9 @@ impl Running {
         self.send(message.map_err(|error| Broken::Unfit(error.to_string()))?);
         let (input, codec) = (self.input.clone(), self.codec);
         let reply = move |to: u64, answer: Result<Value, ReplyError>| {
-            let bytes = codec.encode(&ToWorker::Reply { id, reply: Reply { to, answer } }).or_else(|error| {
+            let bytes = codec.encode(&ToWorker::Reply { id, reply: HostReply { to, answer } }).or_else(|error| {
                 let answer = Err(ReplyError { message: error.to_string(), code: None });
-                codec.encode(&ToWorker::Reply { id, reply: Reply { to, answer } })
+                codec.encode(&ToWorker::Reply { id, reply: HostReply { to, answer } })
             });
             // A worker that is gone is noticed by what it no longer says.
             drop(bytes.map(|bytes| input.send(bytes)));
@@ -380,13 +382,13 @@ impl Drop for Running {
     }
 }
 
-fn level_name(level: cycod_script::protocol::Level) -> &'static str {
-    use cycod_script::protocol::Level;
+fn level_name(level: cycod_script::protocol::LogLevel) -> &'static str {
+    use cycod_script::protocol::LogLevel;
     match level {
-        Level::Debug => "debug",
-        Level::Info => "info",
-        Level::Warn => "warning",
-        Level::Error => "error",
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Warn => "warning",
+        LogLevel::Error => "error",
     }
 }
 

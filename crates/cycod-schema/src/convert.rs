@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
-    Fidelity, Loss,
+    DialectLoss, Fidelity,
     dialect::{Fate, Others, References, Rules},
     document::{Document, REFERENCES, reference},
     keyword::{map_schemas, says_nothing},
@@ -35,7 +35,7 @@ pub(crate) struct Converter<'a> {
     written: usize,
     told: HashSet<(String, String)>,
     pub(crate) parts: Vec<Part>,
-    pub(crate) losses: Vec<Loss>,
+    pub(crate) losses: Vec<DialectLoss>,
 }
 
 /// A schema that others refer to.
@@ -109,7 +109,7 @@ impl<'a> Converter<'a> {
 
     fn lose(&mut self, pointer: &str, keyword: &str, fidelity: Fidelity, what: impl Into<String>) {
         let pointer = format!("/parameters{pointer}");
-        let loss = Loss { pointer, keyword: keyword.to_owned(), what: what.into(), fidelity };
+        let loss = DialectLoss { pointer, keyword: keyword.to_owned(), what: what.into(), fidelity };
         // What is referred to from several places is written at each.
         if self.told.insert((loss.pointer.clone(), loss.what.clone())) {
             self.losses.push(loss);

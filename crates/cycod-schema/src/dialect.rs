@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::Provider;
+use crate::MessageFormat;
 
 /// How a provider wants functions described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +51,12 @@ impl Dialect {
     }
 
     /// Whose messages its calls come in; MCP has a protocol of its own.
-    pub fn provider(self) -> Option<Provider> {
+    pub fn provider(self) -> Option<MessageFormat> {
         match self {
-            Self::Openai | Self::OpenaiStrict => Some(Provider::OpenaiChat),
-            Self::OpenaiResponses => Some(Provider::OpenaiResponses),
-            Self::Anthropic | Self::AnthropicStrict => Some(Provider::Anthropic),
-            Self::Gemini => Some(Provider::Gemini),
+            Self::Openai | Self::OpenaiStrict => Some(MessageFormat::OpenaiChat),
+            Self::OpenaiResponses => Some(MessageFormat::OpenaiResponses),
+            Self::Anthropic | Self::AnthropicStrict => Some(MessageFormat::Anthropic),
+            Self::Gemini => Some(MessageFormat::Gemini),
             Self::Mcp => None,
         }
     }

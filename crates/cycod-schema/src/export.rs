@@ -56,7 +56,7 @@ impl Fidelity {
 
 /// A difference between a function and what a provider is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
+pub struct DialectLoss {
     /// A JSON Pointer into `{name, description, parameters}`.
     pub pointer: String,
     /// The keyword concerned; empty when it is the whole.
@@ -77,7 +77,7 @@ pub struct Export {
     /// How much of the function it tells.
     pub fidelity: Fidelity,
     /// The differences, in the order of the schema.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<DialectLoss>,
     /// How to bring arguments back.
     pub undo: Undo,
 }
@@ -166,12 +166,12 @@ impl Exporter {
     }
 }
 
-fn loss(pointer: &str, keyword: &str, fidelity: Fidelity, what: impl Into<String>) -> Loss {
-    Loss { pointer: pointer.to_owned(), keyword: keyword.to_owned(), what: what.into(), fidelity }
+fn loss(pointer: &str, keyword: &str, fidelity: Fidelity, what: impl Into<String>) -> DialectLoss {
+    DialectLoss { pointer: pointer.to_owned(), keyword: keyword.to_owned(), what: what.into(), fidelity }
 }
 
 /// Writes the schema of arguments; nothing when the dialect has none for it.
-fn parameters(schema: &Json, dialect: Dialect, losses: &mut Vec<Loss>) -> Option<(Json, Undo)> {
+fn parameters(schema: &Json, dialect: Dialect, losses: &mut Vec<DialectLoss>) -> Option<(Json, Undo)> {
     if let Err(problem) = Graph::new(schema) {
         let pointer = format!("/parameters{}", problem.pointer);
         losses.push(loss(&pointer, "", Fidelity::Refused, problem.message));

@@ -6,7 +6,7 @@ use crate::pointer::join;
 
 /// Whose messages are read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Provider {
+pub enum MessageFormat {
     /// Chat completions: an assistant message with `tool_calls`, answered by messages of role `tool`.
     OpenaiChat,
     /// Responses: items `function_call`, answered by items `function_call_output`.
@@ -19,8 +19,8 @@ pub enum Provider {
 
 /// A message in which a model calls tools.
 #[derive(Clone, Debug)]
-pub struct Message {
-    provider: Provider,
+pub struct CallMessage {
+    provider: MessageFormat,
     /// A call by itself is answered by a result by itself.
     is_bare: bool,
     calls: Vec<ToolCall>,
@@ -76,12 +76,12 @@ pub struct MessageProblem {
     pub message: String,
 }
 
-impl Message {
+impl CallMessage {
     /// Reads a message: what the provider answered as a whole, the message in it, its list of calls, or one call.
     ///
     /// # Errors
     /// When it calls nothing, or a call lacks what its result would have to repeat.
-    pub fn read(provider: Provider, message: &Json) -> Result<Self, MessageProblem> {
+    pub fn read(provider: MessageFormat, message: &Json) -> Result<Self, MessageProblem> {
         let problem =
             |pointer: &str, message: &str| MessageProblem { pointer: pointer.to_owned(), message: message.to_owned() };
         let Some((pointer, items)) = provider.find(message) else {
@@ -111,14 +111,14 @@ impl Message {
         let mut results: Vec<Json> = results.collect();
         match self.provider {
             _ if self.is_bare => results.pop().unwrap_or_default(),
-            Provider::OpenaiChat | Provider::OpenaiResponses => Json::Array(results),
-            Provider::Anthropic => json!({"role": "user", "content": results}),
-            Provider::Gemini => json!({"role": "user", "parts": results}),
+            MessageFormat::OpenaiChat | MessageFormat::OpenaiResponses => Json::Array(results),
+            MessageFormat::Anthropic => json!({"role": "user", "content": results}),
+            MessageFormat::Gemini => json!({"role": "user", "parts": results}),
         }
     }
 }
 
-impl Provider {
+impl MessageFormat {
     fn noun(self) -> &'static str {
         match self {
             Self::OpenaiChat => "`tool_calls`",

@@ -46,7 +46,7 @@ impl SchemaProblem {
 
 /// A part of a value that a schema does not take.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
+pub struct SchemaViolation {
     /// A JSON Pointer to the part; empty for the whole value.
     pub instance_pointer: String,
     /// A JSON Pointer to the keyword that was broken.
@@ -85,9 +85,9 @@ impl Schema {
     }
 
     /// Tells what is wrong with a value: the first few violations, none when it is right.
-    pub fn validate(&self, instance: &Json) -> Vec<Violation> {
+    pub fn validate(&self, instance: &Json) -> Vec<SchemaViolation> {
         if let Err(message) = self.graph.afford(instance) {
-            return vec![Violation { instance_pointer: String::new(), schema_pointer: String::new(), message }];
+            return vec![SchemaViolation { instance_pointer: String::new(), schema_pointer: String::new(), message }];
         }
         let mut violations = Vec::new();
         for error in self.validator.iter_errors(instance) {
@@ -101,7 +101,7 @@ impl Schema {
 }
 
 /// Tells an error; of alternatives that all fail, the one that came furthest, because that is what was meant.
-fn tell(error: &ValidationError<'_>, violations: &mut Vec<Violation>) {
+fn tell(error: &ValidationError<'_>, violations: &mut Vec<SchemaViolation>) {
     if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = error.kind() {
         let depth = |errors: &Vec<ValidationError<'_>>| {
             errors.iter().map(|error| error.instance_path().segments().count()).min().unwrap_or_default()
@@ -114,7 +114,7 @@ fn tell(error: &ValidationError<'_>, violations: &mut Vec<Violation>) {
             return;
         }
     }
-    violations.push(Violation {
+    violations.push(SchemaViolation {
         instance_pointer: error.instance_path().as_str().to_owned(),
         schema_pointer: error.schema_path().as_str().to_owned(),
         message: message(error),

@@ -50,7 +50,7 @@ fn warm_call_with_a_file(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn code_is_checked() {
-    drop(black_box(check(CODE, cycod_script::protocol::Language::TypeScript)));
+    drop(black_box(check(CODE, cycod_script::protocol::ScriptLanguage::TypeScript)));
 }
 
 #[divan::bench(sample_count = 20, sample_size = 1)]

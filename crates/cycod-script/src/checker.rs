@@ -16,7 +16,7 @@ pub struct Checker {
 
 /// Something that a [`Checker`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct CheckerFinding {
     /// Whether the code cannot work; otherwise it probably does not.
     pub is_error: bool,
     /// The line of the code, counted from 1.
@@ -62,7 +62,7 @@ impl Checker {
     }
 
     /// Reads what it said; `None` when it did not come to its end.
-    pub fn findings(&self, output: &[u8]) -> Option<Vec<Finding>> {
+    pub fn findings(&self, output: &[u8]) -> Option<Vec<CheckerFinding>> {
         let text = String::from_utf8_lossy(output);
         let mut findings = Vec::new();
         for line in text.lines() {
@@ -72,7 +72,7 @@ impl Checker {
             let mut parts = line.splitn(4, '\t');
             let is_error = parts.next()? == "error";
             let (line, column) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-            findings.push(Finding { is_error, line, column, message: parts.next()?.to_owned() });
+            findings.push(CheckerFinding { is_error, line, column, message: parts.next()?.to_owned() });
         }
         None
     }

@@ -1,7 +1,7 @@
 use std::io::Read;
 
 use crate::{
-    protocol::{self, FromWorker, LONGEST_LINE, Lines, MessageError, SendError, ToWorker},
+    protocol::{self, FrameReader, FromWorker, LONGEST_LINE, MessageError, SendError, ToWorker},
     r,
 };
 
@@ -41,13 +41,13 @@ impl Codec {
 #[derive(Debug)]
 pub struct Answers<R> {
     codec: Codec,
-    input: Lines<R>,
+    input: FrameReader<R>,
 }
 
 impl<R: Read> Answers<R> {
     /// Reads from `input`, which needs no buffer of its own.
     pub fn new(codec: Codec, input: R) -> Self {
-        Self { codec, input: Lines::new(input) }
+        Self { codec, input: FrameReader::new(input) }
     }
 
     /// Returns what is read from.

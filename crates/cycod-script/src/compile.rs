@@ -1,6 +1,6 @@
 use rquickjs::{CatchResultExt as _, CaughtError, Context, Module, Runtime, context::intrinsic};
 
-use crate::source::{Places, ScriptDiagnostic};
+use crate::source::{ScriptDiagnostic, SourcePlaces};
 
 /// What the engine has against code that the parser took, such as a name that is declared twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct CompileProblem {
 
 impl CompileProblem {
     /// What it is in the code of which the script was made.
-    pub(crate) fn into_diagnostic(self, code: &str, places: &Places) -> ScriptDiagnostic {
+    pub(crate) fn into_diagnostic(self, code: &str, places: &SourcePlaces) -> ScriptDiagnostic {
         let (line, column) = places.original(self.line, self.column);
         ScriptDiagnostic::at(code, line, column, self.message)
     }

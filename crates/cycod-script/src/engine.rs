@@ -14,13 +14,13 @@ use rquickjs::{
 
 /// Evaluates expressions, each in a world of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Engine {
-    limits: Limits,
+pub struct Evaluator {
+    limits: EvaluationLimits,
 }
 
 /// What one evaluation may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct EvaluationLimits {
     /// How long it may compute. On a busy machine, more time goes by, at most twenty times as much.
     ///
     /// The engine looks at the clock between instructions and inside regular expressions, but not inside a native
@@ -33,7 +33,7 @@ pub struct Limits {
     pub input: usize,
 }
 
-impl Default for Limits {
+impl Default for EvaluationLimits {
     fn default() -> Self {
         Self { time: Duration::from_millis(100), memory: 16 << 20, input: 1 << 20 }
     }
@@ -88,9 +88,9 @@ pub enum ScriptError {
     },
 }
 
-impl Engine {
+impl Evaluator {
     /// Returns an engine with other limits than the usual.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: EvaluationLimits) -> Self {
         Self { limits }
     }
 

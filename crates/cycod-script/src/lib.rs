@@ -24,8 +24,8 @@ mod source;
 #[cfg(unix)]
 pub mod worker;
 
-pub use checker::{Checker, Finding, checker};
+pub use checker::{Checker, CheckerFinding, checker};
 pub use codec::{Answers, Codec};
-pub use engine::{Engine, Limits, ScriptError};
+pub use engine::{EvaluationLimits, Evaluator, ScriptError};
 pub use prelude::{Prelude, prelude};
-pub use source::{Exports, LONGEST_CODE, Places, ScriptDiagnostic, check, check_for_node, lower};
+pub use source::{Exports, LONGEST_CODE, ScriptDiagnostic, SourcePlaces, check, check_for_node, lower};

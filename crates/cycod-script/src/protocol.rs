@@ -1,7 +1,7 @@
 //! What a host and a worker say to each other: one JSON object per line, in both directions.
 //!
-//! The worker begins with [`FromWorker::Ready`]. The host sends a [`Call`]; until the worker answers it with a result or a
-//! failure, both may send more about it: the worker log lines and [`Ask`]s, the host a [`Reply`] to each ask. A worker
+//! The worker begins with [`FromWorker::Ready`]. The host sends a [`WorkerCall`]; until the worker answers it with a result or a
+//! failure, both may send more about it: the worker log lines and [`HostRequest`]s, the host a [`HostReply`] to each ask. A worker
 //! carries out one call at a time, and may have several asks under way in it.
 //!
 //! Neither side trusts the other's lines: what is no message, too long or cut off is a typed error. Nothing can be read
@@ -15,7 +15,7 @@ use cycod_definition::ParameterType;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-pub use self::lines::{LineError, Lines};
+pub use self::lines::{FrameReader, LineError};
 
 /// How many bytes a line may have, its end included.
 pub const LONGEST_LINE: usize = 64 << 20;
@@ -29,21 +29,21 @@ pub enum ToWorker {
         /// Which call this is; everything that is said about it carries the number.
         id: u64,
         /// What to carry out.
-        call: Box<Call>,
+        call: Box<WorkerCall>,
     },
     /// The answer to something the worker asked for.
     Reply {
         /// The call during which it was asked.
         id: u64,
         /// The answer.
-        reply: Reply,
+        reply: HostReply,
     },
 }
 
 /// One call of a tool whose code the worker runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub struct WorkerCall {
     /// The tool's name, for messages and stack traces.
     pub tool: String,
     /// A digest of the code, under which the worker keeps it compiled.
@@ -57,7 +57,7 @@ pub struct Call {
     pub file: Option<String>,
     /// What the code is written in, where a worker knows more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub language: Option<Language>,
+    pub language: Option<ScriptLanguage>,
     /// The arguments by name.
     pub args: Map<String, Value>,
     /// What arguments are declared as, for languages with more kinds of vectors than JSON has.
@@ -114,7 +114,7 @@ impl ArgumentType {
 /// The languages of the script engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Language {
+pub enum ScriptLanguage {
     /// As browsers read it.
     JavaScript,
     /// With types, which are left out before it runs.
@@ -143,10 +143,10 @@ pub struct CallContext {
     pub conversation: Option<Map<String, Value>>,
 }
 
-/// The host's answer to an [`Ask`].
+/// The host's answer to an [`HostRequest`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "ReplyWire", try_from = "ReplyWire")]
-pub struct Reply {
+pub struct HostReply {
     /// The number of the ask.
     pub to: u64,
     /// What was asked for, or why there is none.
@@ -189,7 +189,7 @@ pub enum FromWorker {
         /// Which call.
         id: u64,
         /// What it needs.
-        ask: Ask,
+        ask: HostRequest,
     },
     /// The call has something to tell the reader of its log.
     Log {
@@ -226,7 +226,7 @@ pub struct Failure {
 /// Something that only the host can do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ask {
+pub struct HostRequest {
     /// Its number within the call, which the reply carries.
     pub number: u64,
     /// What is to be done, such as `fs.readFile`.
@@ -241,7 +241,7 @@ pub struct Ask {
 #[serde(deny_unknown_fields)]
 pub struct Log {
     /// How much it matters.
-    pub level: Level,
+    pub level: LogLevel,
     /// What it says.
     pub message: String,
 }
@@ -249,7 +249,7 @@ pub struct Log {
 /// How much a line of the log matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum LogLevel {
     /// For the author of a tool.
     Debug,
     /// What goes on.
@@ -300,7 +300,7 @@ pub enum SendError {
 ///
 /// # Errors
 /// When the line cannot be read or is no message. A [`LineError::Read`] of the kind `WouldBlock` loses nothing: ask again.
-pub fn receive<T: DeserializeOwned>(lines: &mut Lines<impl std::io::Read>) -> Result<Option<T>, MessageError> {
+pub fn receive<T: DeserializeOwned>(lines: &mut FrameReader<impl std::io::Read>) -> Result<Option<T>, MessageError> {
     let Some(line) = lines.next()? else { return Ok(None) };
     parse(line).map(Some)
 }
@@ -349,9 +349,9 @@ fn is_false(value: &bool) -> bool {
 struct ToWire {
     id: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    call: Option<Box<Call>>,
+    call: Option<Box<WorkerCall>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reply: Option<Reply>,
+    reply: Option<HostReply>,
 }
 
 impl From<ToWorker> for ToWire {
@@ -385,8 +385,8 @@ struct ReplyWire {
     error: Option<ReplyError>,
 }
 
-impl From<Reply> for ReplyWire {
-    fn from(Reply { to, answer }: Reply) -> Self {
+impl From<HostReply> for ReplyWire {
+    fn from(HostReply { to, answer }: HostReply) -> Self {
         match answer {
             Ok(value) => Self { to, value: Some(value), error: None },
             Err(error) => Self { to, value: None, error: Some(error) },
@@ -394,7 +394,7 @@ impl From<Reply> for ReplyWire {
     }
 }
 
-impl TryFrom<ReplyWire> for Reply {
+impl TryFrom<ReplyWire> for HostReply {
     type Error = &'static str;
 
     fn try_from(wire: ReplyWire) -> Result<Self, Self::Error> {
@@ -418,7 +418,7 @@ struct FromWire {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ask: Option<Ask>,
+    ask: Option<HostRequest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<Log>,
 }
@@ -481,7 +481,7 @@ mod tests {
 
     #[test]
     fn what_a_worker_is_told() {
-        let call = Call {
+        let call = WorkerCall {
             tool: "greet".to_owned(),
             key: "k1".to_owned(),
             code: "one\ntwo".to_owned(),
@@ -499,9 +499,9 @@ mod tests {
             &ToWorker::Call { id: 1, call: call.clone().into() },
             r#"{"id":1,"call":{"tool":"greet","key":"k1","code":"one\ntwo","line":7,"args":{"name":"Ada","n":null},"context":{"directory":"/d","workspace":"/w"}}}"#,
         );
-        let call = Call {
+        let call = WorkerCall {
             file: Some("/w/greet.md".to_owned()),
-            language: Some(Language::TypeScript),
+            language: Some(ScriptLanguage::TypeScript),
             types: [("n".to_owned(), ArgumentType::Double)].into(),
             produces: None,
             timeout: Some(30_000),
@@ -519,7 +519,7 @@ mod tests {
             &ToWorker::Call { id: 2, call: call.into() },
             r#"{"id":2,"call":{"tool":"greet","key":"k1","code":"one\ntwo","line":7,"file":"/w/greet.md","language":"typescript","args":{"name":"Ada","n":null},"types":{"n":"double"},"timeout":30000,"memory":268435456,"context":{"directory":"/d","workspace":"/w","environment":{"A":"1"},"network":true,"config":{"a":1},"conversation":{"id":"c"}}}}"#,
         );
-        let reply = |answer| ToWorker::Reply { id: 1, reply: Reply { to: 3, answer } };
+        let reply = |answer| ToWorker::Reply { id: 1, reply: HostReply { to: 3, answer } };
         round(&reply(Ok(json!("text"))), r#"{"id":1,"reply":{"to":3,"value":"text"}}"#);
         round(&reply(Ok(Value::Null)), r#"{"id":1,"reply":{"to":3,"value":null}}"#);
         let error = ReplyError { message: "no".to_owned(), code: None };
@@ -538,12 +538,12 @@ mod tests {
         round(&FromWorker::Failure { id: 1, failure: failure.clone() }, r#"{"id":1,"error":{"message":"m"}}"#);
         let failure = Failure { trace: Some("at f".to_owned()), line: Some(9), ..failure };
         round(&FromWorker::Failure { id: 1, failure }, r#"{"id":1,"error":{"message":"m","trace":"at f","line":9}}"#);
-        let ask = Ask { number: 2, what: "fs.readFile".to_owned(), with: vec![json!("a"), json!("utf-8")] };
+        let ask = HostRequest { number: 2, what: "fs.readFile".to_owned(), with: vec![json!("a"), json!("utf-8")] };
         round(
             &FromWorker::Ask { id: 1, ask },
             r#"{"id":1,"ask":{"number":2,"what":"fs.readFile","with":["a","utf-8"]}}"#,
         );
-        let log = Log { level: Level::Warn, message: "careful".to_owned() };
+        let log = Log { level: LogLevel::Warn, message: "careful".to_owned() };
         round(&FromWorker::Log { id: 1, log }, r#"{"id":1,"log":{"level":"warn","message":"careful"}}"#);
     }
 
@@ -619,7 +619,7 @@ mod tests {
     #[test]
     fn messages_are_received_until_the_other_side_ends() {
         let input = b"{\"ready\":{\"version\":\"x\"}}\n{\"id\":1,\"result\":2}\nnonsense\n";
-        let mut lines = Lines::new(input.as_slice());
+        let mut lines = FrameReader::new(input.as_slice());
         assert!(matches!(receive(&mut lines), Ok(Some(FromWorker::Ready(_)))));
         assert!(matches!(receive(&mut lines), Ok(Some(FromWorker::Result { id: 1, .. }))));
         assert!(matches!(receive::<FromWorker>(&mut lines), Err(MessageError::Garbage { .. })));

@@ -78,18 +78,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::protocol::{Call, CallContext, Reply};
+    use crate::protocol::{CallContext, HostReply, WorkerCall};
 
     /// Messages of the host are the only ones here that hold values; from a worker's they differ in their names only.
     fn message(value: Value) -> Vec<u8> {
         let frame =
-            encode(&ToWorker::Reply { id: 7, reply: Reply { to: 1, answer: Ok(value) } }).expect("R can hold it");
+            encode(&ToWorker::Reply { id: 7, reply: HostReply { to: 1, answer: Ok(value) } }).expect("R can hold it");
         frame[MAGIC.len() + 4..].to_vec()
     }
 
     #[test]
     fn a_call_is_a_list_of_r() {
-        let call = Call {
+        let call = WorkerCall {
             tool: "t".to_owned(),
             key: "k".to_owned(),
             code: "function() 1".to_owned(),

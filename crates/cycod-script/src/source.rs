@@ -1,6 +1,6 @@
 //! The code of a tool as its author wrote it: read, checked, and made into JavaScript.
 //!
-//! What an engine says about the script that was made is told of the code as it was written, by [`Places`].
+//! What an engine says about the script that was made is told of the code as it was written, by [`SourcePlaces`].
 
 mod depth;
 mod look;
@@ -16,9 +16,9 @@ use oxc_parser::Parser;
 use oxc_span::SourceType;
 
 use self::depth::Unparsable;
-use crate::{compile, protocol::Language};
+use crate::{compile, protocol::ScriptLanguage};
 
-pub use self::places::Places;
+pub use self::places::SourcePlaces;
 
 /// How many bytes of code a tool may have.
 pub const LONGEST_CODE: usize = 256 << 10;
@@ -75,7 +75,7 @@ pub struct ScriptDiagnostic {
 ///
 /// # Errors
 /// With everything that is wrong, in the order of the code.
-pub fn check(code: &str, language: Language) -> Result<Exports, Vec<ScriptDiagnostic>> {
+pub fn check(code: &str, language: ScriptLanguage) -> Result<Exports, Vec<ScriptDiagnostic>> {
     with_a_large_stack(code, || {
         let read = read(code, language)?;
         compile::compile(&read.script).map_err(|problem| vec![problem.into_diagnostic(code, &read.places)])?;
@@ -87,10 +87,10 @@ pub fn check(code: &str, language: Language) -> Result<Exports, Vec<ScriptDiagno
 ///
 /// # Errors
 /// As for [`check`], but that what the engine itself objects to is not known.
-pub fn check_for_node(code: &str, language: Language) -> Result<Exports, Vec<ScriptDiagnostic>> {
+pub fn check_for_node(code: &str, language: ScriptLanguage) -> Result<Exports, Vec<ScriptDiagnostic>> {
     // Node.js has other limits than the engine. Of what is beyond ours, it alone knows whether it is right.
     let is_beyond = || code.len() > LONGEST_CODE || depth::look(code).is_err();
-    if language == Language::JavaScript && is_beyond() {
+    if language == ScriptLanguage::JavaScript && is_beyond() {
         return Ok(Exports { is_open: true, ..Exports::default() });
     }
     with_a_large_stack(code, || Ok(read_for(code, language, Home::Elsewhere)?.exports))
@@ -100,9 +100,9 @@ pub fn check_for_node(code: &str, language: Language) -> Result<Exports, Vec<Scr
 ///
 /// # Errors
 /// As for [`check_for_node`].
-pub fn lower(code: &str) -> Result<(String, Places), Vec<ScriptDiagnostic>> {
+pub fn lower(code: &str) -> Result<(String, SourcePlaces), Vec<ScriptDiagnostic>> {
     with_a_large_stack(code, || {
-        let read = read_for(code, Language::TypeScript, Home::Elsewhere)?;
+        let read = read_for(code, ScriptLanguage::TypeScript, Home::Elsewhere)?;
         Ok((read.script, read.places))
     })
 }
@@ -131,17 +131,17 @@ pub(crate) struct Read {
     /// The code as it can run.
     pub(crate) script: String,
     /// Where it stood.
-    pub(crate) places: Places,
+    pub(crate) places: SourcePlaces,
     /// What it offers.
     pub(crate) exports: Exports,
 }
 
 /// Reads code for the engine on this thread, which must have a stack of [`READING_STACK`].
-pub(crate) fn read(code: &str, language: Language) -> Result<Read, Vec<ScriptDiagnostic>> {
+pub(crate) fn read(code: &str, language: ScriptLanguage) -> Result<Read, Vec<ScriptDiagnostic>> {
     read_for(code, language, Home::Engine)
 }
 
-fn read_for(code: &str, language: Language, home: Home) -> Result<Read, Vec<ScriptDiagnostic>> {
+fn read_for(code: &str, language: ScriptLanguage, home: Home) -> Result<Read, Vec<ScriptDiagnostic>> {
     if code.len() > LONGEST_CODE {
         let message = format!("the code has {} bytes, and a tool may have {LONGEST_CODE}", code.len());
         let help = "move data into files that the tool reads, and leave out what it does not need";
@@ -164,8 +164,8 @@ fn read_for(code: &str, language: Language, home: Home) -> Result<Read, Vec<Scri
         (parsed.program, problems)
     };
     let (program, mut problems) = match language {
-        Language::TypeScript => parse(SourceType::ts().with_module(true)),
-        Language::JavaScript => parse(SourceType::mjs()),
+        ScriptLanguage::TypeScript => parse(SourceType::ts().with_module(true)),
+        ScriptLanguage::JavaScript => parse(SourceType::mjs()),
     };
     let mut exports = Exports::default();
     // A tree that the parser fixed would only lead to more complaints about the same place.
@@ -174,7 +174,7 @@ fn read_for(code: &str, language: Language, home: Home) -> Result<Read, Vec<Scri
         if problems.is_empty() && !(exports.execute || exports.default || exports.is_open) {
             problems.push(no_entry(code, &program, home));
         }
-    } else if language == Language::JavaScript && home == Home::Elsewhere {
+    } else if language == ScriptLanguage::JavaScript && home == Home::Elsewhere {
         // What is no module of the one kind may be one of the other, in which more is allowed.
         let (program, of_script) = parse(SourceType::cjs());
         if of_script.is_empty() {
@@ -186,8 +186,8 @@ fn read_for(code: &str, language: Language, home: Home) -> Result<Read, Vec<Scri
     }
     if problems.is_empty() {
         let made = match language {
-            Language::TypeScript => lower::lower(code, &allocator, program),
-            Language::JavaScript => Ok((without_hashbang(code), Places::default())),
+            ScriptLanguage::TypeScript => lower::lower(code, &allocator, program),
+            ScriptLanguage::JavaScript => Ok((without_hashbang(code), SourcePlaces::default())),
         };
         match made {
             Ok((script, places)) => return Ok(Read { script, places, exports }),

@@ -23,8 +23,8 @@ use cycod_thread::Thread;
 
 use self::{call::carry_out, channel::Channel};
 use crate::{
-    protocol::{Call, Failure, FromWorker, Language, MessageError, Ready, SendError, ToWorker},
-    source::{Places, READING_STACK, ScriptDiagnostic, read},
+    protocol::{Failure, FromWorker, MessageError, Ready, ScriptLanguage, SendError, ToWorker, WorkerCall},
+    source::{READING_STACK, ScriptDiagnostic, SourcePlaces, read},
 };
 
 pub use self::call::MEMORY;
@@ -93,9 +93,9 @@ struct Worker<R, W> {
 /// Code that was read.
 struct Kept {
     code: String,
-    language: Language,
+    language: ScriptLanguage,
     script: String,
-    places: Places,
+    places: SourcePlaces,
 }
 
 impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Worker<R, W> {
@@ -113,7 +113,7 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Worker<R, W> {
         }
     }
 
-    fn call<E: fmt::Display>(&mut self, id: u64, call: &Call) -> Result<(), WorkerError<E>> {
+    fn call<E: fmt::Display>(&mut self, id: u64, call: &WorkerCall) -> Result<(), WorkerError<E>> {
         let channel = self.channel.clone();
         let ended = match self.script(call) {
             Ok(kept) => carry_out(id, call, &kept.script, &kept.places, &channel),
@@ -132,8 +132,8 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Worker<R, W> {
     }
 
     /// Returns the code of a call as it can run, and keeps it.
-    fn script(&mut self, call: &Call) -> Result<&Kept, Failure> {
-        let language = call.language.unwrap_or(Language::TypeScript);
+    fn script(&mut self, call: &WorkerCall) -> Result<&Kept, Failure> {
+        let language = call.language.unwrap_or(ScriptLanguage::TypeScript);
         let is_same = |kept: &Kept| kept.code == call.code && kept.language == language;
         if !self.kept.get(&call.key).is_some_and(is_same) {
             let read = read(&call.code, language).map_err(|problems| unreadable(call, &problems))?;
@@ -150,7 +150,7 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Worker<R, W> {
     }
 }
 
-fn unreadable(call: &Call, problems: &[ScriptDiagnostic]) -> Failure {
+fn unreadable(call: &WorkerCall, problems: &[ScriptDiagnostic]) -> Failure {
     let line = |problem: &ScriptDiagnostic| {
         u32::try_from(problem.line).ok().and_then(|line| (line - 1).checked_add(call.line.max(1)))
     };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cycod_definition::Value;
-use cycod_script::{Engine, Limits, ScriptError};
+use cycod_script::{EvaluationLimits, Evaluator, ScriptError};
 use expect_test::{Expect, expect};
 
 fn text(text: &str) -> Value {
@@ -11,7 +11,7 @@ fn text(text: &str) -> Value {
 }
 
 fn evaluate(script: &str, value: &Value) -> String {
-    match Engine::default().transform(script, value) {
+    match Evaluator::default().transform(script, value) {
         Ok(value) => format!("{value:?}"),
         Err(error) => format!("error: {error}"),
     }
@@ -174,7 +174,7 @@ fn there_is_no_power() {
         "gc",
         "scriptArgs",
     ] {
-        let result = Engine::default().transform(&format!("typeof {name}"), &text(""));
+        let result = Evaluator::default().transform(&format!("typeof {name}"), &text(""));
         assert!(
             matches!(&result, Ok(Value::Text(kind)) if kind == "undefined")
                 || matches!(&result, Err(ScriptError::Syntax { .. })),
@@ -221,7 +221,7 @@ fn code_made_from_text_has_no_more_power_and_the_same_limits() {
 
 #[test]
 fn nothing_leaks_into_the_next_evaluation() {
-    let engine = Engine::default();
+    let engine = Evaluator::default();
     let pollute =
         "(Object.prototype.polluted = 'yes', String.prototype.trim = () => 'taken', globalThis.kept = 1, value)";
     assert_eq!(engine.transform(pollute, &text("a")), Ok(text("a")));
@@ -234,7 +234,7 @@ fn nothing_leaks_into_the_next_evaluation() {
 #[track_caller]
 fn hostile(script: &str, value: &Value) -> ScriptError {
     let start = Instant::now();
-    let error = Engine::default().transform(script, value).expect_err("a hostile script has no result");
+    let error = Evaluator::default().transform(script, value).expect_err("a hostile script has no result");
     // Soft for native functions, and the machine may be busy; without a limit each of these takes minutes.
     assert!(start.elapsed() < Duration::from_secs(10), "{script} took {:?}", start.elapsed());
     error
@@ -298,15 +298,15 @@ fn recursion_ends_in_an_error() {
 fn large_values_are_refused_and_those_allowed_pass() {
     let limit = 1 << 20;
     let largest = text(&"é".repeat(limit / 2));
-    assert_eq!(Engine::default().transform("value.length", &largest), Ok(Value::Number((limit / 2).to_string())));
-    assert_eq!(Engine::default().transform("value", &largest), Ok(largest));
+    assert_eq!(Evaluator::default().transform("value.length", &largest), Ok(Value::Number((limit / 2).to_string())));
+    assert_eq!(Evaluator::default().transform("value", &largest), Ok(largest));
     let larger = text(&"x".repeat(limit + 1));
-    assert_eq!(Engine::default().transform("value", &larger), Err(ScriptError::Input { size: limit + 1, limit }));
+    assert_eq!(Evaluator::default().transform("value", &larger), Err(ScriptError::Input { size: limit + 1, limit }));
 }
 
 #[test]
 fn a_script_can_be_checked_without_being_run() {
-    let engine = Engine::default();
+    let engine = Evaluator::default();
     assert_eq!(engine.check("value.nope()"), Ok(()));
     assert_eq!(engine.check("(() => { while (true) {} })()"), Ok(()));
     assert!(matches!(engine.check("value.("), Err(ScriptError::Syntax { .. })));
@@ -320,7 +320,7 @@ fn threads_do_not_share() {
                 for _ in 0..20 {
                     let value = Value::Number(number.to_string());
                     assert_eq!(
-                        Engine::default().transform("value + 1", &value),
+                        Evaluator::default().transform("value + 1", &value),
                         Ok(Value::Number((number + 1).to_string()))
                     );
                 }
@@ -347,7 +347,7 @@ fn memory_may_run_out_anywhere() {
     for script in scripts {
         let mut exhausted = 0;
         for memory in (80_000..200_000).step_by(211) {
-            let engine = Engine::new(Limits { memory, ..Limits::default() });
+            let engine = Evaluator::new(EvaluationLimits { memory, ..EvaluationLimits::default() });
             exhausted += usize::from(
                 engine.transform(script, &text("Hello World")) == Err(ScriptError::Memory { limit: memory }),
             );

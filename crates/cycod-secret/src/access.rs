@@ -24,18 +24,18 @@ const MOST_WORK: u8 = 20;
 
 /// Asks a person for a passphrase; nothing when there is nobody, or no answer.
 #[derive(Clone)]
-pub struct Ask(Arc<Asking>);
+pub struct PassphrasePrompt(Arc<Asking>);
 
 type Asking = dyn Fn(&str) -> Option<Zeroizing<String>> + Send + Sync;
 
-impl Ask {
+impl PassphrasePrompt {
     /// Asks by `ask`, which is given the question.
     pub fn by(ask: impl Fn(&str) -> Option<Zeroizing<String>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }
 }
 
-impl fmt::Debug for Ask {
+impl fmt::Debug for PassphrasePrompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Ask")
     }
@@ -43,14 +43,14 @@ impl fmt::Debug for Ask {
 
 /// What opens the file of secrets: an age identity, by default in a file beside it, or a passphrase.
 #[derive(Debug, Default)]
-pub struct Access {
+pub struct VaultKey {
     identity: Option<PathBuf>,
     passphrase_file: Option<PathBuf>,
-    ask: Option<Ask>,
+    ask: Option<PassphrasePrompt>,
     passphrase: OnceLock<Zeroizing<String>>,
 }
 
-impl Access {
+impl VaultKey {
     /// Reads `CYCOD_SECRET_IDENTITY_FILE` and `CYCOD_SECRET_PASSPHRASE_FILE`.
     pub fn from_environment(environment: &BTreeMap<OsString, OsString>) -> Self {
         let path = |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -63,7 +63,7 @@ impl Access {
 
     /// Asks a person for the passphrase, when one is wanted and no file holds it.
     #[must_use]
-    pub fn asking(mut self, ask: Ask) -> Self {
+    pub fn asking(mut self, ask: PassphrasePrompt) -> Self {
         self.ask = Some(ask);
         self
     }
@@ -141,7 +141,11 @@ impl Access {
             }
             (None, None) => {
                 let question = format!("Passphrase of `{}` (not shown): ", file.display());
-                let answer = self.ask.as_ref().and_then(|Ask(ask)| ask(&question)).filter(|answer| !answer.is_empty());
+                let answer = self
+                    .ask
+                    .as_ref()
+                    .and_then(|PassphrasePrompt(ask)| ask(&question))
+                    .filter(|answer| !answer.is_empty());
                 let answer = answer.ok_or_else(|| SecretError::Locked(file.to_owned()))?;
                 self.passphrase.get_or_init(|| answer).clone()
             }

@@ -12,7 +12,7 @@ mod keyring;
 mod lookup;
 mod store;
 
-pub use access::{Access, Ask};
+pub use access::{PassphrasePrompt, VaultKey};
 pub use error::SecretError;
-pub use store::{Change, Kept, Store, Vault, is_name};
+pub use store::{SecretChange, SecretRecord, Store, Vault, is_name};
 pub use zeroize::Zeroizing;

@@ -11,7 +11,7 @@ use cycod_store::Whole;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{Access, SecretError, keyring::Keyring};
+use crate::{SecretError, VaultKey, keyring::Keyring};
 
 /// The longest value; an environment takes no longer one.
 const LONGEST: usize = 128 << 10;
@@ -39,7 +39,7 @@ impl fmt::Display for Vault {
 
 /// What is known of a secret beside its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct SecretRecord {
     /// What it is called.
     pub name: String,
     /// Where its value is.
@@ -52,7 +52,7 @@ pub struct Kept {
 
 /// A secret to be kept.
 #[derive(Debug)]
-pub struct Change {
+pub struct SecretChange {
     /// Where its value goes; when that is not said, where it is already, else into the file.
     pub vault: Option<Vault>,
     /// The tools that may have it; when that is not said, those that could already, else all.
@@ -65,7 +65,7 @@ pub struct Change {
 #[derive(Debug)]
 pub struct Store {
     file: Whole,
-    access: Access,
+    access: VaultKey,
     keyring: Keyring,
 }
 
@@ -100,7 +100,7 @@ const VERSION: u32 = 1;
 
 impl Store {
     /// Names the user's directory, in which the file is made by the first change.
-    pub fn open(directory: &Path, access: Access, environment: &BTreeMap<OsString, OsString>) -> Store {
+    pub fn open(directory: &Path, access: VaultKey, environment: &BTreeMap<OsString, OsString>) -> Store {
         let file = Whole::open(&directory.join("secrets.age"));
         Store { file, access, keyring: Keyring::new(environment, directory) }
     }
@@ -114,7 +114,12 @@ impl Store {
     ///
     /// # Errors
     /// Also when the value could not be masked where it is shown, or no environment can carry it.
-    pub fn set(&self, name: &str, value: &Zeroizing<String>, change: Change) -> Result<(Kept, bool), SecretError> {
+    pub fn set(
+        &self,
+        name: &str,
+        value: &Zeroizing<String>,
+        change: SecretChange,
+    ) -> Result<(SecretRecord, bool), SecretError> {
         no_core_dumps();
         if cycod_mask::is_literal(value) {
             return Err(SecretError::Unmaskable("is a yes, a no or empty"));
@@ -167,7 +172,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn list(&self) -> Result<Vec<Kept>, SecretError> {
+    pub fn list(&self) -> Result<Vec<SecretRecord>, SecretError> {
         let document = self.read()?;
         Ok(document.secrets.iter().map(|(name, entry)| kept(name, entry)).collect())
     }
@@ -255,8 +260,8 @@ impl Store {
     }
 }
 
-fn kept(name: &str, entry: &Entry) -> Kept {
-    Kept { name: name.to_owned(), vault: entry.vault, set_at: entry.set_at, tools: entry.tools.clone() }
+fn kept(name: &str, entry: &Entry) -> SecretRecord {
+    SecretRecord { name: name.to_owned(), vault: entry.vault, set_at: entry.set_at, tools: entry.tools.clone() }
 }
 
 /// Keeps what we know out of the files that a crash leaves, ours or that of a program started from now on.

@@ -16,16 +16,16 @@ use std::{
     time::Duration,
 };
 
-use cycod_catalog::{Scope, Scopes, Source, Style, Switches};
+use cycod_catalog::{DirectoryStyle, Scope, Scopes, Switches, ToolSource};
 use cycod_definition::Host;
-use cycod_diagnostic::{Report, Severity, SourceFile, most_important};
+use cycod_diagnostic::{Severity, SourceFile, SourceReport, most_important};
 use cycod_file::Look;
 use cycod_policy::Flaw;
 
 use crate::{FileError, file, looked::Looked};
 
 pub use edit::{path, turn};
-pub use models::{KnownModel, ModelProvider, Models};
+pub use models::{KnownModel, ModelProvider, ModelSettings};
 pub use name::ToolPattern;
 
 /// What our own file is called.
@@ -75,7 +75,7 @@ pub struct SettingsFile {
     /// Whether it is ours, and may be changed.
     pub is_ours: bool,
     /// What is wrong with it.
-    pub report: Report,
+    pub report: SourceReport,
 }
 
 /// The files of one scope, the one that is heard first at the front.
@@ -102,7 +102,7 @@ struct Options {
     enforced: Vec<Said<String>>,
     price: Option<Said<f64>>,
     model: Option<Said<String>>,
-    models: Models,
+    models: ModelSettings,
     skill_directories: Vec<Said<String>>,
 }
 
@@ -110,14 +110,14 @@ struct Options {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// What was decided.
-    pub what: What,
+    pub what: SwitchedOffBy,
     /// Where; nothing when the tool's own file says it.
     pub by: Option<Said<()>>,
 }
 
 /// What turns a tool off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum SwitchedOffBy {
     /// `tools.NAME.enabled: false`.
     Disabled,
     /// `tools.autoLoadCustomTools: false`, and nobody named the tool.
@@ -153,10 +153,12 @@ impl Cause {
     /// What was decided, for a sentence.
     pub fn said(&self, name: &str) -> String {
         match self.what {
-            What::Disabled => format!("`tools.{name}.enabled` is false"),
-            What::NotLoaded => "`tools.autoLoadCustomTools` is false, and nothing turns this tool on".to_owned(),
-            What::LocalForbidden => "`enforcement.disableLocalTools` is true".to_owned(),
-            What::OwnFile => "`enabled` is false".to_owned(),
+            SwitchedOffBy::Disabled => format!("`tools.{name}.enabled` is false"),
+            SwitchedOffBy::NotLoaded => {
+                "`tools.autoLoadCustomTools` is false, and nothing turns this tool on".to_owned()
+            }
+            SwitchedOffBy::LocalForbidden => "`enforcement.disableLocalTools` is true".to_owned(),
+            SwitchedOffBy::OwnFile => "`enabled` is false".to_owned(),
         }
     }
 }
@@ -175,8 +177,8 @@ impl Settings {
             let beside = directories.filter_map(|directory| Some((directory.style, directory.path.parent()?)));
             let mut files: Vec<(bool, PathBuf)> = beside
                 .filter_map(|(style, beside)| match style {
-                    Style::Cycod => Some((true, beside.join(NAME))),
-                    Style::Mimir => Some((false, beside.join(MIMIR))),
+                    DirectoryStyle::Cycod => Some((true, beside.join(NAME))),
+                    DirectoryStyle::Mimir => Some((false, beside.join(MIMIR))),
                     _ => None,
                 })
                 .collect();
@@ -231,7 +233,7 @@ impl Settings {
     /// Whether a tool is on; `own` is what its own file says.
     pub fn switch(&self, name: &str, scope: Scope, own: bool) -> Switch {
         let is_enforced = self.is_enforced(name, scope);
-        let is_custom = scope.source() == Source::Custom;
+        let is_custom = scope.source() == ToolSource::Custom;
         let mut causes = Vec::new();
         let mut is_named = false;
         for (layer, at) in self.layers.iter().zip(LAYERS) {
@@ -243,29 +245,29 @@ impl Settings {
             }
             let mut add = |what, by: &Said<_>| causes.push(Cause { what, by: Some(by.here()) });
             if let Some(said) = said.filter(|said| !said.value) {
-                add(What::Disabled, said);
+                add(SwitchedOffBy::Disabled, said);
             }
             if !is_custom {
                 continue;
             }
             if let Some(said) = layer.first(|options| options.forbids_local.as_ref()).filter(|said| said.value) {
-                add(What::LocalForbidden, said);
+                add(SwitchedOffBy::LocalForbidden, said);
             }
             if let Some(said) = layer.first(|options| options.loads_custom.as_ref()).filter(|said| !said.value)
                 && !is_named
             {
-                add(What::NotLoaded, said);
+                add(SwitchedOffBy::NotLoaded, said);
             }
         }
         if !own && !is_enforced && !self.is_turned_on_by_user(name) {
-            causes.push(Cause { what: What::OwnFile, by: None });
+            causes.push(Cause { what: SwitchedOffBy::OwnFile, by: None });
         }
         Switch { causes, is_enforced }
     }
 
     /// Whether nobody but who looks after the machine may turn a tool off.
     pub fn is_enforced(&self, name: &str, scope: Scope) -> bool {
-        scope.source() == Source::Teams || self.is_enforced_by_name(name)
+        scope.source() == ToolSource::Teams || self.is_enforced_by_name(name)
     }
 
     fn is_enforced_by_name(&self, name: &str) -> bool {
@@ -320,9 +322,9 @@ impl Settings {
     ///
     /// A project may say which model is meant when nobody names one, of the providers that the user knows, and nothing else:
     /// an address of its own would get the user's keys and everything that is said.
-    pub fn models(&self) -> Models {
+    pub fn models(&self) -> ModelSettings {
         let said = self.layers.iter().rev().flat_map(|layer| &layer.0).map(|options| &options.models);
-        said.cloned().reduce(Models::over).unwrap_or_default()
+        said.cloned().reduce(ModelSettings::over).unwrap_or_default()
     }
 
     /// The tools that are named, to compare with those that there are.
@@ -380,7 +382,10 @@ impl<T> Said<T> {
 impl SettingsFile {
     fn of(scope: Scope, path: PathBuf, is_ours: bool, source: SourceFile) -> (Self, Options) {
         let (options, diagnostics) = read::options(&source, scope, is_ours);
-        (Self { scope, path, is_ours, report: Report { source, diagnostics: most_important(diagnostics) } }, options)
+        (
+            Self { scope, path, is_ours, report: SourceReport { source, diagnostics: most_important(diagnostics) } },
+            options,
+        )
     }
 
     /// The first mistake in it.

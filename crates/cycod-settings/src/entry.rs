@@ -13,7 +13,7 @@ use crate::{
 
 /// What is said about one server: how to get to it, and how it is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ServerEntry {
     /// How to get to it.
     pub transport: Transport,
     /// How long a call may take.
@@ -122,7 +122,7 @@ const SSE: &str = "it is reached over the old SSE transport, which cycod does no
 /// How we write.
 pub(crate) const OURS: Dialect = Dialect { timeout_unit: 1, is_ours: true, is_literal: false };
 
-impl Entry {
+impl ServerEntry {
     /// An entry that says nothing but how to get to the server.
     pub fn new(transport: Transport) -> Self {
         Self {
@@ -516,7 +516,7 @@ impl Transport {
 
     /// The names of the variables it refers to.
     pub fn references(&self) -> Vec<String> {
-        let mut copy = Entry::new(self.clone());
+        let mut copy = ServerEntry::new(self.clone());
         let mut names: Vec<String> = Vec::new();
         for text in copy.texts_mut() {
             for piece in variables::pieces(text) {

@@ -8,8 +8,8 @@ use std::{
 };
 
 use cycod_definition::Host;
-use cycod_diagnostic::{Position, SourceFile};
-use cycod_file::{Access, Durability, Pending};
+use cycod_diagnostic::{LineColumn, SourceFile};
+use cycod_file::{Durability, FileAccess, PendingFile};
 
 use crate::tree::Wrong;
 
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub enum FileError {
     /// Something in it is wrong.
     #[error("{}:{}:{}: {message}", path.display(), at.line, at.column)]
-    Wrong { path: PathBuf, at: Position, message: String },
+    Wrong { path: PathBuf, at: LineColumn, message: String },
     /// There is none.
     #[error("there is no file `{}`", path.display())]
     Missing { path: PathBuf },
@@ -219,11 +219,11 @@ fn write(path: &Path, before: Option<&str>, text: &str, privacy: Privacy) -> Res
         return Err(FileError::ReadOnly { path: path.to_owned() });
     }
     let access = match (&old, privacy) {
-        (_, Privacy::Always) | (None, Privacy::WhenNew) => Access::Private,
-        (None, Privacy::Usual) => Access::Usual,
-        (Some(old), Privacy::WhenNew | Privacy::Usual) => Access::Like(old),
+        (_, Privacy::Always) | (None, Privacy::WhenNew) => FileAccess::Private,
+        (None, Privacy::Usual) => FileAccess::Usual,
+        (Some(old), Privacy::WhenNew | Privacy::Usual) => FileAccess::Like(old),
     };
-    let mut pending = Pending::beside(path, access).map_err(io_error("write into", directory))?;
+    let mut pending = PendingFile::beside(path, access).map_err(io_error("write into", directory))?;
     if let Some(old) = &old {
         pending.take_owner(old);
     }

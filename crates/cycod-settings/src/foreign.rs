@@ -6,10 +6,10 @@ use std::{
 };
 
 use cycod_definition::Host;
-use cycod_diagnostic::{Lines, Position};
+use cycod_diagnostic::{LineColumn, LineStarts};
 
 use crate::{
-    Entry, FileError, Transport,
+    FileError, ServerEntry, Transport,
     entry::{Dialect, folded},
     file,
     hosts::{Format, HOSTS, McpHost, Variables},
@@ -23,24 +23,24 @@ use crate::{
 
 /// A server that another program knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ForeignServer {
     /// What it is called there.
     pub called: String,
     /// What it can be called here.
     pub name: String,
     /// Where it stands.
-    pub at: Position,
+    pub at: LineColumn,
     /// Whether it starts our own server, which we need not take over.
     pub is_cycod: bool,
     /// What is said about it, in our words; or why it cannot be used here.
-    pub entry: Result<Entry, LeftOut>,
+    pub entry: Result<ServerEntry, UnusableServer>,
     /// What could not be carried over.
     pub notes: Vec<String>,
 }
 
 /// Why a server that another program knows cannot be used here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LeftOut {
+pub enum UnusableServer {
     /// What is said about it is not understood, or cannot work.
     #[error("{why}")]
     Unusable {
@@ -59,7 +59,7 @@ pub enum LeftOut {
 ///
 /// # Errors
 /// When there is no such file, or it cannot be understood.
-pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> Result<Vec<Found>, FileError> {
+pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> Result<Vec<ForeignServer>, FileError> {
     let text = file::read(path)?.ok_or_else(|| FileError::Missing { path: path.to_owned() })?;
     if jsonc::is_blank(&text) {
         return Ok(Vec::new());
@@ -81,13 +81,13 @@ pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> R
     {
         members.extend(root.members());
     }
-    let lines = Lines::of(&text);
-    let mut all: Vec<Found> = Vec::new();
+    let lines = LineStarts::of(&text);
+    let mut all: Vec<ForeignServer> = Vec::new();
     let mut taken = HashSet::new();
     for member in members {
         let mut found = found(member, of, host, &lines);
         if !taken.insert(found.name.to_ascii_lowercase()) {
-            found.entry = Err(LeftOut::SameName { name: found.name.clone() });
+            found.entry = Err(UnusableServer::SameName { name: found.name.clone() });
         }
         all.push(found);
     }
@@ -123,14 +123,14 @@ fn looks_like_a_server(node: &Node) -> bool {
         .any(|member| matches!(folded(&member.key).as_str(), "command" | "url" | "serverurl" | "httpurl"))
 }
 
-fn found(member: &Member, of: Option<&McpHost>, host: &Host, lines: &Lines<'_>) -> Found {
+fn found(member: &Member, of: Option<&McpHost>, host: &Host, lines: &LineStarts<'_>) -> ForeignServer {
     let variables = of.map_or(Variables::Prefixed, |host| host.variables);
     let timeout_unit = of.map_or(1, |host| host.timeout_unit);
     let dialect = Dialect { timeout_unit, is_ours: false, is_literal: variables == Variables::None };
     let mut wrongs = Vec::new();
-    let entry = Entry::read(&member.value, dialect, &mut wrongs);
+    let entry = ServerEntry::read(&member.value, dialect, &mut wrongs);
     let mut notes: Vec<String> = wrongs.into_iter().map(|note| note.message).collect();
-    let entry = entry.map_err(|wrong| LeftOut::Unusable { why: wrong.message }).map(|mut entry| {
+    let entry = entry.map_err(|wrong| UnusableServer::Unusable { why: wrong.message }).map(|mut entry| {
         for text in entry.texts_mut() {
             *text = translate(text, variables, host, &mut notes);
         }
@@ -151,7 +151,7 @@ fn found(member: &Member, of: Option<&McpHost>, host: &Host, lines: &Lines<'_>) 
     let name = name_here(&member.key);
     notes.dedup();
     let at = lines.position(u32::try_from(member.key_span.start).unwrap_or(u32::MAX));
-    Found { called: member.key.clone(), name, at, is_cycod, entry, notes }
+    ForeignServer { called: member.key.clone(), name, at, is_cycod, entry, notes }
 }
 
 /// The name that comes nearest to what a server is called elsewhere.

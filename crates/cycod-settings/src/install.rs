@@ -14,7 +14,7 @@ use crate::{
 
 /// The entry that starts our server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct HostEntry {
     /// What it is called there.
     pub name: String,
     /// Our program.
@@ -54,7 +54,7 @@ pub enum Done {
 /// The words that make an entry ours.
 const SERVE: [&str; 2] = ["mcp", "serve"];
 
-impl Offer {
+impl HostEntry {
     fn entry(&self, host: &McpHost) -> Value {
         let mut entry = Map::new();
         if host.says_type {

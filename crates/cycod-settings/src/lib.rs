@@ -1,7 +1,7 @@
 //! What the user configured, here and in other programs, each value with its origin.
 //!
 //! [`Servers::load`] reads the MCP servers of every scope, [`add`] and [`remove`] change one file of them.
-//! [`read_foreign`] reads those that other programs know; [`Offer::install`] and [`uninstall`] write our own entry into
+//! [`read_foreign`] reads those that other programs know; [`HostEntry::install`] and [`uninstall`] write our own entry into
 //! their files; [`config`] reads and changes what is configured about tools; [`policy`] reads and changes the rules of what may run. Whatever is written, every byte that is not meant
 //! stays, no reader sees half a file, and a file that cannot be understood is left alone. Nothing is started and nobody is
 //! asked here.
@@ -24,9 +24,11 @@ mod tree;
 mod variables;
 
 pub use consent::Consents;
-pub use entry::{Entry, EntryProblem, Protocol, Transport};
+pub use entry::{EntryProblem, Protocol, ServerEntry, Transport};
 pub use file::FileError;
-pub use foreign::{Found, LeftOut, files_of, read_foreign};
+pub use foreign::{ForeignServer, UnusableServer, files_of, read_foreign};
 pub use hosts::{HOSTS, McpHost};
-pub use install::{Done, HostFile, Offer, uninstall};
-pub use servers::{Origin, Problem, Server, Servers, add, is_server_name, masked, remove, servers_file, to_json};
+pub use install::{Done, HostEntry, HostFile, uninstall};
+pub use servers::{
+    Server, ServerOrigin, ServerProblem, Servers, add, is_server_name, masked, remove, servers_file, to_json,
+};

@@ -8,9 +8,9 @@ mod read;
 
 use std::{cell::LazyCell, fs, ops::Deref, path::PathBuf};
 
-use cycod_catalog::{Scope, Scopes, Style};
+use cycod_catalog::{DirectoryStyle, Scope, Scopes};
 use cycod_definition::Host;
-use cycod_diagnostic::{Lines, Report, Severity, SourceFile, Span, most_important};
+use cycod_diagnostic::{LineStarts, Severity, SourceFile, SourceReport, Span, most_important};
 use cycod_file::Look;
 use cycod_policy::{Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
 use serde_json::json;
@@ -47,7 +47,7 @@ pub struct RuleFile {
     /// Where it is.
     pub path: PathBuf,
     /// What is wrong with it.
-    pub report: Report,
+    pub report: SourceReport,
     /// What it says.
     pub rules: Vec<FileRule>,
 }
@@ -79,7 +79,7 @@ impl Rules {
         let mut rules = Self { files: Vec::new(), variables: Vec::new(), flaws: Vec::new(), looked: Looked::default() };
         rules.looked.see(&Consents::path_of(scopes, "policy"), look);
         let consents = LazyCell::new(|| Consents::of_rules(scopes));
-        for directory in scopes.with_rules().filter(|directory| directory.style == Style::Cycod).rev() {
+        for directory in scopes.with_rules().filter(|directory| directory.style == DirectoryStyle::Cycod).rev() {
             let Some(beside) = directory.path.parent() else { continue };
             for name in MISTAKEN {
                 let path = beside.join(name);
@@ -199,7 +199,7 @@ impl RuleFile {
         };
         let (rules, diagnostics) = read::rules(&source, layer);
         let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        let lines = Lines::of(&source.text);
+        let lines = LineStarts::of(&source.text);
         let rules = rules.into_iter().map(|read::Found { rule, span, at }| {
             let line = lines.position(span.start).line;
             let about = format!("{}\0{} {}\0{:?}", real.display(), rule.verdict, rule.pattern, rule.surfaces.names());
@@ -209,7 +209,7 @@ impl RuleFile {
             scope,
             path,
             rules: rules.collect(),
-            report: Report { source, diagnostics: most_important(diagnostics) },
+            report: SourceReport { source, diagnostics: most_important(diagnostics) },
         }
     }
 

@@ -6,14 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cycod_catalog::{Scope, ScopeFilter, Scopes, Style};
+use cycod_catalog::{DirectoryStyle, Scope, ScopeFilter, Scopes};
 use cycod_definition::Host;
-use cycod_diagnostic::{Code, Lines, MOST_REPORTED, Position, Refusal};
+use cycod_diagnostic::{Code, LineColumn, LineStarts, MOST_REPORTED, Refusal};
 use cycod_file::Look;
 use serde_json::Value;
 
 use crate::{
-    Entry, FileError, Transport,
+    FileError, ServerEntry, Transport,
     consent::Consents,
     edit,
     entry::OURS,
@@ -32,9 +32,9 @@ pub struct Server {
     /// What it is called.
     pub name: String,
     /// Where that is written.
-    pub origin: Origin,
+    pub origin: ServerOrigin,
     /// What is said about it.
-    pub entry: Entry,
+    pub entry: ServerEntry,
     /// Whether its user wrote it: it came with no repository, or through our commands, and is unchanged since.
     ///
     /// What is not ours is started only when its user has seen [`Transport::in_full`] and agreed.
@@ -47,7 +47,7 @@ pub struct Server {
 
 /// Where an entry stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct ServerOrigin {
     /// The scope of the file.
     pub scope: Scope,
     /// The file.
@@ -58,13 +58,13 @@ pub struct Origin {
 
 /// Something in a file of servers that is not right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ServerProblem {
     /// The scope of the file.
     pub scope: Scope,
     /// The file.
     pub path: PathBuf,
     /// Where in it; nowhere when it could not be read.
-    pub at: Option<Position>,
+    pub at: Option<LineColumn>,
     /// The entry, when it is about one.
     pub server: Option<String>,
     /// Whether the entry can be used nevertheless.
@@ -73,7 +73,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ServerProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(at) = self.at {
             write!(f, "{}:{}:{}: ", self.path.display(), at.line, at.column)?;
@@ -91,7 +91,7 @@ pub struct Servers {
     /// The servers; of one name, the first wins.
     pub servers: Vec<Server>,
     /// What could not be read. It hides nothing else.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ServerProblem>,
 }
 
 /// Whether a name can be a server's: letters, digits, `_` and `-`, at most 32, a letter or digit first.
@@ -115,7 +115,8 @@ impl Servers {
     pub fn load_in(scopes: &Scopes, look: &Look) -> Self {
         let mut all = Self::default();
         let mut consents = None;
-        let mut directories: Vec<_> = scopes.with_rules().filter(|directory| directory.style == Style::Cycod).collect();
+        let mut directories: Vec<_> =
+            scopes.with_rules().filter(|directory| directory.style == DirectoryStyle::Cycod).collect();
         // Nothing hides a server of the machine.
         directories.sort_by_key(|directory| directory.scope != Scope::Global);
         for directory in directories {
@@ -148,7 +149,7 @@ impl Servers {
     }
 
     fn read(&mut self, scope: Scope, path: &Path, consents: &mut dyn FnMut() -> Consents) {
-        let problem = |at, server: Option<&str>, is_warning, message| Problem {
+        let problem = |at, server: Option<&str>, is_warning, message| ServerProblem {
             scope,
             path: path.to_owned(),
             at,
@@ -165,7 +166,7 @@ impl Servers {
             }
             Err(error) => return self.problems.push(problem(None, None, false, error.to_string())),
         };
-        let lines = Lines::of(&text);
+        let lines = LineStarts::of(&text);
         let position = |at: usize| Some(lines.position(u32::try_from(at).unwrap_or(u32::MAX)));
         let root = match jsonc::parse(&text).and_then(|root| Ok((table(&root)?.cloned(), foreign(&root)))) {
             Ok((Some(table), _)) => table,
@@ -188,7 +189,7 @@ impl Servers {
             let read = if named[&name.to_ascii_lowercase()] > 1 {
                 Err(Wrong::new(member.key_span.start, "the name is there twice"))
             } else if is_server_name(name) {
-                Entry::read(&member.value, OURS, &mut notes)
+                ServerEntry::read(&member.value, OURS, &mut notes)
             } else {
                 Err(Wrong::new(member.key_span.start, NAME_HELP))
             };
@@ -203,7 +204,7 @@ impl Servers {
                         entry.levels.clear();
                     }
                     let line = position(member.key_span.start).map_or(1, |at| at.line);
-                    let origin = Origin { scope, path: path.to_owned(), line };
+                    let origin = ServerOrigin { scope, path: path.to_owned(), line };
                     self.servers.push(Server {
                         name: name.to_owned(),
                         origin,
@@ -316,7 +317,7 @@ pub fn add(
     scopes: &Scopes,
     scope: Scope,
     name: &str,
-    entry: &Entry,
+    entry: &ServerEntry,
     replace: bool,
 ) -> Result<Option<(PathBuf, bool)>, FileError> {
     let path = servers_file(scopes, scope);
@@ -424,7 +425,7 @@ pub fn to_json(server: &Server) -> Value {
 }
 
 /// The entry with what may be secret hidden.
-pub fn masked(entry: &Entry) -> Entry {
+pub fn masked(entry: &ServerEntry) -> ServerEntry {
     let mut entry = entry.clone();
     let mask = |pairs: &mut Vec<(String, String)>| {
         for (name, value) in pairs {

@@ -1,5 +1,5 @@
 use cycod_catalog::Scope;
-use cycod_diagnostic::{Style, render_text};
+use cycod_diagnostic::{RenderStyle, render_text};
 use cycod_settings::config::{Settings, ToolPattern, path, turn};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn switch(place: &Place, name: &str, scope: Scope, own: bool) -> String {
 fn wrong(place: &Place) -> String {
     let settings = settings(place);
     let reports: String =
-        settings.files.iter().map(|file| render_text(&file.report, Style::Plain).as_str().to_owned()).collect();
+        settings.files.iter().map(|file| render_text(&file.report, RenderStyle::Plain).as_str().to_owned()).collect();
     let flaws: Vec<String> =
         settings.flaws().iter().map(|flaw| format!("flaw: {}: {}\n", flaw.place, flaw.message)).collect();
     place.redacted(&(reports + &flaws.concat()))

@@ -5,7 +5,7 @@ use growth::Grown;
 mod support;
 
 use cycod_catalog::Scope;
-use cycod_diagnostic::{SourceFile, Style, render_text, to_json};
+use cycod_diagnostic::{RenderStyle, SourceFile, render_text, to_json};
 use cycod_settings::{Servers, config::Settings, policy::RuleFile};
 
 use support::Place;
@@ -104,7 +104,7 @@ fn servers(count: usize, server: impl Fn(usize) -> String) -> String {
 fn a_policy_is_read_in_the_time_that_its_length_allows() {
     growth::check(POLICIES, |text| {
         let file = RuleFile::of(Scope::User, "policy.yaml".into(), SourceFile::new("policy.yaml", text));
-        render_text(&file.report, Style::Plain);
+        render_text(&file.report, RenderStyle::Plain);
         to_json(&file.report);
     });
 }

@@ -1,13 +1,13 @@
 use std::fs;
 
-use cycod_settings::{Done, HOSTS, HostFile, McpHost, Offer, uninstall};
+use cycod_settings::{Done, HOSTS, HostEntry, HostFile, McpHost, uninstall};
 use expect_test::expect;
 
 use crate::support::Place;
 
-fn offer(options: &[&str]) -> Offer {
+fn offer(options: &[&str]) -> HostEntry {
     let options = options.iter().map(|option| (*option).to_owned()).collect();
-    Offer { name: "cycod".to_owned(), program: "/opt/bin/cycod".to_owned(), options }
+    HostEntry { name: "cycod".to_owned(), program: "/opt/bin/cycod".to_owned(), options }
 }
 
 fn of(name: &str) -> &'static McpHost {

@@ -2,14 +2,14 @@ use std::{fs, path::PathBuf, thread, time::Duration};
 
 use cycod_catalog::{Scope, ScopeFilter};
 use cycod_diagnostic::Code;
-use cycod_settings::{Consents, Entry, Servers, Transport, add, is_server_name, remove};
+use cycod_settings::{Consents, ServerEntry, Servers, Transport, add, is_server_name, remove};
 use expect_test::expect;
 
 use crate::support::Place;
 
-fn stdio(command: &str, args: &[&str]) -> Entry {
+fn stdio(command: &str, args: &[&str]) -> ServerEntry {
     let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-    Entry::new(Transport::Stdio { command: command.to_owned(), args, env: Vec::new(), cwd: None })
+    ServerEntry::new(Transport::Stdio { command: command.to_owned(), args, env: Vec::new(), cwd: None })
 }
 
 /// Every server and every problem, one on a line.
@@ -243,7 +243,7 @@ fn files_with_values_are_their_owners() {
     assert_eq!(mode(&path) & 0o600, 0o600);
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644)).expect("it is ours");
     let headers = vec![("Authorization".to_owned(), "Bearer x".to_owned())];
-    let entry = Entry::new(Transport::Http { url: "https://h".to_owned(), headers });
+    let entry = ServerEntry::new(Transport::Http { url: "https://h".to_owned(), headers });
     add(&scopes, Scope::User, "b", &entry, false).expect("it is added");
     assert_eq!(mode(&path), 0o600);
 }

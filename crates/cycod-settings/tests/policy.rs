@@ -4,7 +4,7 @@ use std::{
 };
 
 use cycod_catalog::Scope;
-use cycod_diagnostic::{SourceFile, Style, render_text};
+use cycod_diagnostic::{RenderStyle, SourceFile, render_text};
 use cycod_policy::{Pattern, Surfaces, Verdict};
 use cycod_settings::policy::{NewRule, RuleFile, Rules, add, remove};
 use expect_test::{Expect, expect};
@@ -23,7 +23,7 @@ fn shown(place: &Place) -> String {
 fn check_file(text: &str, expect: &Expect) {
     let file = RuleFile::of(Scope::User, "policy.yaml".into(), SourceFile::new("policy.yaml", text));
     let rules: String = file.rules.iter().map(|rule| format!("{}\n", rule.rule)).collect();
-    expect.assert_eq(&(rules + render_text(&file.report, Style::Plain).as_str()));
+    expect.assert_eq(&(rules + render_text(&file.report, RenderStyle::Plain).as_str()));
 }
 
 fn new(verdict: Verdict, pattern: &str) -> NewRule {

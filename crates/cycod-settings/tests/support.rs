@@ -21,7 +21,7 @@ pub(crate) fn host(platform: Platform, home: &Path, project: &Path, environment:
         temp: PathBuf::from("/tmp"),
         environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect::<BTreeMap<_, _>>(),
         now: SystemTime::UNIX_EPOCH,
-        offered: cycod_definition::Offered::nothing(),
+        offered: cycod_definition::OfferedConfinement::nothing(),
     }
 }
 

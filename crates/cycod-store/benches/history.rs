@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_store::{Durability, Event, Filter, History, Kind, RunId, State};
+use cycod_store::{Filter, History, NewRow, RowDurability, RowKind, RunId, State};
 use serde_json::{Value, json};
 
 const RUNS: usize = 100_000;
@@ -26,10 +26,10 @@ fn call() -> Value {
 }
 
 /// Writes a run: its call and its end.
-fn write(history: &History, [call, end]: &[Value; 2], status: &str, durability: Durability) {
+fn write(history: &History, [call, end]: &[Value; 2], status: &str, durability: RowDurability) {
     let run = RunId::random().expect("random bytes").to_string();
-    let begins = Event { kind: Kind::Call, run: &run, tool: "weather", surface: "person", status: "", body: call };
-    let ends = Event { kind: Kind::End, tool: "", surface: "", status, body: end, ..begins };
+    let begins = NewRow { kind: RowKind::Call, run: &run, tool: "weather", surface: "person", status: "", body: call };
+    let ends = NewRow { kind: RowKind::End, tool: "", surface: "", status, body: end, ..begins };
     for event in [begins, ends] {
         history.write(&event, durability).expect("it can be written");
     }
@@ -63,11 +63,11 @@ fn main() {
     });
 
     let history = History::at(place.path());
-    time("a run: two rows", 5_000, |_| write(&history, &run, "ok", Durability::Process));
-    time("a run: two rows, on the disk", 500, |_| write(&history, &run, "ok", Durability::Power));
-    time("opening, and a run", 500, |_| write(&History::at(place.path()), &run, "ok", Durability::Process));
+    time("a run: two rows", 5_000, |_| write(&history, &run, "ok", RowDurability::Process));
+    time("a run: two rows, on the disk", 500, |_| write(&history, &run, "ok", RowDurability::Power));
+    time("opening, and a run", 500, |_| write(&History::at(place.path()), &run, "ok", RowDurability::Process));
     time("a run, until there are 100,000", RUNS - 6_000, |round| {
-        write(&history, &run, if round % 50 == 0 { "failed" } else { "ok" }, Durability::Process);
+        write(&history, &run, if round % 50 == 0 { "failed" } else { "ok" }, RowDurability::Process);
     });
 
     let list = |what: &str, rounds, filter: &Filter| {

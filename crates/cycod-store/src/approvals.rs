@@ -22,13 +22,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cycod_file::{Access, Durability};
+use cycod_file::{Durability, FileAccess};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{StoreError, private};
 
-pub use queue::{Asked, Pending, RequestId, Waiting, Watching};
-pub use standing::Standing;
+pub use queue::{Asked, PendingRequest, RequestId, WaitingRequest, Watching};
+pub use standing::StandingAnswer;
 
 /// The approvals of a user.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Approvals {
 /// Puts a whole file in its place. Only whoever holds the lock does.
 fn write(path: &Path, row: &impl Serialize) -> Result<(), StoreError> {
     let json = serde_json::to_vec(row).map_err(|error| malformed(path, error.to_string()))?;
-    cycod_file::replace(path, &json, Access::Private, Durability::Power).map_err(StoreError::io("write", path))
+    cycod_file::replace(path, &json, FileAccess::Private, Durability::Power).map_err(StoreError::io("write", path))
 }
 
 /// Reads a file, if it is there; one that cannot be understood is an error.

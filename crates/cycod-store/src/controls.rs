@@ -32,14 +32,14 @@ impl Controls {
     ///
     /// # Errors
     /// When the FIFO cannot be made, or the system has none.
-    pub fn listen(&self, run: RunId) -> Result<Listening, StoreError> {
+    pub fn listen(&self, run: RunId) -> Result<RunListener, StoreError> {
         private::directory(&self.directory)?;
         self.sweep();
         let directory = self.directory.join(run.to_string());
         private::directory(&directory)?;
         let path = directory.join("control");
         let fifo = system::make(&path).map_err(StoreError::io("make", &path))?;
-        Ok(Listening { directory, path, fifo })
+        Ok(RunListener { directory, path, fifo })
     }
 
     /// Asks a run to end; returns whether anybody heard it.
@@ -73,13 +73,13 @@ impl Controls {
 
 /// A run that can be spoken to.
 #[derive(Debug)]
-pub struct Listening {
+pub struct RunListener {
     directory: PathBuf,
     path: PathBuf,
     fifo: File,
 }
 
-impl Listening {
+impl RunListener {
     /// Calls `heard` once somebody asks the run to end, on a thread of its own.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for RunListener {
     fn drop(&mut self) {
         remove(&self.directory);
     }

@@ -10,11 +10,11 @@ const AROUND: usize = 40;
 
 /// One place where two values differ.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct ValueChange {
     /// Where, as a JSON pointer; of an element of an array, with its index in the new value unless it was removed.
     pub pointer: String,
     /// What happened.
-    pub what: What,
+    pub what: ChangeKind,
     /// What was there.
     pub old: Option<Value>,
     /// What is there now.
@@ -23,7 +23,7 @@ pub struct Change {
 
 /// What happened at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ChangeKind {
     /// There was nothing.
     Added,
     /// There is nothing.
@@ -33,13 +33,13 @@ pub enum What {
 }
 
 /// Returns every place where two values differ, as deep as possible, in the order of the old value.
-pub fn diff(old: &Value, new: &Value) -> Vec<Change> {
+pub fn diff(old: &Value, new: &Value) -> Vec<ValueChange> {
     let mut changes = Vec::new();
     compare(&mut changes, &mut String::new(), Some(old), Some(new));
     changes
 }
 
-fn compare(changes: &mut Vec<Change>, pointer: &mut String, old: Option<&Value>, new: Option<&Value>) {
+fn compare(changes: &mut Vec<ValueChange>, pointer: &mut String, old: Option<&Value>, new: Option<&Value>) {
     let what = match (old, new) {
         (Some(old), Some(new)) if crate::canonical(old) == crate::canonical(new) => return,
         (Some(Value::Object(old)), Some(Value::Object(new))) => {
@@ -61,14 +61,14 @@ fn compare(changes: &mut Vec<Change>, pointer: &mut String, old: Option<&Value>,
             }
             return;
         }
-        (Some(_), Some(_)) => What::Changed,
-        (None, _) => What::Added,
-        (_, None) => What::Removed,
+        (Some(_), Some(_)) => ChangeKind::Changed,
+        (None, _) => ChangeKind::Added,
+        (_, None) => ChangeKind::Removed,
     };
-    changes.push(Change { pointer: pointer.clone(), what, old: old.cloned(), new: new.cloned() });
+    changes.push(ValueChange { pointer: pointer.clone(), what, old: old.cloned(), new: new.cloned() });
 }
 
-fn below(changes: &mut Vec<Change>, pointer: &mut String, step: &str, old: Option<&Value>, new: Option<&Value>) {
+fn below(changes: &mut Vec<ValueChange>, pointer: &mut String, step: &str, old: Option<&Value>, new: Option<&Value>) {
     let length = pointer.len();
     pointer.push('/');
     pointer.push_str(step);
@@ -79,13 +79,13 @@ fn below(changes: &mut Vec<Change>, pointer: &mut String, step: &str, old: Optio
 /// Writes changes for a person to judge: each place with what was and what is there, nothing of it invisible.
 ///
 /// Of a long text, only what changed is shown, with a little around it.
-pub fn render(changes: &[Change]) -> String {
+pub fn render(changes: &[ValueChange]) -> String {
     let mut text = String::new();
-    for Change { pointer, what, old, new } in changes {
+    for ValueChange { pointer, what, old, new } in changes {
         let verb = match what {
-            What::Added => "added",
-            What::Removed => "removed",
-            What::Changed => "changed",
+            ChangeKind::Added => "added",
+            ChangeKind::Removed => "removed",
+            ChangeKind::Changed => "changed",
         };
         let place = if pointer.is_empty() { "everything".into() } else { line(pointer) };
         let _ = writeln!(text, "{verb} {place}");

@@ -1,4 +1,4 @@
-use crate::{Kept, StoreError};
+use crate::{StoreError, StoredOutput};
 
 /// As much of an output as a model is given at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -6,12 +6,12 @@ pub struct Excerpt {
     /// All of it; or its beginning, a line that says what is missing, and its end; or what it is, when it is not text.
     pub text: String,
     /// What is not in `text`.
-    pub left_out: Option<LeftOut>,
+    pub left_out: Option<OutputGap>,
 }
 
 /// The part of an output that an excerpt does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OutputGap {
     /// Where it begins.
     pub from: u64,
     /// How many bytes it has.
@@ -30,14 +30,14 @@ pub(crate) fn room(cap: usize) -> usize {
     cap.max(1).saturating_mul(4)
 }
 
-impl Kept {
+impl StoredOutput {
     /// Returns the beginning and the end, in at most `cap` tokens, cut between lines where lines are short enough.
     ///
     /// Leaving something out stores the output first if it is only in memory: an excerpt refers to nothing that cannot
     /// be found.
     pub fn excerpt(&mut self, cap: usize) -> Result<Excerpt, StoreError> {
         let room = room(cap);
-        let all = LeftOut { from: 0, bytes: self.bytes(), lines: self.lines() };
+        let all = OutputGap { from: 0, bytes: self.bytes(), lines: self.lines() };
         if !self.is_text() {
             self.store()?;
             let media_type = self.media_type()?;
@@ -64,13 +64,13 @@ impl Kept {
         let shown_newlines = [head, tail].map(|text| text.matches('\n').count() as u64).iter().sum::<u64>();
         let ends_within_line = self.block(until - 1, 1)? != b"\n";
         let lines = self.totals.newlines - shown_newlines + u64::from(ends_within_line);
-        let left_out = LeftOut { from, bytes: until - from, lines };
+        let left_out = OutputGap { from, bytes: until - from, lines };
         let newline = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
         let text = format!("{head}{newline}{}\n{tail}", self.note(left_out));
         Ok(Excerpt { text, left_out: Some(left_out) })
     }
 
-    fn note(&self, left_out: LeftOut) -> String {
+    fn note(&self, left_out: OutputGap) -> String {
         let (bytes, lines) = (count(left_out.bytes, "byte"), count(left_out.lines, "line"));
         format!("[… {bytes}, {lines} left out; all of it: {} …]", self.id().uri())
     }

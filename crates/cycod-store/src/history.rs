@@ -38,7 +38,7 @@ use live::Live;
 pub use prune::{Keep, Pruned};
 pub use read::{Filter, Row, Run, State};
 use tail::{Kept, Turn};
-pub use verify::{Finding, Verification, Wrong};
+pub use verify::{HistoryFinding, Verification, Wrong};
 
 /// The database as each version of ours left it: the number of a step is the version it leads to.
 const MIGRATIONS: [&str; 1] = ["
@@ -74,7 +74,7 @@ const LOOK_EVERY: u64 = 256;
 
 /// What a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RowKind {
     /// A call: its run begins, or it was refused.
     Call,
     /// An interrupted run goes on.
@@ -87,7 +87,7 @@ pub enum Kind {
     Gap,
 }
 
-impl Kind {
+impl RowKind {
     /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
@@ -102,9 +102,9 @@ impl Kind {
 
 /// A row to be written. Nothing in it may be secret: it is written as it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Event<'a> {
+pub struct NewRow<'a> {
     /// What it is about.
-    pub kind: Kind,
+    pub kind: RowKind,
     /// The run.
     pub run: &'a str,
     /// The tool, for a call.
@@ -119,7 +119,7 @@ pub struct Event<'a> {
 
 /// Whether a row must outlast a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
+pub enum RowDurability {
     /// It outlasts the process, whatever ends it.
     Process,
     /// It is on the disk before anything else happens.
@@ -153,8 +153,8 @@ impl History {
     ///
     /// A call that is not refused is shown as running until its end is written, or as interrupted once this process is
     /// gone.
-    pub fn write(&self, event: &Event<'_>, durability: Durability) -> Result<Head, StoreError> {
-        let is_begin = event.kind == Kind::Call && event.status.is_empty() || event.kind == Kind::Resume;
+    pub fn write(&self, event: &NewRow<'_>, durability: RowDurability) -> Result<Head, StoreError> {
+        let is_begin = event.kind == RowKind::Call && event.status.is_empty() || event.kind == RowKind::Resume;
         let process = if is_begin { self.process()? } else { String::new() };
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut turn = match Turn::take(self.head_path(), kept) {
@@ -167,7 +167,7 @@ impl History {
         if !turn.is_settled() || is_begin && !self.path().exists() {
             self.settled(&mut turn)?;
         }
-        let written = turn.add(event, &process, durability == Durability::Power)?;
+        let written = turn.add(event, &process, durability == RowDurability::Power)?;
         let is_due = written.seq.is_multiple_of(LOOK_EVERY);
         if is_due {
             live::sweep(&self.live_directory());
@@ -211,7 +211,7 @@ impl History {
         let is_lost = noted.seq > last.seq || (noted.seq == last.seq && noted.digest != last.digest);
         let head = if is_lost {
             let body = json!({"after": last.seq, "seq": noted.seq, "digest": noted.digest.to_string()});
-            let gap = Event { kind: Kind::Gap, run: "", tool: "", surface: "", status: "", body: &body };
+            let gap = NewRow { kind: RowKind::Gap, run: "", tool: "", surface: "", status: "", body: &body };
             insert(connection, last, noted.seq + 1, &gap, "")?
         } else {
             last
@@ -364,7 +364,13 @@ fn last(connection: &Connection) -> rusqlite::Result<Head> {
 }
 
 /// Puts a row behind the one `before`.
-fn insert(connection: &Connection, before: Head, seq: u64, event: &Event<'_>, process: &str) -> rusqlite::Result<Head> {
+fn insert(
+    connection: &Connection,
+    before: Head,
+    seq: u64,
+    event: &NewRow<'_>,
+    process: &str,
+) -> rusqlite::Result<Head> {
     let at = moment();
     let body = canonical(event.body);
     let texts = [event.kind.name(), event.run, event.tool, event.surface, event.status, process, &body];

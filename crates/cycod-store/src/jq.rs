@@ -1,9 +1,9 @@
 //! Asks an output that is JSON with a jq program.
 //!
 //! A jq program can loop, recurse and allocate without end, within single steps of the interpreter, so nothing but the
-//! kernel can hold it. It runs in a process of its own, which the caller starts with the arguments of a [`Job`]; there
+//! kernel can hold it. It runs in a process of its own, which the caller starts with the arguments of a [`JqJob`]; there
 //! [`work`] gives up nearly everything the process could use, then evaluates. Whatever happens to that process,
-//! [`Answer::read`] makes an answer or an error of what it wrote.
+//! [`JqAnswer::read`] makes an answer or an error of what it wrote.
 
 use std::{
     ffi::OsString,
@@ -18,7 +18,7 @@ use jaq_json::{Val, read, write};
 use serde_json::{Value, json};
 
 use crate::{
-    Kept, OutputId, Outputs, Retention, StoreError,
+    OutputId, Outputs, Retention, StoreError, StoredOutput,
     excerpt::{count, is_continuation, room, whole_characters},
 };
 
@@ -34,11 +34,11 @@ const STACK: usize = 256 << 20;
 
 /// One question, as arguments for the process that answers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct JqJob {
     args: [OsString; 5],
 }
 
-impl Job {
+impl JqJob {
     /// Returns the arguments to hand to [`work`], in this order.
     pub fn args(&self) -> &[OsString] {
         &self.args
@@ -47,7 +47,7 @@ impl Job {
 
 /// What a program gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct JqAnswer {
     /// Results as JSON, one on each line, from the byte asked for on.
     pub text: String,
     /// The byte of all results to go on from, when there are more.
@@ -56,11 +56,11 @@ pub struct Answer {
     pub error: Option<String>,
 }
 
-impl Kept {
+impl StoredOutput {
     /// Asks a jq program about each JSON value of the output, as many as there are.
     ///
-    /// The answer begins at byte `from` of the results, 0 or [`Answer::next`], and has at most `cap` tokens.
-    pub fn jq(&mut self, program: &str, from: u64, cap: usize) -> Result<Job, StoreError> {
+    /// The answer begins at byte `from` of the results, 0 or [`JqAnswer::next`], and has at most `cap` tokens.
+    pub fn jq(&mut self, program: &str, from: u64, cap: usize) -> Result<JqJob, StoreError> {
         if !self.is_text() {
             return Err(StoreError::NotForJq { why: "is not text".to_owned() });
         }
@@ -71,16 +71,16 @@ impl Kept {
         let directory = self.outputs().directory().as_os_str().to_owned();
         let args = [self.id().to_string(), from.to_string(), cap.to_string(), program.to_owned()].map(OsString::from);
         let [id, from, cap, program] = args;
-        Ok(Job { args: [directory, id, from, cap, program] })
+        Ok(JqJob { args: [directory, id, from, cap, program] })
     }
 }
 
-impl Answer {
+impl JqAnswer {
     /// Reads what [`work`] wrote. A process that was ended by its limits wrote nothing that can be read.
-    pub fn read(stdout: &[u8]) -> Result<Answer, StoreError> {
+    pub fn read(stdout: &[u8]) -> Result<JqAnswer, StoreError> {
         let json: Value = serde_json::from_slice(stdout).map_err(|_| StoreError::JqStopped)?;
         let text = |key: &str| json[key].as_str().map(str::to_owned);
-        Ok(Answer {
+        Ok(JqAnswer {
             text: text("text").ok_or(StoreError::JqStopped)?,
             next: json["next"].as_u64(),
             error: text("error"),
@@ -88,8 +88,8 @@ impl Answer {
     }
 }
 
-/// Answers a question in a process that does nothing else: takes the arguments of [`Job::args`], writes what
-/// [`Answer::read`] reads.
+/// Answers a question in a process that does nothing else: takes the arguments of [`JqJob::args`], writes what
+/// [`JqAnswer::read`] reads.
 ///
 /// From here on the process has little memory and time left, and opens no more than the one file.
 pub fn work(args: &[OsString], stdout: &mut dyn Write) -> io::Result<()> {
@@ -123,7 +123,7 @@ fn confine() -> io::Result<()> {
     Ok(())
 }
 
-fn answer(args: &[OsString]) -> Result<Answer, String> {
+fn answer(args: &[OsString]) -> Result<JqAnswer, String> {
     let [directory, id, from, cap, program] = args else { return Err("expected five arguments".to_owned()) };
     let number = |text: &OsString| text.to_str().and_then(|text| text.parse::<u64>().ok()).ok_or("expected a number");
     let (from, cap) = (number(from)?, number(cap)?);
@@ -136,7 +136,7 @@ fn answer(args: &[OsString]) -> Result<Answer, String> {
     let next = window.is_full.then_some(from + window.text.len() as u64);
     let text = String::from_utf8_lossy(&window.text).into_owned();
     // A full window ends the evaluation, too.
-    Ok(Answer { text, next, error: error.filter(|_| next.is_none()) })
+    Ok(JqAnswer { text, next, error: error.filter(|_| next.is_none()) })
 }
 
 fn read_input(directory: &Path, id: &OsString) -> Result<Vec<u8>, StoreError> {

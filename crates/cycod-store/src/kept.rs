@@ -17,7 +17,7 @@ const BLOCK: usize = 64 * 1024;
 
 /// A complete output. None of its questions loads it, whatever its size.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredOutput {
     outputs: Outputs,
     id: OutputId,
     maker: Maker,
@@ -33,21 +33,21 @@ pub(crate) enum Content {
     File(File),
 }
 
-impl Kept {
+impl StoredOutput {
     pub(crate) fn new(
         outputs: Outputs,
         id: OutputId,
         maker: Maker,
         (totals, index): (Totals, LineIndex),
         content: Content,
-    ) -> Kept {
-        Kept { outputs, id, maker, totals, index, content }
+    ) -> StoredOutput {
+        StoredOutput { outputs, id, maker, totals, index, content }
     }
 
     /// Reads what stands behind the bytes; `None` when the file is not complete.
-    pub(crate) fn read(outputs: Outputs, id: OutputId, file: File) -> io::Result<Option<Kept>> {
+    pub(crate) fn read(outputs: Outputs, id: OutputId, file: File) -> io::Result<Option<StoredOutput>> {
         let length = file.metadata()?.len();
-        Ok(read_trailer(&file, length)?.map(|(maker, totals, index)| Kept {
+        Ok(read_trailer(&file, length)?.map(|(maker, totals, index)| StoredOutput {
             outputs,
             id,
             maker,

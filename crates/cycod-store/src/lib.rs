@@ -34,24 +34,25 @@ mod whole;
 
 pub use approvals::Approvals;
 pub use canonical::{Digest, canonical, digest};
-pub use controls::{Controls, Listening};
-pub use difference::{Change, What, diff, render};
+pub use controls::{Controls, RunListener};
+pub use difference::{ChangeKind, ValueChange, diff, render};
 pub use error::StoreError;
-pub use excerpt::{Excerpt, LeftOut, tokens};
+pub use excerpt::{Excerpt, OutputGap, tokens};
 pub use history::{
-    Durability, Event, Filter, Finding, Head, History, Keep, Kind, Pruned, Row, Run, State, Verification, Wrong,
+    Filter, Head, History, HistoryFinding, Keep, NewRow, Pruned, Row, RowDurability, RowKind, Run, State, Verification,
+    Wrong,
 };
 pub use id::{OutputId, RunId, random};
 pub use journal::Journal;
-pub use kept::Kept;
+pub use kept::StoredOutput;
 pub use keys::{bearer_token, key_file, secret_key};
 pub use maker::Maker;
 pub use outputs::{Outputs, Retention};
 pub use pins::{Pin, PinKey, Pins};
 pub use run_journal::{Finished, RunJournal, RunReader};
 pub use run_state::RunState;
-pub use search::{Found, FoundLine, Search};
-pub use slice::{Position, Slice};
+pub use search::{FoundLine, Search, SearchResult};
+pub use slice::{OutputPosition, Slice};
 pub use spool::Spool;
 pub use tickets::{Claims, Tickets, Why};
 pub use whole::Whole;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    Kept, Maker, OutputId, RunId, Spool, StoreError, kept, private,
+    Maker, OutputId, RunId, Spool, StoreError, StoredOutput, kept, private,
     tally::{LineIndex, Totals},
 };
 
@@ -71,7 +71,7 @@ impl Outputs {
     }
 
     /// Returns an output of this owner, as [`get`](Outputs::get) does. One of another owner is as if there were none.
-    pub fn get_for(&self, id: &OutputId, owner: &str) -> Result<Option<Kept>, StoreError> {
+    pub fn get_for(&self, id: &OutputId, owner: &str) -> Result<Option<StoredOutput>, StoreError> {
         Ok(self.get(id)?.filter(|kept| kept.maker().is_for(owner)))
     }
 
@@ -79,13 +79,13 @@ impl Outputs {
     /// For the user of this machine.
     ///
     /// One that a power failure damaged is removed.
-    pub fn get(&self, id: &OutputId) -> Result<Option<Kept>, StoreError> {
+    pub fn get(&self, id: &OutputId) -> Result<Option<StoredOutput>, StoreError> {
         let path = self.path(id);
         let file = match private::open(&private::options(), &path) {
             Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        let kept = Kept::read(self.clone(), id.clone(), file).map_err(StoreError::io("read", &path))?;
+        let kept = StoredOutput::read(self.clone(), id.clone(), file).map_err(StoreError::io("read", &path))?;
         if kept.is_none() {
             remove(&path);
         }

@@ -9,7 +9,7 @@ use std::{
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::{
-    Kept, StoreError,
+    StoreError, StoredOutput,
     excerpt::{is_continuation, room, tokens},
 };
 
@@ -25,13 +25,13 @@ const SHOWN: usize = 400;
 pub struct Search<'a> {
     /// A regular expression, matched within each line: `^` and `$` are its ends.
     pub pattern: &'a str,
-    /// The byte to begin at: 0, or [`Found::next`].
+    /// The byte to begin at: 0, or [`SearchResult::next`].
     pub from: u64,
     /// After how many matches to stop.
     pub max_matches: usize,
     /// How many lines to show before and after each match.
     pub context: usize,
-    /// How many tokens the answer may have, as [`Found`] displays it.
+    /// How many tokens the answer may have, as [`SearchResult`] displays it.
     pub cap: usize,
     /// After how much time to stop.
     pub time: Duration,
@@ -39,7 +39,7 @@ pub struct Search<'a> {
 
 /// The lines that match.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchResult {
     /// Matches and the lines around them, in order.
     pub lines: Vec<FoundLine>,
     /// How many of the lines are matches.
@@ -62,7 +62,7 @@ pub struct FoundLine {
 }
 
 /// As `grep` writes it: `12:text` for a match, `13-text` around one, `--` between groups. Then how to go on.
-impl fmt::Display for Found {
+impl fmt::Display for SearchResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut last = None;
         for line in &self.lines {
@@ -81,9 +81,9 @@ impl fmt::Display for Found {
     }
 }
 
-impl Kept {
+impl StoredOutput {
     /// Finds the lines that match, in one pass and with memory that depends on neither the size nor the lines.
-    pub fn search(&self, search: &Search<'_>) -> Result<Found, StoreError> {
+    pub fn search(&self, search: &Search<'_>) -> Result<SearchResult, StoreError> {
         // Time is linear in the output whatever the pattern; these bound the factor.
         let regex = RegexBuilder::new(search.pattern).size_limit(1 << 20).dfa_size_limit(1 << 21).build();
         let regex = regex.map_err(|error| StoreError::Pattern(Box::new(error)))?;
@@ -97,7 +97,7 @@ impl Kept {
             search,
             regex,
             shown: SHOWN.min(room(search.cap) / 8).max(16),
-            found: Found { lines: Vec::new(), matches: 0, next: None },
+            found: SearchResult { lines: Vec::new(), matches: 0, next: None },
             // The last line says how to go on, with up to twenty digits.
             tokens: 18,
             line: Line { number, begin, is_shown: false },
@@ -111,12 +111,12 @@ impl Kept {
 }
 
 struct Scan<'a> {
-    kept: &'a Kept,
+    kept: &'a StoredOutput,
     search: &'a Search<'a>,
     regex: Regex,
     /// How many bytes of a line are shown.
     shown: usize,
-    found: Found,
+    found: SearchResult,
     tokens: usize,
     line: Line,
     /// Before this byte everything was looked at.

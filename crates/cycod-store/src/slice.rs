@@ -1,14 +1,14 @@
 use std::fmt;
 
 use crate::{
-    Kept, StoreError,
+    StoreError, StoredOutput,
     excerpt::{first, is_continuation, room, whole_characters, widest},
     tally::count_newlines,
 };
 
 /// A place in an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Position {
+pub enum OutputPosition {
     /// The beginning of a line, counted from 1.
     Line(u64),
     /// A byte, counted from 0.
@@ -16,11 +16,11 @@ pub enum Position {
 }
 
 /// Says such as `line 12` or `byte 4096`.
-impl fmt::Display for Position {
+impl fmt::Display for OutputPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Position::Line(number) => write!(f, "line {number}"),
-            Position::Byte(offset) => write!(f, "byte {offset}"),
+            OutputPosition::Line(number) => write!(f, "line {number}"),
+            OutputPosition::Byte(offset) => write!(f, "byte {offset}"),
         }
     }
 }
@@ -35,19 +35,19 @@ pub struct Slice {
     /// In which line they begin, counted from 1.
     pub line: u64,
     /// Where to go on, if there is more. A line that did not fit goes on at a byte.
-    pub next: Option<Position>,
+    pub next: Option<OutputPosition>,
 }
 
-impl Kept {
+impl StoredOutput {
     /// Returns `count` lines or bytes, whichever `from` is, but not more than `cap` tokens.
     ///
     /// Bytes that are not text count as the base64 they will be written in. At least one character or byte is returned
     /// unless `from` is the end, so who goes on at `next` arrives.
-    pub fn slice(&self, from: Position, count: u64, cap: usize) -> Result<Slice, StoreError> {
+    pub fn slice(&self, from: OutputPosition, count: u64, cap: usize) -> Result<Slice, StoreError> {
         let count = count.max(1);
         let (offset, wanted) = match from {
-            Position::Line(number) => (self.line_start(number)?, u64::MAX),
-            Position::Byte(offset) => (self.character_start(offset.min(self.bytes()))?, count),
+            OutputPosition::Line(number) => (self.line_start(number)?, u64::MAX),
+            OutputPosition::Byte(offset) => (self.character_start(offset.min(self.bytes()))?, count),
         };
         let room = room(cap);
         let mut bytes = if self.is_text() {
@@ -64,7 +64,7 @@ impl Kept {
         } else {
             self.block(offset, (room as u64 / 4 * 3).min(wanted))?
         };
-        if let Position::Line(_) = from {
+        if let OutputPosition::Line(_) = from {
             let nth = memchr::memchr_iter(b'\n', &bytes).nth(usize::try_from(count - 1).unwrap_or(usize::MAX));
             let is_cut = nth.is_none() && offset + (bytes.len() as u64) < self.bytes();
             let end = if is_cut { memchr::memrchr(b'\n', &bytes) } else { nth };
@@ -73,8 +73,10 @@ impl Kept {
         let (line, end) = (self.line_of(offset)?, offset + bytes.len() as u64);
         let next = match from {
             _ if end >= self.bytes() => None,
-            Position::Line(_) if bytes.ends_with(b"\n") => Some(Position::Line(line + count_newlines(&bytes))),
-            _ => Some(Position::Byte(end)),
+            OutputPosition::Line(_) if bytes.ends_with(b"\n") => {
+                Some(OutputPosition::Line(line + count_newlines(&bytes)))
+            }
+            _ => Some(OutputPosition::Byte(end)),
         };
         Ok(Slice { bytes, offset, line, next })
     }

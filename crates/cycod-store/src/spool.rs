@@ -1,7 +1,7 @@
 //! Takes in an output while it is written, in memory first and then in a file.
 
 use crate::{
-    Kept, Maker, OutputId, Outputs, StoreError,
+    Maker, OutputId, Outputs, StoreError, StoredOutput,
     kept::Content,
     outputs::{Part, Ring},
     tally::Tally,
@@ -109,7 +109,7 @@ impl Spool {
     }
 
     /// Ends the output. What went to a file can be found by every process from now on.
-    pub fn finish(mut self) -> Result<Kept, StoreError> {
+    pub fn finish(mut self) -> Result<StoredOutput, StoreError> {
         let mut dropped = 0;
         let content = match std::mem::replace(&mut self.content, Err(())).map_err(|()| StoreError::Failed)? {
             Growing::Beginning(mut part, end) => {
@@ -125,7 +125,7 @@ impl Spool {
                 Content::File(part.keep(&self.id, &self.maker, &totals, &index)?)
             }
         };
-        Ok(Kept::new(self.outputs, self.id, self.maker, (totals, index), content))
+        Ok(StoredOutput::new(self.outputs, self.id, self.maker, (totals, index), content))
     }
 
     /// Puts the end behind the beginning, and says how many bytes between them were not kept.

@@ -4,7 +4,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cycod_file::{Access, Durability};
+use cycod_file::{Durability, FileAccess};
 
 use crate::{StoreError, private};
 
@@ -71,7 +71,7 @@ impl Whole {
 
     /// Puts a new file in the place of the locked one.
     fn replace(&self, content: &[u8]) -> Result<(), StoreError> {
-        cycod_file::replace(&self.path, content, Access::Private, Durability::Power)
+        cycod_file::replace(&self.path, content, FileAccess::Private, Durability::Power)
             .map_err(StoreError::io("write", &self.path))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cycod_store::{Kept, Maker, OutputId, Outputs, Position, Retention, RunId, Search, diff, render};
+use cycod_store::{Maker, OutputId, OutputPosition, Outputs, Retention, RunId, Search, StoredOutput, diff, render};
 use growth::Grown;
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn list<V: Into<Value>>(count: usize, value: impl Fn(usize) -> V) -> String {
 }
 
 /// Calls `work` with each output, kept in pieces as programs write them.
-fn check(work: impl Fn(&mut Kept)) {
+fn check(work: impl Fn(&mut StoredOutput)) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let outputs = Outputs::open(&directory.path().join("outputs"), Retention::default()).expect("a store");
     growth::check(OUTPUTS, |text| {
@@ -64,8 +64,8 @@ fn an_output_is_searched_in_the_time_that_its_length_allows() {
 fn an_output_is_shown_in_the_time_that_its_length_allows() {
     check(|kept| {
         drop(kept.excerpt(1000));
-        drop(kept.slice(Position::Line(1), u64::MAX, 100_000));
-        drop(kept.slice(Position::Line(kept.lines() / 2), 10, 100_000));
+        drop(kept.slice(OutputPosition::Line(1), u64::MAX, 100_000));
+        drop(kept.slice(OutputPosition::Line(kept.lines() / 2), 10, 100_000));
     });
 }
 

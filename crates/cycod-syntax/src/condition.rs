@@ -15,7 +15,7 @@ mod tests;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A number, a quoted string, `true`, `false`, or a bare word (a string).
-    Literal(Literal),
+    Literal(ConditionLiteral),
     /// The value of a name; in a `run-condition` it is written in braces.
     Reference(Reference, Span),
     /// `!x`.
@@ -34,7 +34,7 @@ pub enum Expr {
 
 /// A literal operand.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Literal {
+pub enum ConditionLiteral {
     /// `true` or `false`.
     Boolean(bool),
     /// A number with its text.
@@ -57,7 +57,7 @@ pub enum Comparison {
 
 /// Where an expression stands, which decides how names are written in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Position {
+pub enum ExprPosition {
     /// A `run-condition`: names in braces, bare words are strings.
     RunCondition,
     /// Before the `?` of a placeholder: bare names are references when known.
@@ -66,7 +66,7 @@ pub enum Position {
 
 /// A typed operand.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum ConditionValue {
     /// Nothing.
     Null,
     /// A truth value.
@@ -78,7 +78,7 @@ pub enum Value {
     /// A text that nobody gave a type, such as the output of a step: beside a number it is read as one.
     Untyped(String),
     /// A list.
-    List(Vec<Value>),
+    List(Vec<ConditionValue>),
 }
 
 /// Why a condition has no answer.
@@ -114,7 +114,7 @@ pub use eval::eval;
 pub use parse::parse;
 pub(crate) use parse::{Failure, Parser, write_quoted};
 
-impl Value {
+impl ConditionValue {
     /// Whether the value counts as true: not false, 0, empty or null. The string `"false"` is true.
     pub fn is_truthy(&self) -> bool {
         match self {

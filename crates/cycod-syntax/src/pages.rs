@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use cycod_diagnostic::{Code, Diagnostic, SourceFile};
 
-use crate::condition::{self, Position};
-use crate::template::{self, Names};
+use crate::condition::{self, ExprPosition};
+use crate::template::{self, KnownNames};
 use crate::yaml::{self, COMMAND_KEYS, Node, NodeKind};
 
 const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
@@ -28,12 +28,16 @@ fn read(text: &str) -> Vec<Diagnostic> {
         };
         let steps = tree.get("steps").and_then(Node::as_sequence).unwrap_or_default();
         let steps = steps.iter().filter_map(|step| Some(step.get("name")?.as_scalar()?.text.clone())).collect();
-        visit(tree, &Names { parameters: keys(tree.get("parameters")), steps, ..Names::default() }, &mut diagnostics);
+        visit(
+            tree,
+            &KnownNames { parameters: keys(tree.get("parameters")), steps, ..KnownNames::default() },
+            &mut diagnostics,
+        );
     }
     diagnostics
 }
 
-fn visit(node: &Node, names: &Names, diagnostics: &mut Vec<Diagnostic>) {
+fn visit(node: &Node, names: &KnownNames, diagnostics: &mut Vec<Diagnostic>) {
     match &node.kind {
         NodeKind::Scalar(_) => {}
         NodeKind::Sequence(items) => items.iter().for_each(|item| visit(item, names, diagnostics)),
@@ -45,7 +49,7 @@ fn visit(node: &Node, names: &Names, diagnostics: &mut Vec<Diagnostic>) {
                 if COMMAND_KEYS.contains(&entry.key.as_str()) {
                     diagnostics.extend(template::parse(&scalar.text, origin, names).1);
                 } else if entry.key == "run-condition" {
-                    diagnostics.extend(condition::parse(&scalar.text, origin, names, Position::RunCondition).1);
+                    diagnostics.extend(condition::parse(&scalar.text, origin, names, ExprPosition::RunCondition).1);
                 }
             }
         }

@@ -21,21 +21,21 @@ pub(crate) use parse::unresolved;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Template {
     /// The parts; adjacent texts are joined.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<TemplatePart>,
 }
 
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Segment {
+pub enum TemplatePart {
     /// What the author wrote, with `\{NAME}` already reduced to `{NAME}`.
     Text(String),
     /// A place for a value.
-    Hole(Hole),
+    Hole(Placeholder),
 }
 
 /// A placeholder such as `{NAME:uppercase}`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hole {
+pub struct Placeholder {
     /// The whole token with its braces, in the file.
     pub span: Span,
     /// `{RAW:name}`: the author asks for the value as program text.
@@ -61,15 +61,15 @@ pub enum HoleValue {
         /// Decides.
         condition: Expr,
         /// When true.
-        then: Branch,
+        then: TernaryBranch,
         /// When false.
-        otherwise: Branch,
+        otherwise: TernaryBranch,
     },
 }
 
 /// One side of a ternary.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Branch {
+pub enum TernaryBranch {
     /// A quoted string or a number: author text.
     Text(String),
     /// The value of a name.
@@ -161,7 +161,7 @@ impl StepAttribute {
 
 /// The names known where a template or condition stands.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct KnownNames {
     /// Declared parameters; they win over predefined variables.
     pub parameters: Vec<String>,
     /// Steps of the tool; empty for a tool without steps.
@@ -179,23 +179,23 @@ impl Template {
     /// Returns a template of `text` alone, in which no brace means anything.
     pub fn text(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { segments: if text.is_empty() { Vec::new() } else { vec![Segment::Text(text)] } }
+        Self { segments: if text.is_empty() { Vec::new() } else { vec![TemplatePart::Text(text)] } }
     }
 
     /// Returns the text when there is no placeholder in it.
     pub fn as_text(&self) -> Option<&str> {
         match self.segments.as_slice() {
             [] => Some(""),
-            [Segment::Text(text)] => Some(text),
+            [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
     }
 
     /// The placeholders, in order.
-    pub fn holes(&self) -> impl Iterator<Item = &Hole> {
+    pub fn holes(&self) -> impl Iterator<Item = &Placeholder> {
         self.segments.iter().filter_map(|segment| match segment {
-            Segment::Hole(hole) => Some(hole),
-            Segment::Text(_) => None,
+            TemplatePart::Hole(hole) => Some(hole),
+            TemplatePart::Text(_) => None,
         })
     }
 
@@ -205,8 +205,8 @@ impl Template {
             HoleValue::Reference { of, .. } => vec![(of, hole.span)],
             HoleValue::Choice { condition, then, otherwise } => {
                 let branches = [then, otherwise].into_iter().filter_map(|branch| match branch {
-                    Branch::Reference(of) => Some((of, hole.span)),
-                    Branch::Text(_) => None,
+                    TernaryBranch::Reference(of) => Some((of, hole.span)),
+                    TernaryBranch::Text(_) => None,
                 });
                 condition.references().into_iter().chain(branches).collect()
             }
@@ -214,13 +214,13 @@ impl Template {
     }
 
     /// Returns a text that reads back as this template under the same names.
-    pub fn source(&self, names: &Names) -> String {
+    pub fn source(&self, names: &KnownNames) -> String {
         let mut source = String::new();
         let mut holes = Vec::new();
         for segment in &self.segments {
             match segment {
-                Segment::Text(text) => source.push_str(text),
-                Segment::Hole(hole) => {
+                TemplatePart::Text(text) => source.push_str(text),
+                TemplatePart::Hole(hole) => {
                     let start = source.len();
                     source.push_str(&hole.to_string());
                     holes.push(start..source.len());
@@ -231,7 +231,7 @@ impl Template {
     }
 }
 
-impl std::fmt::Display for Hole {
+impl std::fmt::Display for Placeholder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.raw { "{RAW:" } else { "{" })?;
         match &self.value {
@@ -250,7 +250,7 @@ impl std::fmt::Display for Hole {
     }
 }
 
-impl std::fmt::Display for Branch {
+impl std::fmt::Display for TernaryBranch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Text(text) => crate::condition::write_quoted(text, f),

@@ -31,12 +31,12 @@ pub enum NodeKind {
     /// A sequence.
     Sequence(Vec<Node>),
     /// A mapping, in source order, keys unique (after the merging rule).
-    Mapping(Vec<Entry>),
+    Mapping(Vec<MappingEntry>),
 }
 
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct MappingEntry {
     /// The key's text.
     pub key: String,
     /// Where the key stands.
@@ -190,7 +190,7 @@ impl Node {
     }
 
     /// Returns the entries, if the node is a mapping.
-    pub fn as_mapping(&self) -> Option<&[Entry]> {
+    pub fn as_mapping(&self) -> Option<&[MappingEntry]> {
         match &self.kind {
             NodeKind::Mapping(entries) => Some(entries),
             _ => None,

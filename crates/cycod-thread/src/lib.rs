@@ -19,5 +19,5 @@ mod thread;
 
 pub use broken::{Broken, caught};
 #[cfg(feature = "tokio")]
-pub use task::{Task, blocking, detach_task, guarded, task, task_on};
-pub use thread::{Answer, Scoped, Started, Thread};
+pub use task::{DetachedTask, blocking, detach_task, guarded, task, task_on};
+pub use thread::{Scoped, StartedThread, Thread, ThreadAnswer};

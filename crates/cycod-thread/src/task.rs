@@ -15,16 +15,19 @@ use crate::{Broken, caught};
 /// it, or that it panicked or was stopped.
 #[derive(Debug)]
 #[must_use = "a task that nothing waits for is detached"]
-pub struct Task<T>(JoinHandle<T>);
+pub struct DetachedTask<T>(JoinHandle<T>);
 
 /// Starts a task for somebody who waits for its end.
-pub fn task<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Task<T> {
-    Task(tokio::spawn(future))
+pub fn task<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> DetachedTask<T> {
+    DetachedTask(tokio::spawn(future))
 }
 
 /// Starts a task on a runtime that is not the one of this thread.
-pub fn task_on<T: Send + 'static>(runtime: &Handle, future: impl Future<Output = T> + Send + 'static) -> Task<T> {
-    Task(runtime.spawn(future))
+pub fn task_on<T: Send + 'static>(
+    runtime: &Handle,
+    future: impl Future<Output = T> + Send + 'static,
+) -> DetachedTask<T> {
+    DetachedTask(runtime.spawn(future))
 }
 
 /// A future that does what another does, and in which a panic is an error.
@@ -43,11 +46,11 @@ pub fn detach_task<T: Send + 'static>(future: impl Future<Output = T> + Send + '
 }
 
 /// Does work that may wait for a disk or a person on a thread of the runtime that is there for that.
-pub fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Task<T> {
-    Task(tokio::task::spawn_blocking(work))
+pub fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> DetachedTask<T> {
+    DetachedTask(tokio::task::spawn_blocking(work))
 }
 
-impl<T> Task<T> {
+impl<T> DetachedTask<T> {
     /// Stops it where it waits next.
     pub fn abort(&self) {
         self.0.abort();
@@ -57,7 +60,7 @@ impl<T> Task<T> {
     pub fn detach(self) {}
 }
 
-impl<T> Future for Task<T> {
+impl<T> Future for DetachedTask<T> {
     type Output = Result<T, Broken>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

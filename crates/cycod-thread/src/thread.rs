@@ -17,7 +17,7 @@ pub struct Thread {
 
 /// A thread that somebody waits for.
 #[derive(Debug)]
-pub struct Started<T>(JoinHandle<Result<T, Broken>>);
+pub struct StartedThread<T>(JoinHandle<Result<T, Broken>>);
 
 /// A thread that borrows from the one that started it.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Scoped<'scope, T>(ScopedJoinHandle<'scope, Result<T, Broken>>);
 
 /// What a thread finds out, for somebody who does not wait for ever.
 #[derive(Debug)]
-pub struct Answer<T>(Receiver<Result<T, Broken>>);
+pub struct ThreadAnswer<T>(Receiver<Result<T, Broken>>);
 
 impl Thread {
     /// A thread with the name that the system and a panic show.
@@ -42,8 +42,8 @@ impl Thread {
     ///
     /// # Errors
     /// When the system has no thread to give.
-    pub fn start<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Started<T>> {
-        self.builder().spawn(|| caught(work)).map(Started)
+    pub fn start<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<StartedThread<T>> {
+        self.builder().spawn(|| caught(work)).map(StartedThread)
     }
 
     /// Starts it for nobody. A panic is a line in the log.
@@ -70,10 +70,10 @@ impl Thread {
     ///
     /// # Errors
     /// When the system has no thread to give.
-    pub fn answer<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Answer<T>> {
+    pub fn answer<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<ThreadAnswer<T>> {
         let (sender, receiver) = sync_channel(1);
         self.builder().spawn(move || _ = sender.send(caught(work)))?;
-        Ok(Answer(receiver))
+        Ok(ThreadAnswer(receiver))
     }
 
     fn builder(self) -> thread::Builder {
@@ -85,7 +85,7 @@ impl Thread {
     }
 }
 
-impl<T> Started<T> {
+impl<T> StartedThread<T> {
     /// Waits for its end.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl<T> Scoped<'_, T> {
     }
 }
 
-impl<T> Answer<T> {
+impl<T> ThreadAnswer<T> {
     /// Waits until it is known, however long that takes.
     ///
     /// # Errors

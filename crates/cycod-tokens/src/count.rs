@@ -29,13 +29,13 @@ impl fmt::Debug for Counter {
 }
 
 impl Counter {
-    /// The exact one. Its vocabulary is unpacked when it is first asked for, which takes a moment and some 60 MB.
+    /// The exact one. Its vocabulary is unpacked when it is first asked for, which takes a moment and some 60 MB of memory.
     ///
     /// # Errors
     /// When this program was built without one.
     pub fn exact() -> Result<Self, NoTokenizer> {
         #[cfg(feature = "exact")]
-        return Ok(Self::Exact(tiktoken_rs::o200k_base_singleton()));
+        return crate::vocabulary::tokenizer().map(Self::Exact).ok_or(NoTokenizer);
         #[cfg(not(feature = "exact"))]
         Err(NoTokenizer)
     }

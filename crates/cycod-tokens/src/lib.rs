@@ -8,6 +8,8 @@ mod fit;
 mod measure;
 mod merge;
 mod patterns;
+#[cfg(feature = "exact")]
+mod vocabulary;
 
 pub use count::{Counter, NoTokenizer, estimate};
 pub use cuts::{Cut, CutKind};

@@ -27,4 +27,4 @@ mod server;
 mod site;
 mod view;
 
-pub use server::{Listening, Options, UiError, serve};
+pub use server::{PageOptions, PageServer, UiError, serve};

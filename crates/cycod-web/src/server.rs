@@ -50,7 +50,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// What a page is made for.
 #[derive(Debug)]
-pub struct Options {
+pub struct PageOptions {
     /// Where tools are looked for.
     pub host: Host,
     /// How tools are opened.
@@ -84,12 +84,12 @@ pub enum UiError {
 
 /// A server that listens, for the command that started it.
 #[derive(Clone, Debug)]
-pub struct Listening {
+pub struct PageServer {
     address: SocketAddr,
     guard: Arc<Guard>,
 }
 
-impl Listening {
+impl PageServer {
     /// An address that opens the page in one browser, once, within a minute.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Listening {
 ///
 /// # Errors
 /// When no port can be opened.
-pub fn serve(options: Options, stop: &Stop, listening: &mut dyn FnMut(&Listening)) -> Result<(), UiError> {
+pub fn serve(options: PageOptions, stop: &Stop, listening: &mut dyn FnMut(&PageServer)) -> Result<(), UiError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -120,7 +120,7 @@ pub fn serve(options: Options, stop: &Stop, listening: &mut dyn FnMut(&Listening
         let listener = listen(options.port).await?;
         let address = listener.local_addr().map_err(UiError::Begin)?;
         let site = Arc::new(Site::new(options, Arc::new(Guard::new(address.port())?)));
-        listening(&Listening { address, guard: Arc::clone(&site.guard) });
+        listening(&PageServer { address, guard: Arc::clone(&site.guard) });
         let connections = Connections::new(CONNECTIONS, HEAD_TIME, WRITE_TIME);
         let answering = Arc::clone(&site);
         let answer = move |request, _| {

@@ -6,7 +6,7 @@ use cycod_app::Lasting;
 use cycod_engine::{Engine, definition::Host};
 use cycod_store::History;
 
-use crate::{guard::Guard, server::Options};
+use crate::{guard::Guard, server::PageOptions};
 
 /// The place that the page shows, and who may see it.
 pub(crate) struct Site {
@@ -18,8 +18,8 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    pub(crate) fn new(options: Options, guard: Arc<Guard>) -> Self {
-        let Options { host, app, user_directory, is_read_only, port: _ } = options;
+    pub(crate) fn new(options: PageOptions, guard: Arc<Guard>) -> Self {
+        let PageOptions { host, app, user_directory, is_read_only, port: _ } = options;
         let lasting = app.lasting(&user_directory);
         Self { guard, is_read_only, host, lasting, user_directory }
     }

@@ -19,7 +19,7 @@ use std::{
 
 use cycod_engine::{Engine, Ignore, Nobody, Surface, host};
 use cycod_shell::{Kind, Mode, Piece, Shell, Value, Verdict, Words, place};
-use cycod_syntax::template::{Names, Segment, parse};
+use cycod_syntax::template::{KnownNames, TemplatePart, parse};
 
 /// The program under measurement, built with the bench profile.
 const CYCOD: &str = env!("CARGO_BIN_EXE_cycod");
@@ -167,7 +167,7 @@ fn templates() {
         "cut -d: -f1 out.txt | sort | uniq -c | sort -rn | head -n 20\n",
     ];
     let text = lines.concat().repeat(20_000);
-    let names = Names { parameters: vec!["NAME".to_owned()], ..Names::default() };
+    let names = KnownNames { parameters: vec!["NAME".to_owned()], ..KnownNames::default() };
     let origin = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
     let floor = fastest(|| {
         assert!(std::hint::black_box(text.as_bytes()).iter().filter(|byte| **byte == b'{').count() > 0);
@@ -187,8 +187,8 @@ fn templates() {
         .segments
         .iter()
         .map(|segment| match segment {
-            Segment::Text(text) => Piece::Text(text),
-            Segment::Hole(_) => Piece::Value(value()),
+            TemplatePart::Text(text) => Piece::Text(text),
+            TemplatePart::Hole(_) => Piece::Value(value()),
         })
         .collect();
     let placing = fastest(|| assert!(place(Shell::Bash, &pieces).is_ok()));

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use cycod_app::{App, Ask};
+use cycod_app::{App, PassphrasePrompt};
 
 use crate::{person::Terminal, printer::ask_hidden};
 
 /// This program, whose user is at the terminal if there is one.
 pub(crate) fn app() -> App {
-    App::new().person(Arc::new(Terminal)).passphrase(Ask::by(|question| ask_hidden(question).ok()))
+    App::new().person(Arc::new(Terminal)).passphrase(PassphrasePrompt::by(|question| ask_hidden(question).ok()))
 }

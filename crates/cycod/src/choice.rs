@@ -1,6 +1,6 @@
 //! Which tools a model may use, and whether it asks: the options of every command that lets one work.
 
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
+use clap::Args;
 use cycod_agent::{Choice, Preset, Tools};
 use cycod_engine::{
     Layer, Origin, Pattern, Rule, Verdict,
@@ -9,67 +9,61 @@ use cycod_engine::{
 
 use crate::{
     command_error::{CommandError, exit},
+    options::one_of,
     printer::Printer,
-    rules,
+    rules::RuleOptions,
 };
 
 /// How many tools a warning names.
 const MOST_NAMED: usize = 8;
 
-/// Adds `--tools`, `--group`, `--preset`, `--no-safe-mode` and the options of rules.
-pub(crate) fn with_choice(command: Command) -> Command {
-    command
-        .arg(
-            Arg::new("tools")
-                .long("tools")
-                .value_name("NAMES")
-                .value_delimiter(',')
-                .action(ArgAction::Append)
-                .help("The tools that the model may use; `all` means all enabled tools"),
-        )
-        .arg(Arg::new("group").long("group").value_name("GROUP").help("The tools of a group"))
-        .arg(
-            Arg::new("preset")
-                .long("preset")
-                .value_name("PRESET")
-                .value_parser(Preset::NAMES.map(|(name, _)| name))
-                .help("The tools for a kind of work"),
-        )
-        .group(ArgGroup::new("choice").args(["tools", "group", "preset"]))
-        .arg(
-            Arg::new("no-safe-mode")
-                .long("no-safe-mode")
-                .action(ArgAction::SetTrue)
-                .help("Let the model use every tool without asking, except what rules deny or always ask about"),
-        )
-        .args(rules::options())
+/// `--tools`, `--group`, `--preset`, `--no-safe-mode` and the options of rules.
+#[derive(Args)]
+#[group(skip)]
+pub(crate) struct ChoiceOptions {
+    /// The tools that the model may use; `all` means all enabled tools
+    #[arg(long, group = "choice", value_name = "NAMES", value_delimiter = ',')]
+    tools: Option<Vec<String>>,
+    /// The tools of a group
+    #[arg(long, group = "choice", value_name = "GROUP")]
+    group: Option<String>,
+    /// The tools for a kind of work
+    #[arg(long, group = "choice", value_name = "PRESET", value_parser = one_of(Preset::NAMES))]
+    preset: Option<Preset>,
+    /// Let the model use every tool without asking, except what rules deny or always ask about
+    #[arg(long)]
+    pub(crate) no_safe_mode: bool,
+    #[command(flatten)]
+    rules: RuleOptions,
 }
 
-/// The tools that were chosen, if any were.
-pub(crate) fn chosen(matches: &ArgMatches) -> Option<Choice> {
-    if let Some(names) = matches.get_many::<String>("tools") {
-        let names = names.map(|name| name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
-        let names: Vec<String> = names.collect();
-        let is_all = matches!(names.as_slice(), [name] if name.eq_ignore_ascii_case("all"));
-        return Some(if is_all { Choice::All } else { Choice::Names(names) });
+impl ChoiceOptions {
+    /// The tools that were chosen, if any were.
+    pub(crate) fn chosen(&self) -> Option<Choice> {
+        if let Some(names) = &self.tools {
+            let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
+            let names: Vec<String> = names.collect();
+            let is_all = matches!(names.as_slice(), [name] if name.eq_ignore_ascii_case("all"));
+            return Some(if is_all { Choice::All } else { Choice::Names(names) });
+        }
+        if let Some(group) = &self.group {
+            return Some(Choice::Group(group.clone()));
+        }
+        self.preset.map(Choice::Preset)
     }
-    if let Some(group) = matches.get_one::<String>("group") {
-        return Some(Choice::Group(group.clone()));
-    }
-    matches.get_one::<String>("preset").and_then(|name| Preset::named(name)).map(Choice::Preset)
-}
 
-/// The rules that were given.
-///
-/// # Errors
-/// What is no pattern, and how to fix it.
-pub(crate) fn rules(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
-    let mut given = rules::given(matches)?;
-    if matches.get_flag("no-safe-mode") {
-        let everything = Pattern::parse("*").expect("it means everything");
-        given.push(Rule::new(Verdict::Allow, everything, Origin::new(Layer::CommandLine, "--no-safe-mode")));
+    /// The rules that were given.
+    ///
+    /// # Errors
+    /// What is no pattern, and how to fix it.
+    pub(crate) fn rules(&self) -> Result<Vec<Rule>, CommandError> {
+        let mut given = self.rules.given()?;
+        if self.no_safe_mode {
+            let everything = Pattern::parse("*").expect("it means everything");
+            given.push(Rule::new(Verdict::Allow, everything, Origin::new(Layer::CommandLine, "--no-safe-mode")));
+        }
+        Ok(given)
     }
-    Ok(given)
 }
 
 /// Warns of tools that are here and are kept from models because nobody has looked at them.

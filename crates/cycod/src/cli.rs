@@ -96,23 +96,16 @@ enum Grants {
     Never,
     /// It grants.
     Always,
-    /// It grants with one of these options.
-    With(&'static [&'static str]),
-    /// It grants, but with one of these options it only looks.
-    Without(&'static [&'static str]),
+    /// It grants with some of its arguments.
+    With(fn(&ArgMatches) -> bool),
 }
 
 impl Grants {
     fn is_so_of(self, matches: &ArgMatches) -> bool {
-        let any = |options: &[&str]| {
-            let is_typed = |name: &&str| matches.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
-            options.iter().any(is_typed)
-        };
         match self {
             Self::Never => false,
             Self::Always => true,
-            Self::With(options) => any(options),
-            Self::Without(options) => !any(options),
+            Self::With(grants) => grants(matches),
         }
     }
 }
@@ -207,7 +200,7 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("create", create, true, Grants::Always),
     entry!("remove", remove, true, Grants::Always),
     entry!("test", test, true),
-    entry!("validate", validate, true, Grants::With(&["fix"])),
+    entry!("validate", validate, true, Grants::With(commands::validate::grants)),
     entry!("edit", edit, true, Grants::Always),
     entry!("export", export, true),
     entry!("import", import, true, Grants::Always),
@@ -218,8 +211,8 @@ pub(crate) const TOOL_COMMANDS: &[Entry] = &[
     entry!("refresh", refresh, true),
     entry!("graph", graph, true),
     entry!("why", why, true),
-    entry!("confine", confine, true, Grants::With(&["write", "unconfined"])),
-    entry!("trust", trust, true, Grants::Without(&["check", "export"])),
+    entry!("confine", confine, true, Grants::With(commands::confine::grants)),
+    entry!("trust", trust, true, Grants::With(commands::trust::grants)),
     entry!("untrust", untrust, true),
 ];
 
@@ -255,12 +248,12 @@ pub(crate) const MCP_COMMANDS: &[Entry] = &[
     entry!("get", mcp::get, true),
     entry!("add", mcp::add, true, Grants::Always),
     entry!("remove", mcp::remove, true, Grants::Always),
-    entry!("import", mcp::import, true, Grants::Without(&["dry-run"])),
+    entry!("import", mcp::import, true, Grants::With(commands::mcp::import::grants)),
     entry!("test", mcp::test, true),
     entry!("accept", mcp::accept, true, Grants::Always),
-    entry!("login", mcp::login, true, Grants::Without(&["forget"])),
+    entry!("login", mcp::login, true, Grants::With(commands::mcp::login::grants)),
     entry!("serve", mcp::serve, true),
-    entry!("install", mcp::install, true, Grants::Without(&["print"])),
+    entry!("install", mcp::install, true, Grants::With(commands::mcp::install::grants)),
     entry!("uninstall", mcp::uninstall, true, Grants::Always),
 ];
 

@@ -37,19 +37,7 @@ pub(crate) const LANGUAGES: [(&str, Language); 5] = [
     ("bash", Language::Bash),
 ];
 
-impl Template {
-    /// The template of this name, or the first.
-    pub(crate) fn named(name: &str) -> Self {
-        TEMPLATES.into_iter().find(|(known, _)| *known == name).map_or(Self::Basic, |(_, template)| template)
-    }
-}
-
 impl Language {
-    /// The language of this name, or the first.
-    pub(crate) fn named(name: &str) -> Self {
-        LANGUAGES.into_iter().find(|(known, _)| *known == name).map_or(Self::R, |(_, language)| language)
-    }
-
     fn name(self) -> &'static str {
         LANGUAGES.into_iter().find(|(_, language)| *language == self).map_or("", |(name, _)| name)
     }

@@ -11,14 +11,14 @@ use cycod_engine::{
     Engine,
     catalog::{Entry, Scope, ScopeFilter},
     definition::{
-        Approval, Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, Offer, Parameter, PlatformKey,
-        Privilege, Produces, Runtime, Step, StepAction, TaskSupport, Tool, Transform, Validation, Value, Verdict, Whom,
-        verdicts_by_parameter,
+        Approval, Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, OfferedAs, Parameter,
+        ParameterValidation, PlatformKey, Privilege, Produces, Runtime, Step, StepAction, TaskSupport, Tool, Transform,
+        Value, Verdict, Whom, verdicts_by_parameter,
     },
     diagnostic::Shown,
     group_of, tags_of,
 };
-use cycod_syntax::template::{Names, Template};
+use cycod_syntax::template::{KnownNames, Template};
 
 use crate::{page::Page, run::duration};
 
@@ -370,9 +370,9 @@ fn interface(page: &mut Page, tool: &Tool) {
     let held = tool.returns.as_ref().map(|schema| format!(" that fits {}", schema.json())).unwrap_or_default();
     page.fact("gives back", &format!("{gives}{held}"));
     match &tool.offer {
-        Offer::Tool => {}
-        Offer::Prompt => page.fact("offered as", "a prompt"),
-        Offer::Resource { uri } => page.fact("offered as", &format!("the resource {uri}")),
+        OfferedAs::Tool => {}
+        OfferedAs::Prompt => page.fact("offered as", "a prompt"),
+        OfferedAs::Resource { uri } => page.fact("offered as", &format!("the resource {uri}")),
     }
     page.fact("hints", &hints(tool));
     if tool.reports {
@@ -545,7 +545,7 @@ fn interpreter(interpreter: &Interpreter) -> String {
 }
 
 /// The rules a value must keep, in words.
-fn rules(validation: &Validation) -> Vec<String> {
+fn rules(validation: &ParameterValidation) -> Vec<String> {
     let mut rules = Vec::new();
     let mut rule = |text: Option<String>| rules.extend(text);
     let range = |least: Option<u64>, most: Option<u64>, noun: &str| {
@@ -584,7 +584,7 @@ fn rules(validation: &Validation) -> Vec<String> {
 }
 
 fn source(template: &Template) -> String {
-    template.source(&Names::default())
+    template.source(&KnownNames::default())
 }
 
 fn arguments(with: &[(String, Literal)]) -> String {

@@ -16,6 +16,7 @@ mod help;
 mod junit;
 mod markdown;
 mod models;
+mod options;
 mod page;
 mod pager;
 mod person;

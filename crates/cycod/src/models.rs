@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cycod_app::model_refusal;
 use cycod_engine::Engine;
-use cycod_model::{ModelError, Models as _, Provider};
+use cycod_model::{ModelError, ModelSource as _, Provider};
 
 use crate::{app::app, command_error::CommandError};
 

@@ -4,7 +4,7 @@ use std::{
 };
 
 use cycod_engine::diagnostic::{Shown, shown};
-use cycod_mcp_client::{Person, Question, Reply};
+use cycod_mcp_client::{Person, ServerQuestion, ServerReply};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
@@ -21,7 +21,7 @@ impl Person for Terminal {
         stdin().is_terminal() && talk_is_terminal()
     }
 
-    fn answer(&self, question: &Question) -> Reply {
+    fn answer(&self, question: &ServerQuestion) -> ServerReply {
         // There is one terminal: what several servers ask comes one after the other.
         static TURN: Mutex<()> = Mutex::new(());
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,13 +34,13 @@ impl Person for Terminal {
             match ask_field(name, field, is_required) {
                 Some(Some(value)) => _ = form.insert(name.clone(), value),
                 Some(None) => {}
-                None => return Reply::Cancel,
+                None => return ServerReply::Cancel,
             }
         }
         match read(shown!["Send this to ", server, "? [y/n] "]).as_deref() {
-            Some("y" | "yes") => Reply::Accept(Json::Object(form)),
-            Some(_) => Reply::Decline,
-            None => Reply::Cancel,
+            Some("y" | "yes") => ServerReply::Accept(Json::Object(form)),
+            Some(_) => ServerReply::Decline,
+            None => ServerReply::Cancel,
         }
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct Look<'a> {
 /// What is wrong with the settings, each file by itself, and what they name that is not there.
 pub(crate) fn settings_reports(engine: &Engine, colour: bool) -> Vec<Shown> {
     let settings = engine.settings();
-    let style = if colour { diagnostic::Style::Coloured } else { diagnostic::Style::Plain };
+    let style = if colour { diagnostic::RenderStyle::Coloured } else { diagnostic::RenderStyle::Plain };
     let wrong = settings.files.iter().filter(|file| !file.report.diagnostics.is_empty());
     let mut reports: Vec<Shown> = wrong.map(|file| render_text(&file.report, style)).collect();
     // A flaw that is in no report is about a file that could not be read at all.

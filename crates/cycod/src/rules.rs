@@ -1,6 +1,6 @@
 //! `--auto-approve` and `--auto-deny`, which every command that runs tools takes.
 
-use clap::{Arg, ArgAction, ArgMatches, builder::NonEmptyStringValueParser};
+use clap::{Args, builder::NonEmptyStringValueParser};
 use cycod_engine::{
     Engine, Layer, Origin, Pattern, PatternError, Rule, Verdict,
     catalog::ScopeFilter,
@@ -9,40 +9,50 @@ use cycod_engine::{
 
 use crate::{command_error::CommandError, printer::Printer};
 
-const OPTIONS: [(&str, Verdict, &str); 2] = [
-    ("auto-approve", Verdict::Allow, "Let models use this without asking: a level, '*', a tool or tag"),
-    ("auto-deny", Verdict::Deny, "Deny this to everyone"),
-];
-
 /// The names of the options.
-pub(crate) const NAMES: [&str; 2] = [OPTIONS[0].0, OPTIONS[1].0];
+const AUTO_APPROVE: &str = "auto-approve";
+const AUTO_DENY: &str = "auto-deny";
 
 /// The options.
-pub(crate) fn options() -> [Arg; 2] {
-    OPTIONS.map(|(name, _, help)| {
-        Arg::new(name)
-            .long(name)
-            .value_name("WHAT")
-            .value_parser(NonEmptyStringValueParser::new())
-            .action(ArgAction::Append)
-            .help(help)
-    })
+#[derive(Args)]
+#[group(skip)]
+pub(crate) struct RuleOptions {
+    /// Let models use this without asking: a level, '*', a tool or tag
+    #[arg(long = AUTO_APPROVE, value_name = "WHAT", value_parser = NonEmptyStringValueParser::new())]
+    auto_approve: Vec<String>,
+    /// Deny this to everyone
+    #[arg(long = AUTO_DENY, value_name = "WHAT", value_parser = NonEmptyStringValueParser::new())]
+    auto_deny: Vec<String>,
 }
 
-/// The rules that were given.
-///
-/// # Errors
-/// What is no pattern, and how to fix it.
-pub(crate) fn given(matches: &ArgMatches) -> Result<Vec<Rule>, CommandError> {
-    let mut rules = Vec::new();
-    for (name, verdict, _) in OPTIONS {
-        let lists = matches.get_many::<String>(name).into_iter().flatten();
-        for text in lists.flat_map(|list| Pattern::split(list)) {
-            let pattern = Pattern::parse(text).map_err(|error| wrong(&format!("--{name} "), text, &error))?;
-            rules.push(Rule::new(verdict, pattern, Origin::new(Layer::CommandLine, format!("--{name}"))));
-        }
+impl RuleOptions {
+    /// The options with their values.
+    fn all(&self) -> [(&'static str, Verdict, &[String]); 2] {
+        [(AUTO_APPROVE, Verdict::Allow, &self.auto_approve), (AUTO_DENY, Verdict::Deny, &self.auto_deny)]
     }
-    Ok(rules)
+
+    /// The rules that were given.
+    ///
+    /// # Errors
+    /// What is no pattern, and how to fix it.
+    pub(crate) fn given(&self) -> Result<Vec<Rule>, CommandError> {
+        let mut rules = Vec::new();
+        for (name, verdict, lists) in self.all() {
+            for text in lists.iter().flat_map(|list| Pattern::split(list)) {
+                let pattern = Pattern::parse(text).map_err(|error| wrong(&format!("--{name} "), text, &error))?;
+                rules.push(Rule::new(verdict, pattern, Origin::new(Layer::CommandLine, format!("--{name}"))));
+            }
+        }
+        Ok(rules)
+    }
+
+    /// The same as words of a command line.
+    pub(crate) fn words(&self) -> impl Iterator<Item = String> {
+        let words = |(name, _, lists): (&'static str, Verdict, &[String])| {
+            lists.iter().flat_map(|list| [format!("--{name}"), list.clone()]).collect::<Vec<_>>()
+        };
+        self.all().into_iter().flat_map(words)
+    }
 }
 
 /// What is wrong with a pattern that was typed.

@@ -1,6 +1,6 @@
 //! `--scope X` and its short forms, which every command about tools shares.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::Args;
 use cycod_engine::{
     Engine,
     catalog::{Entry, Scope, ScopeFilter},
@@ -9,39 +9,50 @@ use cycod_engine::{
 
 use crate::command_error::CommandError;
 
-/// Adds `--scope`, `-g`, `-u`, `-l` and `-a` to a command.
-pub(crate) fn with_scope(command: Command) -> Command {
-    let flag = |name: &'static str, short: char, help: &'static str| {
-        Arg::new(name).long(name).short(short).action(ArgAction::SetTrue).help(help)
-    };
-    command
-        .arg(Arg::new("scope").long("scope").value_name("SCOPE").help("local, user, global or any"))
-        .arg(flag("global", 'g', "The global scope (all users)"))
-        .arg(flag("user", 'u', "The user scope (current user)"))
-        .arg(flag("local", 'l', "The local scope (current directory)"))
-        .arg(flag("any", 'a', "Every scope"))
+/// The options of a command about tools of a scope.
+#[derive(Args)]
+#[group(skip)]
+pub(crate) struct ScopeOptions {
+    /// local, user, global or any
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
+    /// The global scope (all users)
+    #[arg(long, short = 'g')]
+    global: bool,
+    /// The user scope (current user)
+    #[arg(long, short = 'u')]
+    user: bool,
+    /// The local scope (current directory)
+    #[arg(long, short = 'l')]
+    local: bool,
+    /// Every scope
+    #[arg(long, short = 'a')]
+    any: bool,
 }
 
-/// Reads the scope that was asked for; `None` when none was.
-///
-/// # Errors
-/// An unknown scope, or two that differ.
-pub(crate) fn scope(matches: &ArgMatches) -> Result<Option<ScopeFilter>, CommandError> {
-    let named = matches.get_one::<String>("scope").map(|name| parse(name)).transpose()?;
-    let flags = [
-        ("global", ScopeFilter::Only(Scope::Global)),
-        ("user", ScopeFilter::Only(Scope::User)),
-        ("local", ScopeFilter::Only(Scope::Local)),
-        ("any", ScopeFilter::Any),
-    ];
-    let mut asked =
-        named.into_iter().chain(flags.into_iter().filter(|(name, _)| matches.get_flag(name)).map(|(_, filter)| filter));
-    let first = asked.next();
-    match asked.find(|filter| Some(*filter) != first) {
-        Some(_) => {
-            Err(CommandError::usage("two different scopes are asked for").hint("give one of --scope, -g, -u, -l, -a"))
+impl ScopeOptions {
+    /// Reads the scope that was asked for; `None` when none was.
+    ///
+    /// # Errors
+    /// An unknown scope, or two that differ.
+    pub(crate) fn filter(&self) -> Result<Option<ScopeFilter>, CommandError> {
+        let named = self.scope.as_deref().map(parse).transpose()?;
+        let flags = [
+            (self.global, ScopeFilter::Only(Scope::Global)),
+            (self.user, ScopeFilter::Only(Scope::User)),
+            (self.local, ScopeFilter::Only(Scope::Local)),
+            (self.any, ScopeFilter::Any),
+        ];
+        let flags = flags.into_iter().filter(|(is_given, _)| *is_given).map(|(_, filter)| filter);
+        let mut asked = named.into_iter().chain(flags);
+        let first = asked.next();
+        match asked.find(|filter| Some(*filter) != first) {
+            Some(_) => {
+                Err(CommandError::usage("two different scopes are asked for")
+                    .hint("give one of --scope, -g, -u, -l, -a"))
+            }
+            None => Ok(first),
         }
-        None => Ok(first),
     }
 }
 

@@ -6,7 +6,7 @@ use cycod_engine::{
     catalog::{Entry, Overwrite, Scope, ScopeFilter, WriteError, Written},
     check_code,
     definition::{Host, Loaded, Tool, ToolName, load_beside},
-    diagnostic::{Report, SourceFile, Style, count, render_text},
+    diagnostic::{RenderStyle, SourceFile, SourceReport, count, render_text},
 };
 
 use cycod_app::command_line::sample_arguments;
@@ -32,8 +32,8 @@ pub(crate) fn look_at(context: &mut Context, source: &SourceFile, stem: Option<&
         loaded.diagnostics.extend(check_code(tool, source, context.engine.host()));
     }
     if !loaded.diagnostics.is_empty() {
-        let style = if context.printer.colour { Style::Coloured } else { Style::Plain };
-        let report = Report { source: source.clone(), diagnostics: loaded.diagnostics.clone() };
+        let style = if context.printer.colour { RenderStyle::Coloured } else { RenderStyle::Plain };
+        let report = SourceReport { source: source.clone(), diagnostics: loaded.diagnostics.clone() };
         context.printer.say(render_text(&report, style));
     }
     loaded

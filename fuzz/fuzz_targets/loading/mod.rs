@@ -1,4 +1,4 @@
-use cycod_diagnostic::{Report, SourceFile, Style, apply_fixes, render_text};
+use cycod_diagnostic::{SourceReport, SourceFile, RenderStyle, apply_fixes, render_text};
 
 /// A file loads or is reported: every place inside the file, and nothing in it speaks to the terminal.
 pub(crate) fn judge(name: &str, text: &str) {
@@ -9,7 +9,7 @@ pub(crate) fn judge(name: &str, text: &str) {
         assert!(label.span.start <= label.span.end && label.span.end as usize <= text.len());
     }
     let fixed = apply_fixes(&source, &loaded.diagnostics);
-    let report = Report { source, diagnostics: loaded.diagnostics };
-    assert!(!render_text(&report, Style::Plain).as_str().contains('\u{1b}'), "a file cannot speak to the terminal");
+    let report = SourceReport { source, diagnostics: loaded.diagnostics };
+    assert!(!render_text(&report, RenderStyle::Plain).as_str().contains('\u{1b}'), "a file cannot speak to the terminal");
     drop(cycod_definition::load(&SourceFile::new(name, fixed), Some("fuzz")));
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::{Analyzer, Job};
-use crate::{Finding, Kind, Severity};
+use super::{Analyzer, AnalyzerJob};
+use crate::{Finding, FindingKind, FindingSeverity};
 
 /// The longest message that is passed on.
 const LONGEST: usize = 600;
@@ -36,7 +36,7 @@ type Read = Result<(Vec<Finding>, Vec<String>), String>;
 /// Reads one start; what is not as it should be fails as a whole.
 pub(super) fn read(
     analyzer: Analyzer,
-    job: &Job,
+    job: &AnalyzerJob,
     root: &str,
     exit_code: i32,
     stdout: &[u8],
@@ -67,7 +67,7 @@ pub(super) fn read(
 
 struct Reading<'a> {
     analyzer: Analyzer,
-    job: &'a Job,
+    job: &'a AnalyzerJob,
     root: &'a str,
 }
 
@@ -85,9 +85,9 @@ impl Reading<'_> {
                 _ => text(result, "issue_text")?,
             };
             let severity = match text(result, "issue_severity")? {
-                "HIGH" => Severity::Error,
-                "MEDIUM" => Severity::Warning,
-                _ => Severity::Info,
+                "HIGH" => FindingSeverity::Error,
+                "MEDIUM" => FindingSeverity::Warning,
+                _ => FindingSeverity::Info,
             };
             let cwe = result["issue_cwe"]["id"].as_u64().and_then(|id| u32::try_from(id).ok());
             let place = (text(result, "filename")?, &result["line_number"], &result["col_offset"]);
@@ -108,8 +108,11 @@ impl Reading<'_> {
         for file in said.as_array().ok_or("it printed no list")? {
             let path = text(file, "filePath")?;
             for message in list(file, "messages")? {
-                let severity =
-                    if message["severity"].as_u64() == Some(2) { Severity::Error } else { Severity::Warning };
+                let severity = if message["severity"].as_u64() == Some(2) {
+                    FindingSeverity::Error
+                } else {
+                    FindingSeverity::Warning
+                };
                 // A file that cannot be parsed breaks no rule.
                 let rule = message["ruleId"].as_str().unwrap_or("syntax");
                 findings.push(self.finding(
@@ -134,7 +137,7 @@ impl Reading<'_> {
                 || rule.starts_with("F8")
                 || rule.starts_with("PLE")
                 || matches!(rule, "syntax" | "invalid-syntax");
-            let severity = if is_error && rule != "F841" { Severity::Error } else { Severity::Warning };
+            let severity = if is_error && rule != "F841" { FindingSeverity::Error } else { FindingSeverity::Warning };
             let place = &result["location"];
             self.finding(
                 text(result, "filename")?,
@@ -153,9 +156,9 @@ impl Reading<'_> {
         let findings = list(said, "results")?.iter().map(|result| {
             let extra = &result["extra"];
             let severity = match text(extra, "severity")? {
-                "ERROR" => Severity::Error,
-                "WARNING" => Severity::Warning,
-                _ => Severity::Info,
+                "ERROR" => FindingSeverity::Error,
+                "WARNING" => FindingSeverity::Warning,
+                _ => FindingSeverity::Info,
             };
             let cwe = extra["metadata"]["cwe"].as_str().and_then(|cwe| cwe.strip_prefix("CWE-")?.parse().ok());
             let place = &result["start"];
@@ -181,9 +184,9 @@ impl Reading<'_> {
     fn shellcheck(&self, said: &Json) -> Read {
         let findings = list(said, "comments")?.iter().map(|comment| {
             let severity = match text(comment, "level")? {
-                "error" => Severity::Error,
-                "warning" => Severity::Warning,
-                _ => Severity::Info,
+                "error" => FindingSeverity::Error,
+                "warning" => FindingSeverity::Warning,
+                _ => FindingSeverity::Info,
             };
             let code = comment["code"].as_u64().ok_or("a comment has no `code`")?;
             self.finding(
@@ -209,8 +212,8 @@ impl Reading<'_> {
             }
             let message = &said["message"];
             let severity = match text(message, "level")? {
-                "error" => Severity::Error,
-                "warning" => Severity::Warning,
+                "error" => FindingSeverity::Error,
+                "warning" => FindingSeverity::Warning,
                 _ => continue,
             };
             let Some(span) = message["spans"].as_array().into_iter().flatten().find(|span| span["is_primary"] == true)
@@ -255,7 +258,7 @@ impl Reading<'_> {
         path: &str,
         line: &Json,
         column: Option<u64>,
-        severity: Severity,
+        severity: FindingSeverity,
         rule: &str,
         message: &str,
         cwe: Option<u32>,
@@ -268,7 +271,7 @@ impl Reading<'_> {
             line,
             column: column.and_then(|column| u32::try_from(column).ok()).filter(|column| *column > 0),
             severity,
-            kind: if self.analyzer.is_for_security() { Kind::Security } else { Kind::Quality },
+            kind: if self.analyzer.is_for_security() { FindingKind::Security } else { FindingKind::Quality },
             analyzer: self.analyzer.name(),
             also: Vec::new(),
             rule: clean(rule),

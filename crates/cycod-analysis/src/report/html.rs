@@ -4,8 +4,8 @@ use std::fmt::{self, Write as _};
 
 use cycod_diagnostic::entity;
 
-use super::{Shown, counted, counts, of_kind};
-use crate::{Analysis, Finding, Kind, Outcome, Severity, Totals, Unexamined};
+use super::{ReportExtent, counted, counts, of_kind};
+use crate::{Analysis, AnalyzerOutcome, Finding, FindingKind, FindingSeverity, Totals, Unexamined};
 
 /// How many of the functions that are hardest to follow are named.
 const WORST: usize = 20;
@@ -13,14 +13,14 @@ const WORST: usize = 20;
 const STYLE: &str = include_str!("style.css");
 
 /// A page that needs nothing beside itself: no program, no address, and everything from outside escaped.
-pub fn html(analysis: &Analysis, shown: &Shown<'_>) -> String {
+pub fn html(analysis: &Analysis, shown: &ReportExtent<'_>) -> String {
     let mut page = String::new();
     // Writing into a text cannot fail.
     _ = write_page(&mut page, analysis, shown);
     page
 }
 
-fn write_page(page: &mut String, analysis: &Analysis, shown: &Shown<'_>) -> fmt::Result {
+fn write_page(page: &mut String, analysis: &Analysis, shown: &ReportExtent<'_>) -> fmt::Result {
     let place = Escaped(shown.place);
     writeln!(
         page,
@@ -32,8 +32,10 @@ fn write_page(page: &mut String, analysis: &Analysis, shown: &Shown<'_>) -> fmt:
     )?;
     cards(page, analysis, shown)?;
     page.push_str("</header>\n");
-    for (id, title, kind) in [("security", "Security", Kind::Security), ("issues", "Issues", Kind::Quality)] {
-        if kind == Kind::Quality || shown.security {
+    for (id, title, kind) in
+        [("security", "Security", FindingKind::Security), ("issues", "Issues", FindingKind::Quality)]
+    {
+        if kind == FindingKind::Quality || shown.security {
             findings(page, id, title, &of_kind(analysis, kind), shown)?;
         }
     }
@@ -47,7 +49,7 @@ fn write_page(page: &mut String, analysis: &Analysis, shown: &Shown<'_>) -> fmt:
 }
 
 /// The numbers at a glance.
-fn cards(page: &mut String, analysis: &Analysis, shown: &Shown<'_>) -> fmt::Result {
+fn cards(page: &mut String, analysis: &Analysis, shown: &ReportExtent<'_>) -> fmt::Result {
     let (all, _) = Totals::of(analysis.files.values().flatten());
     let findings = |severity| analysis.findings.iter().filter(|finding| finding.severity == severity).count() as u64;
     page.push_str("<ul class=\"cards\">\n");
@@ -56,9 +58,9 @@ fn cards(page: &mut String, analysis: &Analysis, shown: &Shown<'_>) -> fmt::Resu
         numbers.extend([(all.code, "lines of code", ""), (all.functions, "functions", "")]);
     }
     numbers.extend([
-        (findings(Severity::Error), "errors", "error"),
-        (findings(Severity::Warning), "warnings", "warning"),
-        (findings(Severity::Info), "notes", "info"),
+        (findings(FindingSeverity::Error), "errors", "error"),
+        (findings(FindingSeverity::Warning), "warnings", "warning"),
+        (findings(FindingSeverity::Info), "notes", "info"),
     ]);
     for (number, what, class) in numbers {
         let class = if number == 0 { "" } else { class };
@@ -69,7 +71,7 @@ fn cards(page: &mut String, analysis: &Analysis, shown: &Shown<'_>) -> fmt::Resu
 }
 
 /// The findings of a kind, by rule, the worst first.
-fn findings(page: &mut String, id: &str, title: &str, found: &[&Finding], shown: &Shown<'_>) -> fmt::Result {
+fn findings(page: &mut String, id: &str, title: &str, found: &[&Finding], shown: &ReportExtent<'_>) -> fmt::Result {
     let [errors, warnings, notes] = counts(found);
     writeln!(page, "<section id=\"{id}\">\n<h2>{title}</h2>")?;
     if found.is_empty() {
@@ -98,7 +100,7 @@ fn findings(page: &mut String, id: &str, title: &str, found: &[&Finding], shown:
         let first = group[0];
         let cwe = first.cwe.map(|cwe| format!(" <span class=\"tag\">CWE-{cwe}</span>")).unwrap_or_default();
         // What is bad is seen at once; the rest is one click away.
-        let open = if first.severity == Severity::Error { " open" } else { "" };
+        let open = if first.severity == FindingSeverity::Error { " open" } else { "" };
         writeln!(
             page,
             "<details{open}>\n<summary><span class=\"tag {severity}\">{severity}</span> <strong>{rule}</strong> \
@@ -125,7 +127,7 @@ fn findings(page: &mut String, id: &str, title: &str, found: &[&Finding], shown:
     Ok(())
 }
 
-fn metrics(page: &mut String, analysis: &Analysis, shown: &Shown<'_>) -> fmt::Result {
+fn metrics(page: &mut String, analysis: &Analysis, shown: &ReportExtent<'_>) -> fmt::Result {
     let (all, languages) = Totals::of(analysis.files.values().flatten());
     if all.files == 0 {
         return Ok(());
@@ -192,15 +194,15 @@ fn analyzers(page: &mut String, analysis: &Analysis) -> fmt::Result {
     page.push_str("<section id=\"analyzers\">\n<h2>Analysers</h2>\n<ul class=\"plain\">\n");
     for (analyzer, outcome) in analysis.analyzers() {
         let (class, said) = match outcome {
-            Outcome::Ran { files, findings, .. } => {
+            AnalyzerOutcome::Ran { files, findings, .. } => {
                 ("", format!("{}, {}", counted(*files, "file", "files"), counted(*findings, "finding", "findings")))
             }
-            Outcome::NothingToDo => ("none", "no files for it".to_owned()),
-            Outcome::Missing => ("none", "not installed".to_owned()),
-            Outcome::Failed(why) => ("failed", format!("failed: {why}")),
+            AnalyzerOutcome::NothingToDo => ("none", "no files for it".to_owned()),
+            AnalyzerOutcome::Missing => ("none", "not installed".to_owned()),
+            AnalyzerOutcome::Failed(why) => ("failed", format!("failed: {why}")),
         };
         writeln!(page, "<li class=\"{class}\"><strong>{}</strong> {}</li>", analyzer.name(), Escaped(&said))?;
-        if let Outcome::Ran { notes, .. } = outcome {
+        if let AnalyzerOutcome::Ran { notes, .. } = outcome {
             for note in notes {
                 writeln!(page, "<li class=\"note\">{}</li>", Escaped(note))?;
             }
@@ -210,7 +212,7 @@ fn analyzers(page: &mut String, analysis: &Analysis) -> fmt::Result {
     Ok(())
 }
 
-fn passed_over(page: &mut String, analysis: &Analysis, shown: &Shown<'_>) -> fmt::Result {
+fn passed_over(page: &mut String, analysis: &Analysis, shown: &ReportExtent<'_>) -> fmt::Result {
     if analysis.skipped.is_empty() && analysis.ignored == 0 {
         return Ok(());
     }

@@ -1,15 +1,15 @@
 use serde_json::{Map, Value as Json, json};
 
-use super::{Shown, counts, of_kind};
-use crate::{Analysis, FileMetrics, Finding, FunctionMetrics, Kind, Outcome, Severity, Totals};
+use super::{ReportExtent, counts, of_kind};
+use crate::{Analysis, AnalyzerOutcome, FileMetrics, Finding, FindingKind, FindingSeverity, FunctionMetrics, Totals};
 
 /// How many of the functions that are hardest to follow are named.
 const WORST: usize = 20;
 
 /// The value that a tool returns; lists are as long as is shown, with how much was left off.
-pub fn json(analysis: &Analysis, shown: &Shown<'_>) -> Json {
-    let issues = of_kind(analysis, Kind::Quality);
-    let security = of_kind(analysis, Kind::Security);
+pub fn json(analysis: &Analysis, shown: &ReportExtent<'_>) -> Json {
+    let issues = of_kind(analysis, FindingKind::Quality);
+    let security = of_kind(analysis, FindingKind::Security);
     let mut left_off = Map::new();
     let mut cut = |name: &str, list: Vec<Json>, all: usize| {
         if list.len() < all {
@@ -38,7 +38,7 @@ pub fn json(analysis: &Analysis, shown: &Shown<'_>) -> Json {
     value
 }
 
-fn finding(found: &Finding, shown: &Shown<'_>) -> Json {
+fn finding(found: &Finding, shown: &ReportExtent<'_>) -> Json {
     let mut value = json!({
         "severity": found.severity.name(),
         "file": shown.path(&found.file),
@@ -64,27 +64,27 @@ fn finding(found: &Finding, shown: &Shown<'_>) -> Json {
 }
 
 fn summary(found: &[&Finding]) -> Json {
-    let counts = Severity::ALL.into_iter().zip(counts(found));
+    let counts = FindingSeverity::ALL.into_iter().zip(counts(found));
     counts.map(|(severity, count)| (severity.name().to_owned(), count.into())).collect::<Map<_, _>>().into()
 }
 
-fn outcome_of(name: &str, outcome: &Outcome) -> Json {
+fn outcome_of(name: &str, outcome: &AnalyzerOutcome) -> Json {
     let mut value = json!({ "name": name, "status": outcome.name() });
     match outcome {
-        Outcome::Ran { files, findings, notes } => {
+        AnalyzerOutcome::Ran { files, findings, notes } => {
             value["files"] = (*files).into();
             value["findings"] = (*findings).into();
             if !notes.is_empty() {
                 value["notes"] = notes.clone().into();
             }
         }
-        Outcome::Failed(why) => value["reason"] = why.as_str().into(),
-        Outcome::Missing | Outcome::NothingToDo => {}
+        AnalyzerOutcome::Failed(why) => value["reason"] = why.as_str().into(),
+        AnalyzerOutcome::Missing | AnalyzerOutcome::NothingToDo => {}
     }
     value
 }
 
-fn metrics(analysis: &Analysis, shown: &Shown<'_>, cut: &mut dyn FnMut(&str, Vec<Json>, usize) -> Json) -> Json {
+fn metrics(analysis: &Analysis, shown: &ReportExtent<'_>, cut: &mut dyn FnMut(&str, Vec<Json>, usize) -> Json) -> Json {
     let measured: Vec<(&String, &FileMetrics)> =
         analysis.files.iter().filter_map(|(file, metrics)| Some((file, metrics.as_ref()?))).collect();
     let (all, languages) = Totals::of(measured.iter().map(|(_, metrics)| *metrics));

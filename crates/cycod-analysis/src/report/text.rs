@@ -1,16 +1,16 @@
 use std::fmt::Write as _;
 
-use super::{Shown, counted, counts, of_kind};
-use crate::{Analysis, Finding, Kind, Outcome, Totals, Unexamined};
+use super::{ReportExtent, counted, counts, of_kind};
+use crate::{Analysis, AnalyzerOutcome, Finding, FindingKind, Totals, Unexamined};
 
 /// How many of the functions that are hardest to follow are named.
 const WORST: usize = 10;
 
 /// Lines for people.
-pub fn text(analysis: &Analysis, shown: &Shown<'_>) -> String {
+pub fn text(analysis: &Analysis, shown: &ReportExtent<'_>) -> String {
     let mut out = format!("{}: {}\n", shown.place, counted(analysis.files.len(), "file", "files"));
-    for (title, kind) in [("Security", Kind::Security), ("Issues", Kind::Quality)] {
-        if kind == Kind::Security && !shown.security {
+    for (title, kind) in [("Security", FindingKind::Security), ("Issues", FindingKind::Quality)] {
+        if kind == FindingKind::Security && !shown.security {
             continue;
         }
         let found = of_kind(analysis, kind);
@@ -36,12 +36,12 @@ pub fn text(analysis: &Analysis, shown: &Shown<'_>) -> String {
     }
     for (analyzer, outcome) in analysis.analyzers() {
         let said = match outcome {
-            Outcome::Ran { files, findings, .. } => {
+            AnalyzerOutcome::Ran { files, findings, .. } => {
                 format!("{}, {}", counted(*files, "file", "files"), counted(*findings, "finding", "findings"))
             }
-            Outcome::NothingToDo => "no files for it".to_owned(),
-            Outcome::Missing => "not installed".to_owned(),
-            Outcome::Failed(why) => format!("failed: {why}"),
+            AnalyzerOutcome::NothingToDo => "no files for it".to_owned(),
+            AnalyzerOutcome::Missing => "not installed".to_owned(),
+            AnalyzerOutcome::Failed(why) => format!("failed: {why}"),
         };
         _ = writeln!(out, "  {:<10} {said}", analyzer.name());
     }
@@ -60,7 +60,7 @@ pub fn text(analysis: &Analysis, shown: &Shown<'_>) -> String {
     out
 }
 
-fn line(finding: &Finding, shown: &Shown<'_>) -> String {
+fn line(finding: &Finding, shown: &ReportExtent<'_>) -> String {
     let column = finding.column.map(|column| format!(":{column}")).unwrap_or_default();
     let Finding { severity, message, line, .. } = finding;
     let by = finding.found_by();
@@ -68,7 +68,7 @@ fn line(finding: &Finding, shown: &Shown<'_>) -> String {
     format!("  {place}:{line}{column}: {severity}[{by}]: {}\n", plain(message))
 }
 
-fn metrics(analysis: &Analysis, shown: &Shown<'_>, out: &mut String) {
+fn metrics(analysis: &Analysis, shown: &ReportExtent<'_>, out: &mut String) {
     let (all, languages) = Totals::of(analysis.files.values().flatten());
     let head = ["", "files", "code", "comments", "blank", "functions", "cyclomatic", "cognitive"];
     let row = |name: &str, sums: &Totals| {

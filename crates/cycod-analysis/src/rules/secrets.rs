@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::LazyLock};
 
 use regex::{Captures, Regex, RegexSet};
 
-use super::{LONGEST_LINE, Rule, Subject, table};
+use super::{LONGEST_LINE, AnalysisRule, Subject, table};
 
 /// How many secrets of one file are told.
 const MOST: usize = 100;
@@ -15,7 +15,7 @@ const LONG: usize = 20;
 /// What a secret looks like.
 struct Shape {
     what: &'static str,
-    rule: &'static Rule,
+    rule: &'static AnalysisRule,
     /// Its group `s` is the secret; without one all of it is.
     pattern: &'static str,
     /// Whether what looks like it is one.

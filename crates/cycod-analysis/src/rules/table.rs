@@ -1,14 +1,14 @@
-use crate::{Kind, Severity};
+use crate::{FindingKind, FindingSeverity};
 
 /// A rule of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct AnalysisRule {
     /// What it is called.
     pub id: &'static str,
     /// How bad it is to break it.
-    pub severity: Severity,
+    pub severity: FindingSeverity,
     /// What it is about.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// The weakness by its number in the Common Weakness Enumeration.
     pub cwe: Option<u32>,
     /// What it looks for.
@@ -19,12 +19,12 @@ pub struct Rule {
 
 macro_rules! rules {
     ($($name:ident = $id:literal, $severity:ident, $kind:ident, $cwe:expr, $looks_for:literal, $help:literal;)*) => {
-        $(pub(super) static $name: Rule = Rule {
-            id: $id, severity: Severity::$severity, kind: Kind::$kind, cwe: $cwe, looks_for: $looks_for, help: $help,
+        $(pub(super) static $name: AnalysisRule = AnalysisRule {
+            id: $id, severity: FindingSeverity::$severity, kind: FindingKind::$kind, cwe: $cwe, looks_for: $looks_for, help: $help,
         };)*
 
         /// Every rule of ours.
-        pub static RULES: &[&Rule] = &[$(&$name),*];
+        pub static RULES: &[&AnalysisRule] = &[$(&$name),*];
     };
 }
 

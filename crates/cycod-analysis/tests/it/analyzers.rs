@@ -1,6 +1,6 @@
 //! What analysers have printed, recorded from real ones, and what they never should.
 
-use cycod_analysis::{Analyzer, Finding, Job, Language, Pass};
+use cycod_analysis::{Analyzer, AnalyzerJob, Finding, Language, Pass};
 use expect_test::{Expect, expect};
 
 const FILES: [(&str, Language); 6] = [
@@ -12,7 +12,7 @@ const FILES: [(&str, Language); 6] = [
     ("web.js", Language::JavaScript),
 ];
 
-fn job(analyzer: Analyzer) -> Job {
+fn job(analyzer: Analyzer) -> AnalyzerJob {
     let files = FILES.map(|(path, language)| (path.to_owned(), language));
     let pass = Pass { files: &files, semgrep_rules: "/tmp/run/semgrep.yaml", scratch: "/tmp/run" };
     let mut jobs = analyzer.jobs(&pass, &["/project/rs".to_owned()]);

@@ -1,4 +1,4 @@
-use cycod_analysis::{Analysis, Analyzer, Format, Outcome, Shown, html, json, sarif, text};
+use cycod_analysis::{Analysis, Analyzer, AnalyzerOutcome, ReportExtent, ReportFormat, html, json, sarif, text};
 use expect_test::expect;
 
 use crate::support::examined;
@@ -16,14 +16,15 @@ fn analysis() -> Analysis {
     analysis.add("large.js", Err(cycod_analysis::Unexamined::TooLarge));
     analysis.add_analyzer(
         Analyzer::Ruff,
-        Outcome::Failed("it ended with exit code 2: <b>no</b>".to_owned()),
+        AnalyzerOutcome::Failed("it ended with exit code 2: <b>no</b>".to_owned()),
         Vec::new(),
     );
-    analysis.add_analyzer(Analyzer::Bandit, Outcome::Missing, Vec::new());
+    analysis.add_analyzer(Analyzer::Bandit, AnalyzerOutcome::Missing, Vec::new());
     analysis.finished()
 }
 
-const SHOWN: Shown<'_> = Shown { place: "./src", prefix: "./src/", most: 500, metrics: true, security: true };
+const SHOWN: ReportExtent<'_> =
+    ReportExtent { place: "./src", prefix: "./src/", most: 500, metrics: true, security: true };
 
 #[test]
 fn as_text() {
@@ -213,7 +214,7 @@ fn as_json() {
         }
     "#]]
     .assert_eq(&format!("{:#}\n", json(&analysis(), &SHOWN)));
-    let cut = json(&analysis(), &Shown { most: 1, ..SHOWN });
+    let cut = json(&analysis(), &ReportExtent { most: 1, ..SHOWN });
     assert_eq!(cut["left_off"].to_string(), r#"{"security_findings":2,"metrics.files":2}"#);
 }
 
@@ -371,9 +372,9 @@ fn formats_have_names() {
     for (name, file) in
         [("text", "analysis.txt"), ("json", "analysis.json"), ("sarif", "analysis.sarif"), ("html", "analysis.html")]
     {
-        assert_eq!(Format::named(name).map(Format::file_name), Some(file));
+        assert_eq!(ReportFormat::named(name).map(ReportFormat::file_name), Some(file));
     }
-    assert_eq!(Format::named("xml"), None);
+    assert_eq!(ReportFormat::named("xml"), None);
 }
 
 #[test]
@@ -391,7 +392,7 @@ fn secrets_are_taken_out_of_what_analysers_say() {
     let secret = ["hunter2", "q7Zt4Xw9Lm2Kc8Vb5Nd3"].concat();
     let mut analysis = Analysis::default();
     analysis.add("a.py", Ok(examined("a.py", format!("api_token = '{secret}'\n"))));
-    analysis.add_analyzer(Analyzer::Ruff, Outcome::Failed(format!("cannot parse `{secret}`")), Vec::new());
+    analysis.add_analyzer(Analyzer::Ruff, AnalyzerOutcome::Failed(format!("cannot parse `{secret}`")), Vec::new());
     let analysis = analysis.finished();
     assert!(!format!("{:?}{}", analysis, json(&analysis, &SHOWN)).contains(&secret));
 }
@@ -416,7 +417,7 @@ fn what_several_analysers_say_is_one_finding_and_the_worst_comes_first() {
         line,
         column: Some(1),
         severity,
-        kind: cycod_analysis::Kind::Security,
+        kind: cycod_analysis::FindingKind::Security,
         analyzer: analyzer.name(),
         also: Vec::new(),
         rule: rule.to_owned(),
@@ -424,8 +425,8 @@ fn what_several_analysers_say_is_one_finding_and_the_worst_comes_first() {
         cwe,
         help: None,
     };
-    let ran = |findings| Outcome::Ran { files: 2, findings, notes: Vec::new() };
-    use cycod_analysis::Severity::{Error, Info, Warning};
+    let ran = |findings| AnalyzerOutcome::Ran { files: 2, findings, notes: Vec::new() };
+    use cycod_analysis::FindingSeverity::{Error, Info, Warning};
     let bandit = vec![
         of(Analyzer::Bandit, "a.py", 3, "B307", Warning, Some(78)),
         of(Analyzer::Bandit, "a.py", 2, "B324", Error, Some(327)),
@@ -436,7 +437,7 @@ fn what_several_analysers_say_is_one_finding_and_the_worst_comes_first() {
     let semgrep = vec![of(Analyzer::Semgrep, "a.py", 3, "eval-detected", Warning, Some(95))];
     analysis.add_analyzer(Analyzer::Semgrep, ran(1), semgrep);
     let analysis = analysis.finished();
-    let shown = Shown { most: 2, metrics: false, ..SHOWN };
+    let shown = ReportExtent { most: 2, metrics: false, ..SHOWN };
     let said = text(&analysis, &shown);
     let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("  ./src/")).collect();
     assert_eq!(

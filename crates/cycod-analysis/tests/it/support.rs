@@ -1,7 +1,7 @@
-use cycod_analysis::{Examined, Options, examine};
+use cycod_analysis::{ExamineOptions, Examined, examine};
 use expect_test::Expect;
 
-pub(crate) const ALL: Options = Options { metrics: true, security: true };
+pub(crate) const ALL: ExamineOptions = ExamineOptions { metrics: true, security: true };
 
 /// Examines a text as if it were in a file of this name.
 pub(crate) fn examined(path: &str, text: impl AsRef<[u8]>) -> Examined {

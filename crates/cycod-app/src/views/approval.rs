@@ -1,7 +1,7 @@
 //! What waits to be approved, and what was.
 
 use cycod_engine::{LostStep, journal::Reached};
-use cycod_store::approvals::{Pending, Standing};
+use cycod_store::approvals::{PendingRequest, StandingAnswer};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ pub struct PendingView {
 
 impl PendingView {
     /// Of a request.
-    pub fn of(pending: &Pending) -> Self {
+    pub fn of(pending: &PendingRequest) -> Self {
         let state = match (&pending.answer, pending.is_awaited) {
             (Some(_), _) => "answered",
             (None, true) => "waiting",
@@ -49,7 +49,7 @@ pub struct StandingView {
 
 impl StandingView {
     /// Of an answer.
-    pub fn of(standing: &Standing) -> Self {
+    pub fn of(standing: &StandingAnswer) -> Self {
         Self {
             about: standing.about.as_object().cloned().unwrap_or_default(),
             name: standing.name().to_string(),

@@ -1,6 +1,6 @@
 use cycod_engine::{
     Engine,
-    catalog::{Entry, Origin, Style},
+    catalog::{DirectoryStyle, Entry, ToolOrigin},
     definition::{Body, TestCase, Tool, document_json, function_schema},
     diagnostic::SourceFile,
 };
@@ -24,7 +24,7 @@ pub struct OriginView<'a> {
 impl<'a> OriginView<'a> {
     /// Of an entry.
     pub fn of(entry: &'a Entry) -> Self {
-        let Origin { source, version, owner } = &*entry.origin;
+        let ToolOrigin { source, version, owner } = &*entry.origin;
         Self { source: source.name(), version: version.as_deref(), owner: owner.as_deref() }
     }
 
@@ -100,12 +100,12 @@ pub fn kind(entry: &Entry, tool: Option<&Tool>) -> String {
     };
     let extension = entry.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let kind = match entry.style {
-        Style::BuiltIn => "built in".to_owned(),
-        Style::Mcp => format!("MCP server, as {}", entry.path.display()),
-        Style::Cassidy => "custom, Markdown of `.cassidy`, which is only read".to_owned(),
-        Style::Mimir => "custom, YAML of `.mimir`, which is only read".to_owned(),
-        Style::Cycod if extension.eq_ignore_ascii_case("md") => "custom, Markdown".to_owned(),
-        Style::Cycod => "custom, YAML".to_owned(),
+        DirectoryStyle::BuiltIn => "built in".to_owned(),
+        DirectoryStyle::Mcp => format!("MCP server, as {}", entry.path.display()),
+        DirectoryStyle::Cassidy => "custom, Markdown of `.cassidy`, which is only read".to_owned(),
+        DirectoryStyle::Mimir => "custom, YAML of `.mimir`, which is only read".to_owned(),
+        DirectoryStyle::Cycod if extension.eq_ignore_ascii_case("md") => "custom, Markdown".to_owned(),
+        DirectoryStyle::Cycod => "custom, YAML".to_owned(),
     };
     format!("{kind}{runtime}")
 }

@@ -18,7 +18,7 @@ pub use cost::{
     ShortenedView, ToldView, TurnedOffBy, most_expensive_first, turning_commands,
 };
 pub use info::{OriginView, ToolDetail, ToolInfo, example, examples, kind};
-pub use placeholders::{Place, places as placeholders};
+pub use placeholders::{PlaceholderView, places as placeholders};
 pub use run::{Rerun, RunView, StepView, Withheld, ago, moment, outcome, step_times, took, who};
 pub use tool::{Beyond, Note, Parameters, StateReason, ToolView, misuse_of, notes, stated, stated_json, trust_of};
 pub use trust::{ProposalView, SubjectView};

@@ -3,7 +3,7 @@ use cycod_engine::diagnostic::SourceFile;
 use cycod_syntax::template::Template;
 
 /// A placeholder in a command, or in what reaches a command.
-pub struct Place<'a> {
+pub struct PlaceholderView<'a> {
     /// Its line, from 1.
     pub line: usize,
     /// Its column, from 1.
@@ -15,8 +15,8 @@ pub struct Place<'a> {
 }
 
 /// Returns every placeholder of a tool's commands, of their variables and of their input, in the order of the file.
-pub fn places<'t>(tool: &'t Tool, source: &SourceFile) -> Vec<Place<'t>> {
-    let mut places: Vec<Place<'t>> = Vec::new();
+pub fn places<'t>(tool: &'t Tool, source: &SourceFile) -> Vec<PlaceholderView<'t>> {
+    let mut places: Vec<PlaceholderView<'t>> = Vec::new();
     let mut add = |template: &Template, verdicts: &'t [Verdict]| {
         for (hole, verdict) in template.holes().zip(verdicts) {
             let at = source.position(hole.span.start);
@@ -25,7 +25,7 @@ pub fn places<'t>(tool: &'t Tool, source: &SourceFile) -> Vec<Place<'t>> {
                 // What several commands read is as bad as the worst of them says.
                 Some(known) if known.verdict.proof < verdict.proof => known.verdict = verdict,
                 Some(_) => {}
-                None => places.push(Place { line: at.line, column: at.column, token, verdict }),
+                None => places.push(PlaceholderView { line: at.line, column: at.column, token, verdict }),
             }
         }
     };

@@ -1,7 +1,7 @@
 //! What a person is to judge before it is trusted or accepted.
 
-use cycod_engine::{Standing, trust::Subject};
-use cycod_mcp_client::Proposal;
+use cycod_engine::{Standing, trust::TrustSubject};
+use cycod_mcp_client::ToolProposal;
 use serde::Serialize;
 
 /// A tool of the project that is to be trusted.
@@ -22,7 +22,7 @@ pub struct SubjectView<'a> {
 
 impl<'a> SubjectView<'a> {
     /// Of a tool as it was looked at.
-    pub fn of(subject: &'a Subject) -> Self {
+    pub fn of(subject: &'a TrustSubject) -> Self {
         Self {
             name: subject.name(),
             path: subject.path().display().to_string(),
@@ -54,7 +54,7 @@ pub struct ProposalView<'a> {
 
 impl<'a> ProposalView<'a> {
     /// Of a tool that waits.
-    pub fn of(proposal: &'a Proposal) -> Self {
+    pub fn of(proposal: &'a ToolProposal) -> Self {
         Self { tool: &proposal.tool, why: &proposal.why, difference: &proposal.difference }
     }
 }

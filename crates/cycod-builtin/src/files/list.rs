@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use cycod_file::{Folder, Kind};
+use cycod_file::{EntryKind, Folder};
 
 use super::unable;
 use crate::{failure::Failure, kept::Kept, say, until::Until};
@@ -42,13 +42,13 @@ pub(crate) fn list(path: &Path, shown: &Path, limit: usize, until: Until<'_>) ->
     Ok(text)
 }
 
-fn line(text: &mut String, name: &OsStr, kind: Option<Kind>) {
+fn line(text: &mut String, name: &OsStr, kind: Option<EntryKind>) {
     let name = name.display();
     _ = match kind {
-        Some(Kind::Directory) => writeln!(text, "{name}/"),
-        Some(Kind::File(size)) => writeln!(text, "{name} ({})", say::size(size)),
-        Some(Kind::Link(target)) => writeln!(text, "{name} -> {}", target.display()),
-        Some(Kind::Other) => writeln!(text, "{name} (pipe, socket or device)"),
+        Some(EntryKind::Directory) => writeln!(text, "{name}/"),
+        Some(EntryKind::File(size)) => writeln!(text, "{name} ({})", say::size(size)),
+        Some(EntryKind::Link(target)) => writeln!(text, "{name} -> {}", target.display()),
+        Some(EntryKind::Other) => writeln!(text, "{name} (pipe, socket or device)"),
         // Removed since.
         None => Ok(()),
     };

@@ -6,7 +6,7 @@ use std::{
 
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::open_plain;
-use cycod_run::Platform;
+use cycod_run::ToolPlatform;
 
 use super::ask;
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ impl Repository {
     ///
     /// It may enclose the workspace. But a directory that says that its files, its history or its objects are elsewhere is
     /// believed only where the tool may read that place, or where that place says the same: as git's own worktrees do.
-    pub(super) fn find(platform: &Platform<'_>) -> Result<Self, Failure> {
+    pub(super) fn find(platform: &ToolPlatform<'_>) -> Result<Self, Failure> {
         let words =
             ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--path-format=absolute", "--git-common-dir"];
         let asked = ask(platform, &words)?;
@@ -112,7 +112,7 @@ fn small(path: &Path) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn elsewhere(platform: &Platform<'_>, what: &str, place: &Path) -> Result<(), Failure> {
+fn elsewhere(platform: &ToolPlatform<'_>, what: &str, place: &Path) -> Result<(), Failure> {
     match platform.may_read(place) {
         Ok(_) => Ok(()),
         Err(refusal) => Err(Refusal {

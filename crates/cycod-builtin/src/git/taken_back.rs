@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use cycod_run::Platform;
+use cycod_run::ToolPlatform;
 
 use super::ask;
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ const STARTS: [&str; 34] = [
 /// Variables that put what the repository says about programs back to what the user says, or to nothing.
 ///
 /// Not by `-c`: a setting's name may hold `=`.
-pub(super) fn variables(platform: &Platform<'_>) -> Result<Vec<(String, String)>, Failure> {
+pub(super) fn variables(platform: &ToolPlatform<'_>) -> Result<Vec<(String, String)>, Failure> {
     let asked = ask(platform, &["config", "--list", "--show-scope", "--includes", "-z"])?;
     if asked.exit_code != 0 {
         let why = String::from_utf8_lossy(&asked.stderr);

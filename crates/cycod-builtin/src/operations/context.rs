@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_file::Folder;
-use cycod_run::Lines;
+use cycod_run::LineFollower;
 use ignore::DirEntry;
 
 use super::Answer;
@@ -205,7 +205,7 @@ fn history(arguments: &Arguments<'_>, measure: &Measure) -> Result<String, Failu
     let ask = |operation: &str, words: &[&str]| -> Result<String, Failure> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         let git = Git::here(arguments)?;
-        let executed = git.run(operation, &words, &mut Lines::new(&mut |_| {}))?;
+        let executed = git.run(operation, &words, &mut LineFollower::new(&mut |_| {}))?;
         arguments.until().check()?;
         Ok(String::from_utf8_lossy(&executed.stdout).into_owned())
     };

@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_diagnostic::Refusal;
-use cycod_file::{Folder, Kind, Replaced};
+use cycod_file::{EntryKind, Folder, Replaced};
 use serde_json::json;
 
 use super::{Answer, searches::root};
@@ -105,8 +105,8 @@ fn write(arguments: &Arguments<'_>, place: &Named<'_>, content: &str, backup: bo
             return Ok(format!("Wrote {shown} ({size}, new)\n").into());
         }
         Err(error) => return Err(failed(error)),
-        Ok(Kind::File(_)) => {}
-        Ok(Kind::Directory) => return Err(Failure::new(format!("`{shown}` is a directory: name a file in it"))),
+        Ok(EntryKind::File(_)) => {}
+        Ok(EntryKind::Directory) => return Err(Failure::new(format!("`{shown}` is a directory: name a file in it"))),
         Ok(_) => return Err(Failure::new(format!("`{shown}` is a link, a pipe, a socket or a device, not a file"))),
     }
     let old = folder.file(&spot.name).map_err(failed)?;
@@ -155,7 +155,7 @@ fn delete(arguments: &Arguments<'_>, place: &Named<'_>, backup: bool) -> Result<
     let folder = spot.folder(Folder::open)?;
     let shown = place.shown().display();
     let kind = folder.kind(&spot.name).map_err(failed)?;
-    if kind == Kind::Directory {
+    if kind == EntryKind::Directory {
         // An empty one holds nothing to keep.
         match folder.remove_directory(&spot.name) {
             Ok(()) => return Ok(format!("Deleted the empty directory {shown}\n").into()),

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use cycod_run::{Execute, Lines};
+use cycod_run::{Execute, LineFollower};
 use serde_json::json;
 
 use super::Answer;
@@ -28,7 +28,7 @@ pub(crate) fn bash_execution(arguments: &Arguments<'_>, follow: &mut dyn FnMut(&
         timeout: limit.map(Duration::from_millis),
         ..Execute::default()
     };
-    let mut lines = Lines::new(follow);
+    let mut lines = LineFollower::new(follow);
     let executed = arguments.platform().execute(&execute, &mut |stream, bytes| lines.take(stream, bytes))?;
     arguments.until().check_stop()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -45,7 +45,7 @@ pub(crate) fn bash_execution(arguments: &Arguments<'_>, follow: &mut dyn FnMut(&
 pub(crate) fn git(arguments: &Arguments<'_>, follow: &mut dyn FnMut(&str)) -> Result<Answer, Failure> {
     let operation = arguments.needed("operation", "git")?;
     let git = Git::here(arguments)?;
-    let executed = git.run(operation, &arguments.texts("args"), &mut Lines::new(follow))?;
+    let executed = git.run(operation, &arguments.texts("args"), &mut LineFollower::new(follow))?;
     arguments.until().check_stop()?;
     Ok(answer(executed, None))
 }

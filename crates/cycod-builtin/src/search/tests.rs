@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_definition::{Host, Offered, Platform};
+use cycod_definition::{Host, OfferedConfinement, Platform};
 use cycod_process::Stop;
 use cycod_run::Guarded;
 use expect_test::{Expect, expect};
@@ -37,7 +37,7 @@ fn guarded(workspace: &Path) -> Arc<Guarded> {
         temp: "/nowhere".into(),
         environment: std::collections::BTreeMap::new(),
         now: std::time::SystemTime::UNIX_EPOCH,
-        offered: Offered::nothing(),
+        offered: OfferedConfinement::nothing(),
     };
     Arc::new(Guarded::new(&host))
 }

@@ -10,7 +10,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::SystemTime};
 
-use cycod_call::{Given, RunContext, Scripts, bind};
+use cycod_call::{Given, RunContext, TransformRunner, bind};
 use cycod_definition::{Host, Platform, Value, arguments_schema, load};
 use cycod_diagnostic::SourceFile;
 use cycod_schema::Schema;
@@ -289,7 +289,7 @@ fn host() -> Arc<Host> {
         temp: PathBuf::from("/tmp"),
         environment: BTreeMap::new(),
         now: SystemTime::UNIX_EPOCH,
-        offered: cycod_definition::Offered::nothing(),
+        offered: cycod_definition::OfferedConfinement::nothing(),
     })
 }
 
@@ -299,7 +299,7 @@ fn run_context() -> RunContext {
 
 struct NoScripts;
 
-impl Scripts for NoScripts {
+impl TransformRunner for NoScripts {
     fn transform(&self, _script: &str, _value: &Value) -> Result<Value, cycod_call::ScriptFailed> {
         unreachable!("no tool here has transforms")
     }

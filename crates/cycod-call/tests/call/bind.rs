@@ -3,7 +3,7 @@ use std::sync::Arc;
 use cycod_call::{Given, NoSteps};
 use cycod_definition::{Literal, Platform, Tool, Value};
 use cycod_diagnostic::{Code, Span, visible};
-use cycod_syntax::template::{Hole, HoleValue, Reference, Segment, Template};
+use cycod_syntax::template::{HoleValue, Placeholder, Reference, Template, TemplatePart};
 use expect_test::expect;
 
 use crate::support::{
@@ -632,10 +632,10 @@ fn variables_of_windows_are_found_in_any_case() {
     assert_eq!(value(Platform::Linux, "JAVA_home"), Err(Code::UnsetVariable));
 }
 
-fn environment(name: &str) -> Segment {
+fn environment(name: &str) -> TemplatePart {
     let of = Reference::Environment(name.to_owned());
     let value = HoleValue::Reference { of, transforms: Vec::new(), format: None };
-    Segment::Hole(Hole { span: Span::new(0, 0), raw: false, value })
+    TemplatePart::Hole(Placeholder { span: Span::new(0, 0), raw: false, value })
 }
 
 /// A tool with the schema of its arguments in YAML below `input-schema:`.

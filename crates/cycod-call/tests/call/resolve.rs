@@ -1,8 +1,8 @@
 use cycod_call::{Given, NoSteps, StepValue};
 use cycod_definition::{Platform, Value};
 use cycod_syntax::{
-    condition::{self, Position},
-    template::{Hole, HoleValue, Names, Segment, StepAttribute},
+    condition::{self, ExprPosition},
+    template::{HoleValue, KnownNames, Placeholder, StepAttribute, TemplatePart},
 };
 use expect_test::expect;
 
@@ -293,7 +293,8 @@ fn results_of_steps() {
 fn conditions_are_decided_over_values() {
     let tool = tool(STEPS);
     let call = bind(&tool, &[]);
-    let names = Names { parameters: vec!["S".to_owned()], steps: vec!["first".to_owned()], ..Names::default() };
+    let names =
+        KnownNames { parameters: vec!["S".to_owned()], steps: vec!["first".to_owned()], ..KnownNames::default() };
     let mut shown = String::new();
     for text in [
         "{first.exit-code} == 0",
@@ -303,7 +304,7 @@ fn conditions_are_decided_over_values() {
         "{first.error} == ''",
     ] {
         let (expr, problems) =
-            condition::parse(text, |at| u32::try_from(at).expect("short"), &names, Position::RunCondition);
+            condition::parse(text, |at| u32::try_from(at).expect("short"), &names, ExprPosition::RunCondition);
         let expr = expr.unwrap_or_else(|| panic!("{text} parses: {problems:?}"));
         let known = call.condition(&expr, &steps(StepValue::Missing));
         let later = call.condition(&expr, &TestSteps { known: Vec::new(), rest: StepValue::Later });
@@ -383,7 +384,8 @@ fn a_transform_that_nobody_knows_is_an_error() {
     let tool = command_tool("true", "X: {type: string, description: d}");
     let call = bind(&tool, &["X=a"]);
     let mut unknown = template(&tool, "{X:trim}");
-    let Some(Segment::Hole(Hole { value: HoleValue::Reference { transforms, .. }, .. })) = unknown.segments.first_mut()
+    let Some(TemplatePart::Hole(Placeholder { value: HoleValue::Reference { transforms, .. }, .. })) =
+        unknown.segments.first_mut()
     else {
         panic!("the template is one placeholder")
     };

@@ -7,12 +7,12 @@ use std::{
 };
 
 use cycod_call::{
-    ArgumentProblem, Call, Given, NoSteps, Origin, OwnedPiece, OwnedWords, RunContext, ScriptFailed, Scripts,
-    StepValue, Steps, json,
+    ArgumentProblem, Call, Given, NoSteps, OwnedPiece, OwnedWords, RunContext, ScriptFailed, StepValue, Steps,
+    TransformRunner, ValueOrigin, json,
 };
 use cycod_definition::{Body, Command, Host, Literal, Platform, StepAction, Tool, Value, load};
 use cycod_diagnostic::{SourceFile, visible};
-use cycod_syntax::template::{Names, StepAttribute, Template};
+use cycod_syntax::template::{KnownNames, StepAttribute, Template};
 use expect_test::Expect;
 
 pub(crate) fn tool(yaml: &str) -> Arc<Tool> {
@@ -44,7 +44,7 @@ pub(crate) fn host(platform: Platform) -> Arc<Host> {
             .into_iter()
             .collect::<BTreeMap<_, _>>(),
         now: SystemTime::UNIX_EPOCH + Duration::from_millis(1_709_164_799_999),
-        offered: cycod_definition::Offered::nothing(),
+        offered: cycod_definition::OfferedConfinement::nothing(),
     })
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn run_context() -> RunContext {
 /// Scripts without an engine: the script is the name of what to do.
 pub(crate) struct TestScripts;
 
-impl Scripts for TestScripts {
+impl TransformRunner for TestScripts {
     fn transform(&self, script: &str, value: &Value) -> Result<Value, ScriptFailed> {
         match (script, value) {
             ("value.exclaim()", Value::Text(text)) => Ok(Value::Text(format!("{text}!"))),
@@ -99,7 +99,7 @@ pub(crate) fn template(tool: &Tool, text: &str) -> Template {
     cycod_syntax::template::parse(
         text,
         |at| u32::try_from(at).expect("a short text"),
-        &Names { parameters, steps, ..Names::default() },
+        &KnownNames { parameters, steps, ..KnownNames::default() },
     )
     .0
 }
@@ -131,9 +131,9 @@ pub(crate) fn describe(result: &Result<Call, Vec<ArgumentProblem>>) -> String {
         Ok(call) => {
             for bound in &call.values {
                 let origin = match bound.origin {
-                    Origin::Given => "given",
-                    Origin::Default => "default",
-                    Origin::Absent => "absent",
+                    ValueOrigin::Given => "given",
+                    ValueOrigin::Default => "default",
+                    ValueOrigin::Absent => "absent",
                 };
                 let value = bound.value.as_ref().map_or("-".to_owned(), json::write);
                 let secret = if bound.sensitive { ", sensitive" } else { "" };

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::{Cache, Shelf};
 use crate::{
-    Places, Scope, Style, ToolDirectory,
+    DirectoryStyle, NeighborPlaces, Scope, ToolDirectory,
     index::Index,
     read::{Outcome, Reading},
 };
@@ -72,8 +72,8 @@ impl Place {
         ToolDirectory {
             path: self.tools(),
             scope: Scope::Local,
-            style: Style::Cycod,
-            places: Places::default(),
+            style: DirectoryStyle::Cycod,
+            places: NeighborPlaces::default(),
             is_added: false,
         }
     }
@@ -467,7 +467,7 @@ fn what_is_said_about_programs_counts_at_once() {
     let open = || {
         Shelf::open(
             place.directory(),
-            || Places { programs: Some(file.clone()), home: None }.read(),
+            || NeighborPlaces { programs: Some(file.clone()), home: None }.read(),
             Some(&place.cache),
         )
     };

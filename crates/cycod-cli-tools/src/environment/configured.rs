@@ -9,15 +9,15 @@ use std::{
 };
 
 use cycod_diagnostic::{Refusal, Severity, caught};
-use cycod_engine::{Engine, diagnostic::Report};
-use cycod_mcp_client::{NoPerson, Servers};
+use cycod_engine::{Engine, diagnostic::SourceReport};
+use cycod_mcp_client::{NoPerson, RemoteServers};
 use cycod_model::{Configured as Models, Limits};
-use cycod_secret::{Access, Store};
+use cycod_secret::{Store, VaultKey};
 use cycod_settings::{Servers as Configured, policy::Rules};
 use cycod_thread::Thread;
 
 use super::{
-    Check, Place,
+    Check, Environment,
     check::{count, named},
 };
 use crate::place::{shown, without_home};
@@ -76,7 +76,7 @@ fn models(engine: &Engine) -> Check {
     }
     let store = Store::open(
         engine.catalog().scopes().user_directory(),
-        Access::from_environment(&host.environment),
+        VaultKey::from_environment(&host.environment),
         &host.environment,
     );
     // Whether the secrets can be read is a check of its own.
@@ -111,12 +111,12 @@ fn files<'a>(
     name: &'static str,
     consequence: &str,
     flaws: impl Iterator<Item = String>,
-    files: impl Iterator<Item = (&'a Path, &'a Report)>,
+    files: impl Iterator<Item = (&'a Path, &'a SourceReport)>,
     engine: &Engine,
 ) -> Check {
     let host = engine.host();
     let flaws: Vec<String> = flaws.collect();
-    let files: Vec<(&Path, &Report)> = files.collect();
+    let files: Vec<(&Path, &SourceReport)> = files.collect();
     let paths: Vec<String> = files.iter().map(|(path, _)| shown(path, host)).collect();
     let warnings: Vec<String> = files.iter().flat_map(|(_, report)| warnings(report)).collect();
     let check = match (flaws.first(), warnings.first()) {
@@ -137,7 +137,7 @@ fn files<'a>(
 }
 
 /// The warnings about a file, each with its place.
-fn warnings(report: &Report) -> impl Iterator<Item = String> {
+fn warnings(report: &SourceReport) -> impl Iterator<Item = String> {
     let wanted = report.diagnostics.iter().filter(|found| found.severity != Severity::Error);
     wanted.map(|found| {
         let at = report.source.position(found.span().unwrap_or_default().start);
@@ -146,8 +146,8 @@ fn warnings(report: &Report) -> impl Iterator<Item = String> {
 }
 
 /// The MCP servers that are configured: whether their files can be read, and whether they answer.
-pub(crate) fn servers(place: &Place<'_>) -> Vec<Check> {
-    let engine = place.engine;
+pub(crate) fn servers(environment: &Environment<'_>) -> Vec<Check> {
+    let engine = environment.engine;
     let host = engine.host();
     let configured = Configured::load(engine.catalog().scopes());
     let told = |wanted: bool| {
@@ -178,17 +178,17 @@ pub(crate) fn servers(place: &Place<'_>) -> Vec<Check> {
         return checks;
     }
     let home = engine.catalog().scopes().user_directory();
-    let servers = Arc::new(Servers::new(active, Arc::clone(host), home, Arc::new(NoPerson)));
-    checks.extend(if place.meets_servers { met(&servers) } else { remembered(&servers) });
+    let servers = Arc::new(RemoteServers::new(active, Arc::clone(host), home, Arc::new(NoPerson)));
+    checks.extend(if environment.meets_servers { met(&servers) } else { remembered(&servers) });
     checks
 }
 
 /// How servers were when they were last met.
-fn remembered(servers: &Servers) -> Vec<Check> {
+fn remembered(servers: &RemoteServers) -> Vec<Check> {
     servers.iter().map(|server| remembered_one(servers, &server.name)).collect()
 }
 
-fn remembered_one(servers: &Servers, name: &str) -> Check {
+fn remembered_one(servers: &RemoteServers, name: &str) -> Check {
     let fix = format!("cycod mcp test {name}");
     match servers.last_met(name).map(|met| met.failure) {
         Some(Some(failure)) => {
@@ -205,7 +205,7 @@ fn remembered_one(servers: &Servers, name: &str) -> Check {
 }
 
 /// Meets the servers that were met before: meeting one for the first time accepts its tools, which is not ours to do.
-fn met(servers: &Arc<Servers>) -> Vec<Check> {
+fn met(servers: &Arc<RemoteServers>) -> Vec<Check> {
     let (sender, receiver) = mpsc::channel::<(String, Result<Duration, Refusal>)>();
     let known: Vec<String> =
         servers.iter().map(|server| server.name.clone()).filter(|name| servers.is_known(name)).collect();

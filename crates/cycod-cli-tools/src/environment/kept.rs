@@ -1,7 +1,7 @@
 //! What outlasts a run: secrets and the history.
 
 use cycod_engine::Engine;
-use cycod_secret::{Access, SecretError, Store};
+use cycod_secret::{SecretError, Store, VaultKey};
 use cycod_store::{Filter, History, StoreError};
 
 use super::{Check, check::count};
@@ -18,7 +18,7 @@ fn secrets(engine: &Engine) -> Check {
     const NAME: &str = "secrets";
     let host = engine.host();
     let user = engine.catalog().scopes().user_directory();
-    let store = Store::open(user, Access::from_environment(&host.environment), &host.environment);
+    let store = Store::open(user, VaultKey::from_environment(&host.environment), &host.environment);
     if !store.path().exists() {
         return Check::ok(GROUP, NAME, "none are stored, which is fine");
     }

@@ -14,7 +14,7 @@ use cycod_process::{ProgramNotFound, find_program};
 use cycod_run::Execute;
 
 use super::{
-    Check, Place,
+    Check, Environment,
     check::{count, named},
 };
 use crate::place::shown;
@@ -111,12 +111,12 @@ pub(crate) fn search_path(host: &Host) -> &OsStr {
 pub(crate) type Users = BTreeMap<String, Vec<String>>;
 
 /// Looks for every program, and asks those that are there for their versions, all at once.
-pub(crate) fn checks(place: &Place<'_>, users: &Users) -> Vec<Check> {
-    let host = place.engine.host();
+pub(crate) fn checks(environment: &Environment<'_>, users: &Users) -> Vec<Check> {
+    let host = environment.engine.host();
     let is_known = |name: &str| PROGRAMS.iter().any(|known| known.program == name);
     thread::scope(|scope| {
-        let known = PROGRAMS.iter().map(|known| scope.spawn(|| check(place, known, users))).collect::<Vec<_>>();
-        let containers = scope.spawn(|| containers(place));
+        let known = PROGRAMS.iter().map(|known| scope.spawn(|| check(environment, known, users))).collect::<Vec<_>>();
+        let containers = scope.spawn(|| containers(environment));
         let mut checks: Vec<Check> = known
             .into_iter()
             .map(|check| check.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -135,11 +135,11 @@ pub(crate) fn checks(place: &Place<'_>, users: &Users) -> Vec<Check> {
     })
 }
 
-fn check(place: &Place<'_>, known: &Known, users: &Users) -> Check {
-    let host = place.engine.host();
+fn check(environment: &Environment<'_>, known: &Known, users: &Users) -> Check {
+    let host = environment.engine.host();
     let tools = users.get(known.program).map(Vec::as_slice).unwrap_or_default();
     let check = match Found::of(known.program, host) {
-        Found::At(path) => present(place, known, &path),
+        Found::At(path) => present(environment, known, &path),
         found if !tools.is_empty() => needed(known.program, known.group, &found, tools, host).fix(install(known, host)),
         Found::Refused(path) => {
             let message = format!("`{}` is not executable", shown(&path, host));
@@ -162,8 +162,8 @@ fn check(place: &Place<'_>, known: &Known, users: &Users) -> Check {
 }
 
 /// A program that is there, with what it says of itself.
-fn present(place: &Place<'_>, known: &Known, path: &Path) -> Check {
-    let host = place.engine.host();
+fn present(environment: &Environment<'_>, known: &Known, path: &Path) -> Check {
+    let host = environment.engine.host();
     let name = snake(known.program);
     let at = shown(path, host);
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -179,7 +179,7 @@ fn present(place: &Place<'_>, known: &Known, path: &Path) -> Check {
         };
         Check::ok(known.group, name.clone(), message).detail("version", version)
     };
-    let check = match place.start {
+    let check = match environment.start {
         Some(start) if !known.version.is_empty() => {
             let execute = Execute {
                 program: text(path),
@@ -227,9 +227,9 @@ fn needed(program: &str, group: &'static str, found: &Found, tools: &[String], h
 }
 
 /// Whether containers of images can be had.
-fn containers(place: &Place<'_>) -> Check {
+fn containers(environment: &Environment<'_>) -> Check {
     const NAME: &str = "containers";
-    let host = place.engine.host();
+    let host = environment.engine.host();
     let engine = match cycod_run::container_engine(&host.environment, &host.working_directory) {
         Ok(engine) => engine,
         Err(missing) => {
@@ -248,7 +248,7 @@ fn containers(place: &Place<'_>) -> Check {
         keep: Some(16 << 10),
         ..Execute::default()
     };
-    let check = match place.start.map(|start| start(&execute)) {
+    let check = match environment.start.map(|start| start(&execute)) {
         None => Check::ok(PROGRAMS_GROUP, NAME, format!("`{at}`, which was not asked whether it works")),
         Some(Ok(executed)) if executed.exit_code == 0 => {
             let version = first_line(&executed.stdout).unwrap_or_default();

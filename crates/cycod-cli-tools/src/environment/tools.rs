@@ -3,7 +3,7 @@
 use cycod_diagnostic::Severity;
 use cycod_engine::{
     Engine, Standing,
-    catalog::{Availability, Entry, Reason, State},
+    catalog::{Availability, Entry, State, UnavailableReason},
 };
 
 use super::{
@@ -74,13 +74,13 @@ fn loading(entries: &[Entry], engine: &Engine) -> Check {
 
 /// Tools that cannot run on this machine; programs that are missing have checks of their own.
 fn running(entries: &[Entry]) -> Check {
-    let counts = |reason: &Reason| {
+    let counts = |reason: &UnavailableReason| {
         !matches!(
             reason,
-            Reason::MissingInterpreter(_)
-                | Reason::MissingCommand(_)
-                | Reason::TurnedOff(_)
-                | Reason::OtherPlatforms(_)
+            UnavailableReason::MissingInterpreter(_)
+                | UnavailableReason::MissingCommand(_)
+                | UnavailableReason::TurnedOff(_)
+                | UnavailableReason::OtherPlatforms(_)
         )
     };
     let unavailable: Vec<String> = entries

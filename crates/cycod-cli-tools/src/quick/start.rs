@@ -7,7 +7,7 @@ use std::{
 };
 
 use cycod_definition::Platform as System;
-use cycod_run::{Execute, Platform};
+use cycod_run::{Execute, ToolPlatform};
 
 /// How many bytes of a script are looked at.
 const HEAD: u64 = 512;
@@ -54,7 +54,7 @@ impl Start {
     }
 
     /// How the script in a file is started, whose path is free of links, or why nobody can tell.
-    pub(super) fn script(platform: &Platform<'_>, path: &Path) -> Result<Self, String> {
+    pub(super) fn script(platform: &ToolPlatform<'_>, path: &Path) -> Result<Self, String> {
         let file = platform.open(path).map_err(|error| format!("it cannot be read: {error}"))?;
         let metadata = file.metadata().map_err(|error| format!("it cannot be accessed: {error}"))?;
         if !metadata.is_file() {
@@ -95,7 +95,7 @@ fn ending(path: &Path) -> Option<&'static [&'static str]> {
     ENDINGS.iter().find(|(endings, _)| endings.contains(&ending)).map(|(_, starts)| *starts)
 }
 
-fn by_ending(platform: &Platform<'_>, path: &Path) -> Result<Start, String> {
+fn by_ending(platform: &ToolPlatform<'_>, path: &Path) -> Result<Start, String> {
     let Some(words) = ending(path) else {
         let endings: Vec<String> =
             ENDINGS.iter().flat_map(|(endings, _)| *endings).map(|ending| format!(".{ending}")).collect();
@@ -116,7 +116,7 @@ fn by_ending(platform: &Platform<'_>, path: &Path) -> Result<Start, String> {
 }
 
 /// Refuses TypeScript where Node.js is too old for it.
-fn node_runs_types(platform: &Platform<'_>) -> Result<(), String> {
+fn node_runs_types(platform: &ToolPlatform<'_>) -> Result<(), String> {
     let execute = Execute {
         program: "node".to_owned(),
         arguments: vec!["--version".to_owned()],

@@ -10,13 +10,10 @@ use std::{
 
 use cycod_diagnostic::closest;
 use cycod_file::Folder;
-use cycod_run::{GlobError, Hidden, Platform};
+use cycod_run::{GlobError, Hidden, ToolPlatform};
 use serde_json::Value as Json;
 
-use super::{
-    Target,
-    start::{Start, is_known_ending, python},
-};
+use super::start::{Start, is_known_ending, python};
 use crate::answer::Failure;
 
 /// The most targets of one call.
@@ -28,6 +25,15 @@ const MOST_PATHS: usize = 10_000;
 /// The largest `package.json` that is read.
 const LARGEST_PACKAGE: u64 = 4 << 20;
 
+/// One thing to run.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// What it is called in the answer.
+    pub(super) shown: String,
+    /// How it is started, or why that cannot be told.
+    pub(super) start: Result<Start, String>,
+}
+
 /// What there is to run, and what a pattern names beside it, with the reason why that is no target.
 #[derive(Debug)]
 pub(super) struct Chosen {
@@ -36,7 +42,7 @@ pub(super) struct Chosen {
 }
 
 /// Finds what `name` names.
-pub(super) fn choose(platform: &Platform<'_>, name: &str) -> Result<Chosen, Failure> {
+pub(super) fn choose(platform: &ToolPlatform<'_>, name: &str) -> Result<Chosen, Failure> {
     let one = |start| Ok(Chosen { targets: vec![Target { shown: name.to_owned(), start }], skipped: Vec::new() });
     let is_pattern = name.contains(['*', '?', '[', '{']);
     let path = match platform.may_read(Path::new(name)) {
@@ -63,7 +69,7 @@ fn not_found(name: &str, why: &str) -> Failure {
 }
 
 /// Says that nothing has a name, and what has one like it.
-fn nowhere(platform: &Platform<'_>, name: &str) -> Failure {
+fn nowhere(platform: &ToolPlatform<'_>, name: &str) -> Failure {
     let path = Path::new(name);
     let parent = path.parent().unwrap_or(Path::new(""));
     let mut names = Vec::new();
@@ -87,7 +93,7 @@ fn nowhere(platform: &Platform<'_>, name: &str) -> Failure {
 }
 
 /// The scripts that a pattern names.
-fn matching(platform: &Platform<'_>, pattern: &str) -> Result<Chosen, Failure> {
+fn matching(platform: &ToolPlatform<'_>, pattern: &str) -> Result<Chosen, Failure> {
     let failed = |why: &str| not_found(pattern, why);
     let leads_out = |part: Component<'_>| !matches!(part, Component::Normal(_) | Component::CurDir);
     if pattern.starts_with('~') || Path::new(pattern).components().any(leads_out) {
@@ -135,7 +141,7 @@ fn matching(platform: &Platform<'_>, pattern: &str) -> Result<Chosen, Failure> {
 }
 
 /// The program of a directory: the one file in it that everybody would start.
-fn entry(platform: &Platform<'_>, name: &str, directory: &Path) -> Result<Start, Failure> {
+fn entry(platform: &ToolPlatform<'_>, name: &str, directory: &Path) -> Result<Start, Failure> {
     let failed = |why: &str| not_found(name, why);
     let shown = directory.to_str().ok_or_else(|| failed("is a path that is not valid Unicode"))?;
     let mut files: BTreeMap<OsString, PathBuf> = BTreeMap::new();
@@ -205,7 +211,7 @@ fn entry(platform: &Platform<'_>, name: &str, directory: &Path) -> Result<Start,
 }
 
 /// The script by which a package starts, if it has one.
-fn start_script(platform: &Platform<'_>, path: &Path) -> Option<String> {
+fn start_script(platform: &ToolPlatform<'_>, path: &Path) -> Option<String> {
     let mut text = Vec::new();
     platform.open(path).ok()?.take(LARGEST_PACKAGE).read_to_end(&mut text).ok()?;
     let package: Json = serde_json::from_slice(&text).ok()?;
@@ -213,7 +219,7 @@ fn start_script(platform: &Platform<'_>, path: &Path) -> Option<String> {
 }
 
 /// How a directory is started that is a Python package: as a module, since its files import each other by its name.
-fn package(platform: &Platform<'_>, directory: &Path, file: &dyn Fn(&str) -> Option<PathBuf>) -> Option<Start> {
+fn package(platform: &ToolPlatform<'_>, directory: &Path, file: &dyn Fn(&str) -> Option<PathBuf>) -> Option<Start> {
     file("__init__.py")?;
     let is_package = |path: &Path| {
         let init = platform.may_read(&path.join("__init__.py"));
@@ -239,7 +245,7 @@ fn is_word(word: &str) -> bool {
 }
 
 /// How a Python module is started that lies where the tool works, or in `src` there.
-fn module(platform: &Platform<'_>, name: &str) -> Result<Option<Start>, Failure> {
+fn module(platform: &ToolPlatform<'_>, name: &str) -> Result<Option<Start>, Failure> {
     if !name.split('.').all(is_word) {
         return Ok(None);
     }
@@ -266,7 +272,7 @@ fn module(platform: &Platform<'_>, name: &str) -> Result<Option<Start>, Failure>
 }
 
 /// Where Python looks for modules: a directory of ours before those that the caller has.
-fn python_path(platform: &Platform<'_>, root: &Path) -> String {
+fn python_path(platform: &ToolPlatform<'_>, root: &Path) -> String {
     let separator = if platform.host().platform == cycod_definition::Platform::Windows { ';' } else { ':' };
     let ours = root.display().to_string();
     match platform.host().environment.get(std::ffi::OsStr::new("PYTHONPATH")).and_then(|path| path.to_str()) {

@@ -17,7 +17,7 @@ use std::{
 };
 
 use cycod_engine::catalog::hash;
-use cycod_file::{Access, Durability, SETTLING, Stamp, keeps_change_times, now};
+use cycod_file::{Durability, FileAccess, SETTLING, Stamp, keeps_change_times, now};
 use rustix::fs::{AtFlags, statat};
 
 use super::{
@@ -131,5 +131,5 @@ impl<'a> Known<'a> {
 fn store(path: &Path, bytes: &[u8]) {
     let Some(above) = path.parent() else { return };
     let made = DirBuilder::new().recursive(true).mode(0o700).create(above);
-    drop(made.and_then(|()| cycod_file::replace(path, bytes, Access::Usual, Durability::Process)));
+    drop(made.and_then(|()| cycod_file::replace(path, bytes, FileAccess::Usual, Durability::Process)));
 }

@@ -8,7 +8,7 @@ use std::{
 
 use cycod_cli_tools::check_unstarted;
 use cycod_engine::{Ignore, trust::TRUSTED_DIRECTORIES};
-use cycod_store::{Durability, Event, History, Kind};
+use cycod_store::{History, NewRow, RowDurability, RowKind};
 use serde_json::{Value as Json, json};
 
 use crate::support::{Place, answer};
@@ -207,8 +207,8 @@ fn a_history_that_does_not_end_where_it_should_is_a_failure() {
     let history = History::at(&directory);
     let body = json!({});
     let call = |run: &str| {
-        let event = Event { kind: Kind::Call, run, tool: "t", surface: "person", status: "refused", body: &body };
-        history.write(&event, Durability::Process).expect("a row");
+        let event = NewRow { kind: RowKind::Call, run, tool: "t", surface: "person", status: "refused", body: &body };
+        history.write(&event, RowDurability::Process).expect("a row");
     };
     call("one");
     let before = fs::read(directory.join("history.head")).expect("the head");

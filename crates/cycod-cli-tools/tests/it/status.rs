@@ -3,7 +3,7 @@
 use std::fs;
 
 use cycod_engine::{Ignore, timestamp};
-use cycod_store::{Durability, Event, History, Kind};
+use cycod_store::{History, NewRow, RowDurability, RowKind};
 use serde_json::{Value as Json, json};
 
 use crate::support::{Place, answer};
@@ -46,8 +46,8 @@ fn runs_under_way_are_named() {
     let history = History::at(&user);
     let (id, body) = ("0192f0aa-0000-7000-8000-000000000001", json!({}));
     let call = |run: &str, tool: &str, status: &str| {
-        let event = Event { kind: Kind::Call, run, tool, surface: "mcp", status, body: &body };
-        history.write(&event, Durability::Process).expect("a row");
+        let event = NewRow { kind: RowKind::Call, run, tool, surface: "mcp", status, body: &body };
+        history.write(&event, RowDurability::Process).expect("a row");
     };
     call(id, "slow", "");
     call("other", TOOL, "");

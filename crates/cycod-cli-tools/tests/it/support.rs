@@ -14,7 +14,7 @@ use cycod_engine::{
     definition::{Host, Tool, Value},
     host,
 };
-use cycod_model::{Configured, Key, KeySource, Keys, Limits, ModelError, Models, Provider};
+use cycod_model::{Configured, Key, KeyOrigin, Keys, Limits, ModelError, ModelSource, Provider};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
@@ -178,7 +178,7 @@ impl Asked {
     }
 }
 
-impl Models for Asked {
+impl ModelSource for Asked {
     fn has_default(&self) -> bool {
         self.0.default.is_some()
     }
@@ -189,8 +189,8 @@ impl Models for Asked {
 }
 
 impl Keys for Asked {
-    fn key(&self, name: &str) -> Result<Option<(Key, KeySource)>, ModelError> {
+    fn key(&self, name: &str) -> Result<Option<(Key, KeyOrigin)>, ModelError> {
         let value = self.1.environment.get(OsStr::new(name)).and_then(|value| value.to_str());
-        Ok(value.and_then(Key::new).map(|key| (key, KeySource::Environment)))
+        Ok(value.and_then(Key::new).map(|key| (key, KeyOrigin::Environment)))
     }
 }

@@ -2,7 +2,7 @@
 
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::{
-    condition::{Comparison, Expr, Literal, eval},
+    condition::{Comparison, ConditionLiteral, Expr, eval},
     decimal::{Decimal, is_number},
     template::{Predefined, Reference, StepAttribute},
 };
@@ -42,7 +42,7 @@ pub(crate) fn check(expression: &Expr, whole: Span, lowering: &Lowering<'_>) {
         return;
     }
     match expression {
-        Expr::Literal(Literal::Text(word)) => settled(&[word], !word.is_empty(), whole, lowering),
+        Expr::Literal(ConditionLiteral::Text(word)) => settled(&[word], !word.is_empty(), whole, lowering),
         Expr::Literal(_) | Expr::Reference(..) => {}
         Expr::Not(inner) => check(inner, whole, lowering),
         Expr::And(a, b) | Expr::Or(a, b) => {
@@ -57,7 +57,7 @@ pub(crate) fn check(expression: &Expr, whole: Span, lowering: &Lowering<'_>) {
 /// What stands there as it is written; for a text, that text.
 fn written(side: &Expr) -> Option<Option<&str>> {
     match side {
-        Expr::Literal(Literal::Text(text)) => Some(Some(text)),
+        Expr::Literal(ConditionLiteral::Text(text)) => Some(Some(text)),
         Expr::Literal(_) => Some(None),
         _ => None,
     }
@@ -118,7 +118,7 @@ fn compare(operator: Comparison, a: &Expr, b: &Expr, whole: Span, lowering: &Low
     }
     for ((of, kind), other) in [((a, left), b), ((b, right), a)] {
         let Expr::Literal(literal) = other else { continue };
-        if let (Some(choices), Literal::Text(text)) = (choices(of, lowering), literal)
+        if let (Some(choices), ConditionLiteral::Text(text)) = (choices(of, lowering), literal)
             && !text.is_empty()
             && !choices.contains(text)
         {
@@ -133,13 +133,13 @@ fn compare(operator: Comparison, a: &Expr, b: &Expr, whole: Span, lowering: &Low
             continue;
         }
         let (text, fits) = match (kind, literal) {
-            (Kind::Number, Literal::Text(text)) => (text.clone(), is_number(text)),
-            (Kind::Number, Literal::Boolean(value)) => (value.to_string(), false),
-            (Kind::Boolean, Literal::Text(text)) => (text.clone(), matches!(text.as_str(), "true" | "false")),
-            (Kind::Boolean, Literal::Number(_, text)) => (text.clone(), false),
-            (Kind::Status, Literal::Text(text)) => (text.clone(), STATUSES.contains(&text.as_str())),
-            (Kind::Status, Literal::Number(_, text)) => (text.clone(), false),
-            (Kind::Status, Literal::Boolean(value)) => (value.to_string(), false),
+            (Kind::Number, ConditionLiteral::Text(text)) => (text.clone(), is_number(text)),
+            (Kind::Number, ConditionLiteral::Boolean(value)) => (value.to_string(), false),
+            (Kind::Boolean, ConditionLiteral::Text(text)) => (text.clone(), matches!(text.as_str(), "true" | "false")),
+            (Kind::Boolean, ConditionLiteral::Number(_, text)) => (text.clone(), false),
+            (Kind::Status, ConditionLiteral::Text(text)) => (text.clone(), STATUSES.contains(&text.as_str())),
+            (Kind::Status, ConditionLiteral::Number(_, text)) => (text.clone(), false),
+            (Kind::Status, ConditionLiteral::Boolean(value)) => (value.to_string(), false),
             _ => continue,
         };
         if fits {
@@ -181,7 +181,7 @@ fn order(operator: Comparison, left: (&Expr, Kind), right: (&Expr, Kind), place:
     };
     let described = describe(operand, kind);
     match operand {
-        Expr::Literal(Literal::Text(text)) if Decimal::read(text.trim()).is_some() => {
+        Expr::Literal(ConditionLiteral::Text(text)) if Decimal::read(text.trim()).is_some() => {
             report(format!("{described} in quotes is text"), format!("write `{}` without quotes", text.trim()));
         }
         Expr::Reference(Reference::Parameter(name), _) if kind == Kind::Text => {
@@ -193,9 +193,9 @@ fn order(operator: Comparison, left: (&Expr, Kind), right: (&Expr, Kind), place:
 
 fn kind(operand: &Expr, lowering: &Lowering<'_>) -> Kind {
     match operand {
-        Expr::Literal(Literal::Number(..)) => Kind::Number,
-        Expr::Literal(Literal::Boolean(_)) => Kind::Boolean,
-        Expr::Literal(Literal::Text(_)) => Kind::Text,
+        Expr::Literal(ConditionLiteral::Number(..)) => Kind::Number,
+        Expr::Literal(ConditionLiteral::Boolean(_)) => Kind::Boolean,
+        Expr::Literal(ConditionLiteral::Text(_)) => Kind::Text,
         Expr::Reference(Reference::Step { attribute, .. }, _) => match attribute {
             StepAttribute::ExitCode | StepAttribute::Duration | StepAttribute::Attempts => Kind::Number,
             StepAttribute::Skipped | StepAttribute::TimedOut => Kind::Boolean,
@@ -229,9 +229,9 @@ fn place(operand: &Expr) -> Option<Span> {
 
 fn describe(operand: &Expr, kind: Kind) -> String {
     match operand {
-        Expr::Literal(Literal::Text(text)) => format!("`{text}`"),
-        Expr::Literal(Literal::Boolean(value)) => format!("`{value}`"),
-        Expr::Literal(Literal::Number(_, text)) => format!("`{text}`"),
+        Expr::Literal(ConditionLiteral::Text(text)) => format!("`{text}`"),
+        Expr::Literal(ConditionLiteral::Boolean(value)) => format!("`{value}`"),
+        Expr::Literal(ConditionLiteral::Number(_, text)) => format!("`{text}`"),
         Expr::Reference(Reference::Step { step, attribute }, _) => {
             format!("`{step}.{}`", attribute.name())
         }

@@ -4,7 +4,7 @@
 //! that would have to reach into it is reported, because its author expects something that will not happen.
 
 use cycod_diagnostic::{Code, Diagnostic};
-use cycod_syntax::yaml::Entry;
+use cycod_syntax::yaml::MappingEntry;
 
 use crate::{
     Body, Environment, Isolation, Privilege, Security, Step, StepAction, Tool,
@@ -17,7 +17,7 @@ pub(crate) fn in_step(step: &Step, view: &View<'_>, lowering: &Lowering<'_>) {
     if step.fallback.is_some() {
         return;
     }
-    let report = |key: &str, entry: &Entry, loss: Loss| {
+    let report = |key: &str, entry: &MappingEntry, loss: Loss| {
         let message =
             format!("`{key}` has no effect on step `{}`, which calls the tool `{}`", step.name, tool_use.tool);
         not_for_a_tool(message, entry, loss, lowering);
@@ -57,7 +57,7 @@ pub(crate) fn in_tool(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
     if !nothing_to_run || tool.commands().next().is_some() {
         return;
     }
-    let report = |key: &str, entry: &Entry, loss: Loss| {
+    let report = |key: &str, entry: &MappingEntry, loss: Loss| {
         not_for_a_tool(format!("`{key}` has no effect on a tool that only calls others"), entry, loss, lowering);
     };
     for key in ["shell", "shell-options", "working-directory", "interactive", "interactive-options", "reports"] {
@@ -75,7 +75,7 @@ pub(crate) fn in_tool(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
 pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
     let Body::Alias { base, .. } = &tool.body else { return };
     let message = |key: &str| format!("`{key}` has no effect on an alias");
-    let report = |key: &str, entry: &Entry, loss: Loss| {
+    let report = |key: &str, entry: &MappingEntry, loss: Loss| {
         let help = format!("set it in `{base}`, or remove it");
         let diagnostic = loss.diagnostic(Code::IgnoredByAlias, entry, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
@@ -138,7 +138,7 @@ enum Loss {
 }
 
 impl Loss {
-    fn diagnostic(self, code: Code, entry: &Entry, message: String) -> Diagnostic {
+    fn diagnostic(self, code: Code, entry: &MappingEntry, message: String) -> Diagnostic {
         match self {
             Self::Effect => Diagnostic::warning(code, entry.key_span, message),
             Self::Restriction => Diagnostic::error(code, entry.key_span, message),
@@ -150,7 +150,7 @@ fn restricts(environment: &Environment) -> bool {
     !environment.inherit || !environment.secrets.is_empty()
 }
 
-fn not_for_a_tool(message: String, entry: &Entry, loss: Loss, lowering: &Lowering<'_>) {
+fn not_for_a_tool(message: String, entry: &MappingEntry, loss: Loss, lowering: &Lowering<'_>) {
     lowering.sink.report(
         loss.diagnostic(Code::IgnoredWithUseTool, entry, message)
             .label("the tool decides this for itself")
@@ -159,7 +159,7 @@ fn not_for_a_tool(message: String, entry: &Entry, loss: Loss, lowering: &Lowerin
 }
 
 /// Visits the keys of the mapping at `outer` that `wanted` picks, by their full names.
-fn each_below(view: &View<'_>, outer: &str, wanted: impl Fn(&str) -> bool, visit: impl Fn(&str, &Entry, Loss)) {
+fn each_below(view: &View<'_>, outer: &str, wanted: impl Fn(&str) -> bool, visit: impl Fn(&str, &MappingEntry, Loss)) {
     let Some(section) = view.object(outer) else { return };
     for entry in section.entries.iter().filter(|entry| wanted(&entry.key)) {
         let Some(key) = section.section.key(&entry.key) else { continue };

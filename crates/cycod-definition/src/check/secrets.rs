@@ -1,9 +1,9 @@
 //! Checks that each secret has a host that it may go to, and that commands put none where other users can read it.
 
 use cycod_diagnostic::{Code, Diagnostic, MOST_REPORTED};
-use cycod_syntax::template::{Branch, Hole, HoleValue, Reference, Segment};
+use cycod_syntax::template::{HoleValue, Placeholder, Reference, TemplatePart, TernaryBranch};
 
-use crate::{Access, CommandText, Interpreter, Permission, Tool, lower::Lowering};
+use crate::{AccessKind, CommandText, Interpreter, Permission, Tool, lower::Lowering};
 
 /// Holds secrets against the permissions that get them to their hosts, and the places where commands put them against who
 /// can look there.
@@ -31,7 +31,7 @@ fn reaches(permission: &Permission, host: &str) -> bool {
         _ => text.to_ascii_lowercase(),
     };
     let (target, host) = (name(target), name(host));
-    let is_network = matches!(permission.access, Access::NetworkExternal | Access::NetworkLoopback);
+    let is_network = matches!(permission.access, AccessKind::NetworkExternal | AccessKind::NetworkLoopback);
     is_network && (target == host || target.strip_prefix('*').is_some_and(|rest| host.ends_with(rest)))
 }
 
@@ -45,11 +45,11 @@ fn arguments(tool: &Tool, text: &CommandText, lowering: &Lowering<'_>) {
             return;
         }
         let hole = match segment {
-            Segment::Text(text) => {
+            TemplatePart::Text(text) => {
                 before.push_str(text);
                 continue;
             }
-            Segment::Hole(hole) => hole,
+            TemplatePart::Hole(hole) => hole,
         };
         let Some(name) = secret_in(tool, hole) else {
             before.push('x');
@@ -84,7 +84,7 @@ fn arguments(tool: &Tool, text: &CommandText, lowering: &Lowering<'_>) {
 }
 
 /// The name of the secret whose value the tool's commands get at `hole`.
-fn secret_in<'a>(tool: &Tool, hole: &'a Hole) -> Option<&'a str> {
+fn secret_in<'a>(tool: &Tool, hole: &'a Placeholder) -> Option<&'a str> {
     let is_listed = |name: &str| tool.environment.secrets.iter().any(|secret| secret.name == name);
     let is_secret = |reference: &Reference| match reference {
         Reference::Parameter(name) => {
@@ -100,8 +100,8 @@ fn secret_in<'a>(tool: &Tool, hole: &'a Hole) -> Option<&'a str> {
         HoleValue::Choice { then, otherwise, .. } => [then, otherwise]
             .into_iter()
             .filter_map(|branch| match branch {
-                Branch::Reference(reference) => Some(reference),
-                Branch::Text(_) => None,
+                TernaryBranch::Reference(reference) => Some(reference),
+                TernaryBranch::Text(_) => None,
             })
             .collect(),
     };

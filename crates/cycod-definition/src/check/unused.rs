@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
-use cycod_syntax::yaml::Entry;
+use cycod_syntax::yaml::MappingEntry;
 
 use crate::{Body, Command, Interpreter, Tool, lower::Lowering};
 
@@ -9,14 +9,14 @@ use crate::{Body, Command, Interpreter, Tool, lower::Lowering};
 ///
 /// A lower-case `{name}` in a command is text when there is no parameter of exactly that name, so this is also
 /// how a placeholder in the wrong case comes to light.
-pub(crate) fn check(tool: &Tool, entries: &[&Entry], lowering: &Lowering<'_>) {
+pub(crate) fn check(tool: &Tool, entries: &[&MappingEntry], lowering: &Lowering<'_>) {
     // A function is given them all.
     let is_given_all = matches!(tool.body, Body::Handler(_) | Body::BuiltIn(_));
     if is_given_all || matches!(tool.body, Body::Alias { .. }) || finds_parameters_by_itself(tool, lowering) {
         return;
     }
     let used = lowering.used.borrow();
-    let unused: Vec<&Entry> = entries
+    let unused: Vec<&MappingEntry> = entries
         .iter()
         .copied()
         .filter(|entry| !used.contains(&entry.key))

@@ -1,7 +1,7 @@
 //! The languages of blocks of code.
 
 use cycod_diagnostic::Span;
-use cycod_syntax::yaml::{Entry, Node};
+use cycod_syntax::yaml::{MappingEntry, Node};
 
 use super::parts::{entry, mapping, text};
 
@@ -108,7 +108,7 @@ impl Language {
     }
 
     /// The keys of a tool that does what `code` says. `language_span` is the word behind the fence.
-    pub(super) fn keys(self, language_span: Span, code: Node, runtime: Option<Entry>) -> Vec<Entry> {
+    pub(super) fn keys(self, language_span: Span, code: Node, runtime: Option<MappingEntry>) -> Vec<MappingEntry> {
         let code_span = code.span;
         let script = |shell: &str, code: Node| {
             vec![entry("script", language_span, code), entry("shell", language_span, text(shell, language_span))]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cycod_diagnostic::{Code, Diagnostic, SourceFile, Span};
-use cycod_syntax::yaml::{self, Entry, Node, NodeKind, Resolved, Scalar};
+use cycod_syntax::yaml::{self, MappingEntry, Node, NodeKind, Resolved, Scalar};
 
 use super::{
     blocks::{Block, Page},
@@ -245,10 +245,10 @@ fn forgive_types(root: &mut Node, sink: &Sink<'_>) {
 }
 
 /// Turns a list of parameters into a mapping, and fills in what a parameter means that does not say it.
-fn parameters(entries: &mut [Entry], language: Language, sink: &Sink<'_>) {
+fn parameters(entries: &mut [MappingEntry], language: Language, sink: &Sink<'_>) {
     let Some(parameters) = entries.iter_mut().find(|entry| entry.key == "parameters") else { return };
     if let NodeKind::Sequence(items) = &mut parameters.value.kind {
-        let mut named: Vec<Entry> = Vec::new();
+        let mut named: Vec<MappingEntry> = Vec::new();
         let mut seen: BTreeMap<String, Span> = BTreeMap::new();
         for item in std::mem::take(items) {
             let Node { span, kind: NodeKind::Mapping(mut fields) } = item else { continue };
@@ -290,7 +290,7 @@ fn parameters(entries: &mut [Entry], language: Language, sink: &Sink<'_>) {
 
 /// Nobody has to give the directory in which the tool works. What its author calls `getwd()` is text; a function is given
 /// the directory in its place, and a command stands in it.
-fn working_dir(fields: &mut Vec<Entry>, language: Language) {
+fn working_dir(fields: &mut Vec<MappingEntry>, language: Language) {
     if let Some(default) = fields.iter_mut().find(|field| field.key == "default")
         && default.value.as_scalar().is_none_or(|scalar| scalar.text != "getwd()")
     {
@@ -304,7 +304,7 @@ fn working_dir(fields: &mut Vec<Entry>, language: Language) {
 }
 
 /// Turns `can_register` into `requires` and `enabled`.
-fn can_register(entries: &mut Vec<Entry>, sink: &Sink<'_>) {
+fn can_register(entries: &mut Vec<MappingEntry>, sink: &Sink<'_>) {
     let Some(condition) = take(entries, "can_register") else { return };
     if condition.value.as_mapping().is_some() {
         if let Some(other) = entries.iter().find(|entry| entry.key == "requires") {
@@ -313,7 +313,7 @@ fn can_register(entries: &mut Vec<Entry>, sink: &Sink<'_>) {
             sink.report(diagnostic.also(other.key_span, "here as well").help("keep one of them"));
             return;
         }
-        entries.push(Entry { key: "requires".to_owned(), ..condition });
+        entries.push(MappingEntry { key: "requires".to_owned(), ..condition });
         return;
     }
     let Some(scalar) = condition.value.as_scalar() else { return };
@@ -335,7 +335,7 @@ fn can_register(entries: &mut Vec<Entry>, sink: &Sink<'_>) {
 }
 
 /// Gives the level read to a tool that says both that it is not risky and that it only reads, unless it says its level.
-fn reads_only(entries: &mut Vec<Entry>) {
+fn reads_only(entries: &mut Vec<MappingEntry>) {
     let is = |node: Option<&Node>, wanted: bool| {
         node.and_then(Node::as_scalar).is_some_and(|scalar| scalar.resolve() == Resolved::Bool(wanted))
     };

@@ -1,7 +1,7 @@
 //! Mimir tools: YAML with a JSON Schema and TypeScript.
 
 use cycod_diagnostic::{Code, Diagnostic, SourceFile};
-use cycod_syntax::yaml::{self, Entry, Node, NodeKind, Resolved};
+use cycod_syntax::yaml::{self, MappingEntry, Node, NodeKind, Resolved};
 
 use super::{
     drop_foreign,
@@ -75,7 +75,7 @@ pub(super) fn read(source: &SourceFile, sink: &Sink<'_>) -> Option<Node> {
 }
 
 /// `false` asks each time, unless the user has named the tool in a rule; `true` would be the file's own approval, which nobody gives to himself.
-fn auto_accept(accepts: &Entry, entries: &mut Vec<Entry>, sink: &Sink<'_>) {
+fn auto_accept(accepts: &MappingEntry, entries: &mut Vec<MappingEntry>, sink: &Sink<'_>) {
     match accepts.value.as_scalar().map(yaml::Scalar::resolve) {
         Some(Resolved::Bool(true)) => {
             let message = "a file cannot allow itself to run without being asked";
@@ -88,7 +88,7 @@ fn auto_accept(accepts: &Entry, entries: &mut Vec<Entry>, sink: &Sink<'_>) {
         Some(Resolved::Bool(false)) => {
             let approval = entry("approval", accepts.key_span, text("unless-named", accepts.value.span));
             match entries.iter_mut().find(|entry| entry.key == "security") {
-                Some(Entry { value: Node { kind: NodeKind::Mapping(security), .. }, .. }) => {
+                Some(MappingEntry { value: Node { kind: NodeKind::Mapping(security), .. }, .. }) => {
                     if !security.iter().any(|entry| entry.key == "approval") {
                         security.push(approval);
                     }

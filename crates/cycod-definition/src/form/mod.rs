@@ -12,7 +12,7 @@ mod parts;
 mod signature;
 
 use cycod_diagnostic::{Diagnostic, SourceFile};
-use cycod_syntax::yaml::{self, Entry, Node};
+use cycod_syntax::yaml::{self, MappingEntry, Node};
 
 use crate::{
     FileFormat,
@@ -47,6 +47,6 @@ fn cycod(source: &SourceFile, sink: &Sink<'_>) -> Option<Node> {
 }
 
 /// Drops the keys that mean something in our own files and nothing in this format: they were reported as unknown.
-fn drop_foreign(entries: &mut Vec<Entry>, format: &Section) {
+fn drop_foreign(entries: &mut Vec<MappingEntry>, format: &Section) {
     entries.retain(|entry| format.key(&entry.key).is_some() || TOOL.key(&entry.key).is_none());
 }

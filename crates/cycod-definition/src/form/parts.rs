@@ -1,7 +1,7 @@
 //! Parts of a document that no author wrote as such.
 
 use cycod_diagnostic::Span;
-use cycod_syntax::yaml::{Entry, Node, NodeKind, Scalar, ScalarStyle};
+use cycod_syntax::yaml::{MappingEntry, Node, NodeKind, Scalar, ScalarStyle};
 
 /// A text of ours, at the place that it comes from.
 pub(super) fn text(text: &str, span: Span) -> Node {
@@ -19,17 +19,17 @@ fn scalar(text: &str, style: ScalarStyle, span: Span) -> Node {
 }
 
 /// A mapping of ours.
-pub(super) fn mapping(entries: Vec<Entry>, span: Span) -> Node {
+pub(super) fn mapping(entries: Vec<MappingEntry>, span: Span) -> Node {
     Node { span, kind: NodeKind::Mapping(entries) }
 }
 
 /// An entry whose key stands, in other words, at `key_span`.
-pub(super) fn entry(key: &str, key_span: Span, value: Node) -> Entry {
-    Entry { key: key.to_owned(), key_span, value }
+pub(super) fn entry(key: &str, key_span: Span, value: Node) -> MappingEntry {
+    MappingEntry { key: key.to_owned(), key_span, value }
 }
 
 /// Takes the entry of a key out of a list.
-pub(super) fn take(entries: &mut Vec<Entry>, key: &str) -> Option<Entry> {
+pub(super) fn take(entries: &mut Vec<MappingEntry>, key: &str) -> Option<MappingEntry> {
     let at = entries.iter().position(|entry| entry.key == key)?;
     Some(entries.remove(at))
 }

@@ -3,7 +3,7 @@
 //! A tool whose front matter says nothing about parameters takes what its function takes. Nothing is evaluated: the
 //! names are read, and whether each has a default.
 
-use cycod_syntax::yaml::{Entry, Scalar};
+use cycod_syntax::yaml::{MappingEntry, Scalar};
 
 use super::{
     language::Language,
@@ -21,7 +21,7 @@ struct Formal {
 }
 
 /// The parameters of the function in `code` as entries of a tool; nothing when it does not say them by name.
-pub(super) fn parameters(code: &Scalar, language: Language) -> Vec<Entry> {
+pub(super) fn parameters(code: &Scalar, language: Language) -> Vec<MappingEntry> {
     let formals = match language {
         Language::R => r(&code.text),
         Language::Python => python(&code.text),

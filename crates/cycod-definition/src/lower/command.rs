@@ -1,7 +1,7 @@
 //! Reads what a tool or a step executes: the command, its shell or interpreter, and its platforms.
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
-use cycod_syntax::yaml::Entry;
+use cycod_syntax::yaml::MappingEntry;
 
 use super::{Lowering, Scope, Text, View, literal::Expected};
 use crate::{
@@ -38,7 +38,7 @@ impl Lowering<'_> {
         defaults: &Defaults<'a>,
         what: Span,
     ) -> Option<Form<'a>> {
-        let forms: Vec<&'a Entry> =
+        let forms: Vec<&'a MappingEntry> =
             view.entries.iter().filter(|entry| view.section.key(&entry.key).is_some_and(|key| key.executes)).collect();
         let form = match forms.as_slice() {
             [] => {
@@ -130,7 +130,7 @@ impl Lowering<'_> {
     }
 
     /// Reports `shell`, `shell-options` and `with` beside a form that does not look at them.
-    fn check_companions(&self, view: &View<'_>, form: &Entry, forms: usize) {
+    fn check_companions(&self, view: &View<'_>, form: &MappingEntry, forms: usize) {
         if forms != 1 {
             return;
         }

@@ -5,7 +5,7 @@
 //! applied only if it helps.
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
-use cycod_syntax::yaml::{Entry, Node, NodeKind, ScalarStyle};
+use cycod_syntax::yaml::{MappingEntry, Node, NodeKind, ScalarStyle};
 
 use super::{Sink, sink::replace};
 use crate::table::{Section, TOOL, guards, parameter, step};
@@ -180,8 +180,8 @@ fn of(key: &str, section: &'static Section) -> Option<&'static Habit> {
 
 /// Says what to write for a key of another program; `None` when it is none.
 pub(super) fn of_key(
-    entry: &Entry,
-    siblings: &[Entry],
+    entry: &MappingEntry,
+    siblings: &[MappingEntry],
     section: &'static Section,
     sink: &Sink<'_>,
 ) -> Option<Diagnostic> {
@@ -219,7 +219,7 @@ fn writes_command(habit: &Habit) -> bool {
 }
 
 /// Writes an entry under `above`, with its value at `key` below it.
-fn deeper(entry: &Entry, above: &str, key: &str, sink: &Sink<'_>) -> Option<Vec<Edit>> {
+fn deeper(entry: &MappingEntry, above: &str, key: &str, sink: &Sink<'_>) -> Option<Vec<Edit>> {
     let text = sink.text(entry.value.span);
     let is_json = sink.text(entry.key_span).starts_with('"');
     let before = sink.line_before(entry.key_span.start);
@@ -252,7 +252,7 @@ fn deeper(entry: &Entry, above: &str, key: &str, sink: &Sink<'_>) -> Option<Vec<
 }
 
 /// Says what to write for a value in the shape of another program, at a key that we have; `None` when it has none of those.
-pub(super) fn of_shape(entry: &Entry, section: &'static Section, sink: &Sink<'_>) -> Option<Diagnostic> {
+pub(super) fn of_shape(entry: &MappingEntry, section: &'static Section, sink: &Sink<'_>) -> Option<Diagnostic> {
     let text = |node: &Node| sink.text(node.span).to_owned();
     let wrong = |message: String| Diagnostic::error(Code::WrongType, entry.value.span, message);
     let value = &entry.value;
@@ -321,7 +321,7 @@ pub(super) fn of_shape(entry: &Entry, section: &'static Section, sink: &Sink<'_>
 }
 
 /// Says what to write for a parameter that is only a word: its type, as in `NAME: string`, or what it is for.
-pub(super) fn of_parameter(entry: &Entry) -> Option<Diagnostic> {
+pub(super) fn of_parameter(entry: &MappingEntry) -> Option<Diagnostic> {
     let scalar = entry.value.as_scalar().filter(|scalar| !scalar.text.trim().is_empty())?;
     let text = scalar.text.trim();
     let is_type = ["string", "number", "integer", "boolean", "array", "object"].contains(&text);
@@ -337,7 +337,7 @@ pub(super) fn of_parameter(entry: &Entry) -> Option<Diagnostic> {
 }
 
 /// A value in braces in the place of another, in JSON with its keys in quotes.
-fn written(span: Span, shape: &str, entry: &Entry, sink: &Sink<'_>) -> Vec<Edit> {
+fn written(span: Span, shape: &str, entry: &MappingEntry, sink: &Sink<'_>) -> Vec<Edit> {
     match sink.text(entry.key_span).starts_with('"') {
         true => replace(span, shape.replacen("attempts", "\"attempts\"", 1)),
         false => replace(span, shape),

@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 
 use cycod_diagnostic::{Code, Diagnostic, Span, is_slip};
 use cycod_schema::{Era, RULES, published_output, unknown_words};
-use cycod_syntax::yaml::{Entry, Node, NodeKind};
+use cycod_syntax::yaml::{MappingEntry, Node, NodeKind};
 use serde_json::Value as Json;
 
 use super::{Lowering, Scope, View, parameter::is_parameter_name, plain_value};
 use crate::{
-    Ask, Hints, JsonSchema, Offer, Parameter, ParameterType, Produces, Shape, TaskSupport, Tool, Validation, Value,
-    Whom,
+    Hints, JsonSchema, OfferedAs, Parameter, ParameterType, ParameterValidation, Produces, Shape, TaskSupport, Tool,
+    ToolQuestion, Value, Whom,
     table::{self, one_of},
 };
 
@@ -19,7 +19,7 @@ const MAX_TOKENS: u32 = 1000;
 
 impl Lowering<'_> {
     /// Reads a JSON Schema, which refers to nothing outside of it.
-    pub(crate) fn json_schema(&self, entry: &Entry) -> Option<JsonSchema> {
+    pub(crate) fn json_schema(&self, entry: &MappingEntry) -> Option<JsonSchema> {
         let schema = JsonSchema::from(plain_value(&entry.value).to_json());
         if self.misspelt_rules(entry, &schema) {
             return None;
@@ -36,7 +36,7 @@ impl Lowering<'_> {
     }
 
     /// Reports words of a schema that are a slip away from one of its rules: every other stranger is a remark to it.
-    fn misspelt_rules(&self, entry: &Entry, schema: &JsonSchema) -> bool {
+    fn misspelt_rules(&self, entry: &MappingEntry, schema: &JsonSchema) -> bool {
         let mut found = false;
         for (pointer, word) in unknown_words(schema.json()) {
             // Of the shortest, half of all words are a slip away.
@@ -56,13 +56,13 @@ impl Lowering<'_> {
         found
     }
 
-    fn invalid_schema(&self, entry: &Entry, span: Span, why: &str) {
+    fn invalid_schema(&self, entry: &MappingEntry, span: Span, why: &str) {
         let message = format!("`{}` is not a schema that can be used", self.written_key(entry));
         self.sink.report(Diagnostic::error(Code::InvalidSchema, span, message).label(why));
     }
 
     /// A key as its author wrote it, which in other formats is not ours.
-    fn written_key(&self, entry: &Entry) -> &str {
+    fn written_key(&self, entry: &MappingEntry) -> &str {
         self.sink.text(entry.key_span).trim_matches(['"', '\''])
     }
 
@@ -82,7 +82,7 @@ impl Lowering<'_> {
         Some(schema)
     }
 
-    pub(crate) fn two_schemas(&self, one: &Entry, other: &Entry) {
+    pub(crate) fn two_schemas(&self, one: &MappingEntry, other: &MappingEntry) {
         self.sink.report(
             Diagnostic::error(
                 Code::TwoSchemas,
@@ -113,13 +113,13 @@ impl Lowering<'_> {
     }
 
     /// The entries of the parameters that `input-schema` describes.
-    pub(crate) fn described<'a>(&self, view: &View<'a>) -> &'a [Entry] {
+    pub(crate) fn described<'a>(&self, view: &View<'a>) -> &'a [MappingEntry] {
         let properties = view.node("input-schema").and_then(|schema| schema.get("properties"));
         properties.and_then(Node::as_mapping).unwrap_or_default()
     }
 
     /// Holds the defaults in a schema against it.
-    fn check_schema_defaults(&self, schema: &JsonSchema, entry: &Entry, parameters: &[Parameter]) {
+    fn check_schema_defaults(&self, schema: &JsonSchema, entry: &MappingEntry, parameters: &[Parameter]) {
         let default_of = |parameter: &Parameter| parameter.default.as_ref().and_then(super::static_value);
         let defaults: serde_json::Map<String, Json> = parameters
             .iter()
@@ -238,11 +238,11 @@ impl Lowering<'_> {
     }
 
     /// Reads `offer`; the parameters must be known.
-    pub(crate) fn offer(&self, view: &View<'_>) -> Offer {
+    pub(crate) fn offer(&self, view: &View<'_>) -> OfferedAs {
         let Some(resource) = view.object("offer") else {
             return match view.text("offer").map(|text| text.scalar.text.as_str()) {
-                Some("prompt") => Offer::Prompt,
-                _ => Offer::Tool,
+                Some("prompt") => OfferedAs::Prompt,
+                _ => OfferedAs::Tool,
             };
         };
         let invalid = |span: Span, why: String| {
@@ -253,14 +253,14 @@ impl Lowering<'_> {
             if resource.entry("resource").is_none() {
                 invalid(resource.span, "a resource needs its address".to_owned());
             }
-            return Offer::Tool;
+            return OfferedAs::Tool;
         };
         let uri = text.to_owned();
         let names = match names_in(&uri) {
             Ok(names) => names,
             Err(why) => {
                 invalid(text.span, format!("`{uri}` is not the address of a resource: {why}"));
-                return Offer::Tool;
+                return OfferedAs::Tool;
             }
         };
         let given = || self.parameters.iter().filter(|parameter| !parameter.asked);
@@ -282,11 +282,11 @@ impl Lowering<'_> {
                     .help(format!("write `{{{}}}` into the address, or give the parameter a default", parameter.name)),
             );
         }
-        Offer::Resource { uri }
+        OfferedAs::Resource { uri }
     }
 
     /// The entries of the parameters that the forms of questions fill.
-    pub(crate) fn form_fields<'a>(&self, view: &View<'a>) -> Vec<&'a Entry> {
+    pub(crate) fn form_fields<'a>(&self, view: &View<'a>) -> Vec<&'a MappingEntry> {
         let asks = view.map("asks").iter().filter_map(|entry| View::new(&entry.value, table::ask()));
         asks.flat_map(|ask| ask.map("fields")).collect()
     }
@@ -297,28 +297,30 @@ impl Lowering<'_> {
             let ask = View::new(&entry.value, table::ask())?;
             let plain = Parameter { asked: true, required: true, ..Parameter::plain(entry.key.clone()) };
             if ask.entry("person").is_some() {
-                let validation = Validation { allowed: Some(vec![Value::Bool(true)]), ..Validation::default() };
+                let validation =
+                    ParameterValidation { allowed: Some(vec![Value::Bool(true)]), ..ParameterValidation::default() };
                 let consent = Parameter { kind: ParameterType::Boolean, validation, ..plain };
                 return ask.map("fields").is_empty().then_some(consent);
             }
             if ask.flag("roots") != Some(true) {
                 return Some(plain);
             }
-            let items = Shape { kind: ParameterType::String, validation: Validation::default(), description: None };
-            let validation = Validation { items: Some(Box::new(items)), ..Validation::default() };
+            let items =
+                Shape { kind: ParameterType::String, validation: ParameterValidation::default(), description: None };
+            let validation = ParameterValidation { items: Some(Box::new(items)), ..ParameterValidation::default() };
             Some(Parameter { kind: ParameterType::Array, validation, ..plain })
         });
         answers.collect()
     }
 
     /// Reads the questions; the parameters must be known.
-    pub(crate) fn asks(&self, view: &View<'_>) -> Vec<Ask> {
+    pub(crate) fn asks(&self, view: &View<'_>) -> Vec<ToolQuestion> {
         let mut known: HashSet<&str> = view.map("parameters").iter().map(|entry| entry.key.as_str()).collect();
         known.extend(self.described(view).iter().map(|entry| entry.key.as_str()));
         view.map("asks").iter().filter_map(|entry| self.ask(entry, &mut known)).collect()
     }
 
-    fn ask<'a>(&self, entry: &'a Entry, known: &mut HashSet<&'a str>) -> Option<Ask> {
+    fn ask<'a>(&self, entry: &'a MappingEntry, known: &mut HashSet<&'a str>) -> Option<ToolQuestion> {
         let name = &entry.key;
         if !is_parameter_name(name) {
             let message = format!("`{name}` cannot name a question");
@@ -333,7 +335,7 @@ impl Lowering<'_> {
             let ask = ask.as_ref()?;
             ask.entry(key).filter(|_| key != "roots" || ask.flag("roots") != Some(false))
         };
-        let whom: Vec<&Entry> = ["person", "model", "roots"].into_iter().filter_map(written).collect();
+        let whom: Vec<&MappingEntry> = ["person", "model", "roots"].into_iter().filter_map(written).collect();
         let (ask, one) = match (ask, whom.as_slice()) {
             (Some(ask), [one]) => (ask, *one),
             (_, several) => {
@@ -380,7 +382,7 @@ impl Lowering<'_> {
         if matches!(whom, Whom::Person { .. }) {
             fields.iter().for_each(|field| self.check_field(field));
         }
-        Some(Ask {
+        Some(ToolQuestion {
             name: name.clone(),
             whom,
             fields: filled.into_iter().map(|(field, _)| field.to_owned()).collect(),
@@ -389,7 +391,7 @@ impl Lowering<'_> {
     }
 
     /// Reports a field that no form can have: forms are flat.
-    fn check_field(&self, entry: &Entry) {
+    fn check_field(&self, entry: &MappingEntry) {
         let Some(field) = self.parameters.iter().find(|parameter| parameter.name == entry.key) else { return };
         let choices = field.validation.items.as_ref().is_some_and(|items| items.validation.allowed.is_some());
         let why = match field.kind {

@@ -1,19 +1,19 @@
 use cycod_syntax::yaml::{Node, NodeKind, Resolved, Scalar};
 
 use super::{Lowering, Scope, Text, units};
-use crate::{Literal, ParameterType, Shape, Validation, Value};
+use crate::{Literal, ParameterType, ParameterValidation, Shape, Value};
 
 /// The type that a value is for, with the shapes of its parts, as far as they are known.
 #[derive(Clone, Copy)]
 pub(crate) struct Expected<'a> {
     pub(crate) kind: ParameterType,
-    rules: Option<&'a Validation>,
+    rules: Option<&'a ParameterValidation>,
 }
 
 impl<'a> Expected<'a> {
     pub(crate) const ANY: Self = Self { kind: ParameterType::Any, rules: None };
 
-    pub(crate) fn new(kind: ParameterType, rules: &'a Validation) -> Self {
+    pub(crate) fn new(kind: ParameterType, rules: &'a ParameterValidation) -> Self {
         Self { kind, rules: Some(rules) }
     }
 

@@ -25,7 +25,7 @@ use std::{
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span, most_important, visible};
 use cycod_syntax::{
-    template::{self, HoleValue, Names, Predefined, Reference, Template},
+    template::{self, HoleValue, KnownNames, Predefined, Reference, Template},
     yaml::{Node, NodeKind},
 };
 
@@ -61,7 +61,7 @@ pub(crate) fn lower(
     let view = View { entries, section: &TOOL, span: root.span };
     let mut lowering = Lowering {
         sink,
-        names: Names::default(),
+        names: KnownNames::default(),
         alias: false,
         built_in: origin == Whose::Ours,
         beside: beside.clone(),
@@ -109,7 +109,7 @@ const MOST: usize = 1000;
 pub(crate) struct Lowering<'a> {
     pub(crate) sink: Sink<'a>,
     /// The names of parameters and steps.
-    pub(crate) names: Names,
+    pub(crate) names: KnownNames,
     /// Whether the tool is an alias, whose base's parameters are not known here.
     pub(crate) alias: bool,
     /// Whether the tool is carried out by this program, so that it executes nothing.
@@ -151,17 +151,21 @@ impl Lowering<'_> {
     /// Reads a template.
     pub(crate) fn template(&self, text: Text<'_>, scope: Scope) -> Template {
         match self.has_item.get() {
-            true => self.template_under(text, scope, &Names { has_item: true, ..self.names.clone() }),
+            true => self.template_under(text, scope, &KnownNames { has_item: true, ..self.names.clone() }),
             false => self.template_under(text, scope, &self.names),
         }
     }
 
     /// Reads a template of code in a language whose grammar is not known here.
     pub(crate) fn template_of_code(&self, text: Text<'_>, scope: Scope) -> Template {
-        self.template_under(text, scope, &Names { is_code: true, has_item: self.has_item.get(), ..self.names.clone() })
+        self.template_under(
+            text,
+            scope,
+            &KnownNames { is_code: true, has_item: self.has_item.get(), ..self.names.clone() },
+        )
     }
 
-    fn template_under(&self, text: Text<'_>, scope: Scope, names: &Names) -> Template {
+    fn template_under(&self, text: Text<'_>, scope: Scope, names: &KnownNames) -> Template {
         let (template, mut found) = template::parse(&text.scalar.text, |offset| text.scalar.origin(offset), names);
         // A name that an alias does not know is most likely a parameter of its base.
         found.retain(|diagnostic| !(self.alias && diagnostic.code == Code::MisspeltPlaceholder));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use cycod_diagnostic::{Code, Diagnostic, Severity, Span};
 use cycod_schema::Pattern;
 use cycod_syntax::{
-    template::{Names, Predefined, Reference, number_format},
-    yaml::{Entry, Node},
+    template::{KnownNames, Predefined, Reference, number_format},
+    yaml::{MappingEntry, Node},
 };
 use serde_json::Value as Json;
 
@@ -15,8 +15,8 @@ use super::{
     literal::{Expected, static_value, value},
 };
 use crate::{
-    Decimal, Deprecation, Disclosure, Format, Literal, NamedTransform, Parameter, ParameterType, PathPart, Placing,
-    Rejection, Shape, Transform, Validation, Value, ValuePath, shown,
+    Decimal, Deprecation, Disclosure, Literal, NamedTransform, Parameter, ParameterType, ParameterValidation, PathPart,
+    Placing, Rejection, Shape, Transform, Value, ValueFormat, ValuePath, shown,
     table::{Takes, parameter, validation},
     violations::fitted,
 };
@@ -35,8 +35,12 @@ pub(crate) fn is_parameter_name(name: &str) -> bool {
 impl Lowering<'_> {
     /// Reads every parameter, and the fields that are asked of a person. The names are known already, because defaults
     /// refer to each other.
-    pub(crate) fn lower_parameters<'e>(&self, entries: &[&'e Entry], asked: &[&'e Entry]) -> Vec<Parameter> {
-        let of = |(entries, asked): (&[&'e Entry], bool)| -> Vec<(Parameter, &'e Entry)> {
+    pub(crate) fn lower_parameters<'e>(
+        &self,
+        entries: &[&'e MappingEntry],
+        asked: &[&'e MappingEntry],
+    ) -> Vec<Parameter> {
+        let of = |(entries, asked): (&[&'e MappingEntry], bool)| -> Vec<(Parameter, &'e MappingEntry)> {
             entries.iter().filter_map(|&entry| Some((self.parameter(entry, entries, asked)?, entry))).collect()
         };
         let parameters: Vec<_> = [(entries, false), (asked, true)].into_iter().flat_map(of).collect();
@@ -44,7 +48,7 @@ impl Lowering<'_> {
         parameters.into_iter().map(|(parameter, _)| parameter).collect()
     }
 
-    fn parameter(&self, entry: &Entry, all: &[&Entry], asked: bool) -> Option<Parameter> {
+    fn parameter(&self, entry: &MappingEntry, all: &[&MappingEntry], asked: bool) -> Option<Parameter> {
         let name = entry.key.clone();
         if !is_parameter_name(&name) {
             self.sink.report(
@@ -86,7 +90,8 @@ impl Lowering<'_> {
         let rules = self.written_rules(&view);
         let mut validation = self.validation(&View { entries: &rules, ..view.under(validation()) }, kind, entry);
         if written_type == "character" && validation.items.is_none() {
-            let shape = Shape { kind: ParameterType::String, validation: Validation::default(), description: None };
+            let shape =
+                Shape { kind: ParameterType::String, validation: ParameterValidation::default(), description: None };
             validation.items = Some(Box::new(shape));
         }
         let of_schema = described.as_ref().map(|described| described.description.clone());
@@ -154,7 +159,7 @@ impl Lowering<'_> {
         );
     }
 
-    fn deprecation(&self, view: &View<'_>, all: &[&Entry]) -> Option<Deprecation> {
+    fn deprecation(&self, view: &View<'_>, all: &[&MappingEntry]) -> Option<Deprecation> {
         let deprecation = self.tool_deprecation(view)?;
         if let Some(text) = view.text("deprecated-alternative") {
             let names = || all.iter().map(|entry| entry.key.as_str());
@@ -195,8 +200,8 @@ impl Lowering<'_> {
         Transform::Script(text.scalar.text.clone())
     }
 
-    fn format(&self, text: Text<'_>, kind: ParameterType) -> Format {
-        let names = Names { parameters: vec!["value".to_owned()], ..Names::default() };
+    fn format(&self, text: Text<'_>, kind: ParameterType) -> ValueFormat {
+        let names = KnownNames { parameters: vec!["value".to_owned()], ..KnownNames::default() };
         let template = self.sink.template(text.scalar, &names);
         for (reference, span) in template.references() {
             if let Reference::Environment(name) = reference
@@ -218,11 +223,11 @@ impl Lowering<'_> {
                 );
             }
         }
-        Format { template }
+        ValueFormat { template }
     }
 
     /// The rules of a value, which stand below `validation` or beside its type.
-    fn written_rules(&self, view: &View<'_>) -> Vec<Entry> {
+    fn written_rules(&self, view: &View<'_>) -> Vec<MappingEntry> {
         let below = view.object("validation");
         let mut rules = below.map(|below| below.entries.to_vec()).unwrap_or_default();
         for key in validation().keys {
@@ -240,12 +245,12 @@ impl Lowering<'_> {
         rules
     }
 
-    fn validation(&self, view: &View<'_>, kind: ParameterType, parameter: &Entry) -> Validation {
+    fn validation(&self, view: &View<'_>, kind: ParameterType, parameter: &MappingEntry) -> ParameterValidation {
         self.check_keywords(view, kind, &format!("parameter `{}`", parameter.key));
         self.rules(view, kind)
     }
 
-    fn rules(&self, view: &View<'_>, kind: ParameterType) -> Validation {
+    fn rules(&self, view: &View<'_>, kind: ParameterType) -> ParameterValidation {
         let pattern = view.text("pattern").and_then(|text| match Pattern::new(&text.scalar.text, PATTERN_LIMIT) {
             Ok(pattern) => Some(pattern),
             Err(error) => {
@@ -262,7 +267,7 @@ impl Lowering<'_> {
                 );
             }
         });
-        let rules = Validation {
+        let rules = ParameterValidation {
             min_length: view.count("minLength"),
             max_length: view.count("maxLength"),
             pattern,
@@ -290,7 +295,7 @@ impl Lowering<'_> {
         // A value is compared once it is of its type, and so are the ones it is compared with.
         let fit = |item| fitted(value(item, Expected::new(kind, &rules)), kind, &rules);
         let allowed = listed.map(|items| items.iter().map(fit).collect());
-        Validation { allowed, ..rules }
+        ParameterValidation { allowed, ..rules }
     }
 
     fn shape(&self, view: &View<'_>) -> Shape {
@@ -348,7 +353,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn check_range(&self, view: &View<'_>, rules: &Validation) {
+    fn check_range(&self, view: &View<'_>, rules: &ParameterValidation) {
         let number = |text: &Option<String>| text.as_deref().and_then(Decimal::parse);
         let count = |count: Option<u64>| number(&count.map(|count| count.to_string()));
         let pairs = [
@@ -439,7 +444,7 @@ impl Lowering<'_> {
     }
 
     /// Reports defaults that refer to each other in a circle.
-    fn check_default_cycles(&self, parameters: &[(Parameter, &Entry)]) {
+    fn check_default_cycles(&self, parameters: &[(Parameter, &MappingEntry)]) {
         let edges: Vec<Vec<usize>> = parameters
             .iter()
             .map(|(parameter, _)| {
@@ -565,7 +570,7 @@ impl Parameter {
             kind: ParameterType::String,
             required: false,
             default: None,
-            validation: Validation::default(),
+            validation: ParameterValidation::default(),
             transform: None,
             format: None,
             examples: Vec::new(),

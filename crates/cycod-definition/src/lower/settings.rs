@@ -12,9 +12,9 @@ use super::{
     parameter::{Refused, disclosure},
 };
 use crate::{
-    Access, Approval, Change, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling, Interactive,
-    Isolation, Metadata, ParameterType, Permission, Privilege, Requires, Resources, Secret, Security, TestCase,
-    ToolName, Value, table::SECRET,
+    AccessKind, Approval, ChangelogEntry, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling,
+    Interactive, Isolation, Metadata, ParameterType, Permission, Privilege, Requires, Resources, Secret, Security,
+    TestCase, ToolName, Value, table::SECRET,
 };
 
 impl Lowering<'_> {
@@ -190,14 +190,14 @@ impl Lowering<'_> {
         };
         let mut parts = source.splitn(3, ':');
         let (family, kind, target) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
-        let kinds: &[(&str, Access)] = match family {
+        let kinds: &[(&str, AccessKind)] = match family {
             "filesystem" => &[
-                ("read", Access::FilesystemRead),
-                ("write", Access::FilesystemWrite),
-                ("execute", Access::FilesystemExecute),
+                ("read", AccessKind::FilesystemRead),
+                ("write", AccessKind::FilesystemWrite),
+                ("execute", AccessKind::FilesystemExecute),
             ],
-            "network" => &[("external", Access::NetworkExternal), ("loopback", Access::NetworkLoopback)],
-            "model" => &[("complete", Access::ModelComplete)],
+            "network" => &[("external", AccessKind::NetworkExternal), ("loopback", AccessKind::NetworkLoopback)],
+            "model" => &[("complete", AccessKind::ModelComplete)],
             _ => {
                 let help = self.sink.did_you_mean(family, ["filesystem", "network", "model"]).map(|(_, help)| help);
                 return refuse(format!("`{source}` is not a permission we know"), help);
@@ -373,10 +373,10 @@ impl Lowering<'_> {
         programs.with_shared(shared).with_project(self.beside.project.clone())
     }
 
-    pub(crate) fn changelog(&self, view: &View<'_>) -> Vec<Change> {
+    pub(crate) fn changelog(&self, view: &View<'_>) -> Vec<ChangelogEntry> {
         let changes = view.objects("changelog").into_iter();
         changes
-            .map(|view| Change {
+            .map(|view| ChangelogEntry {
                 version: view.string("version").unwrap_or_default(),
                 changes: view.string("changes").unwrap_or_default(),
             })

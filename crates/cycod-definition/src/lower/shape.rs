@@ -4,7 +4,7 @@
 //! types: what is not of the right type was reported here and reads as absent there.
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span, closest, is_slip};
-use cycod_syntax::yaml::{Entry, Node, NodeKind, Resolved, Scalar, ScalarStyle};
+use cycod_syntax::yaml::{MappingEntry, Node, NodeKind, Resolved, Scalar, ScalarStyle};
 
 use super::{
     habits,
@@ -23,7 +23,7 @@ pub(crate) fn check(root: &Node, section: &'static Section, sink: &Sink<'_>) {
 }
 
 /// Reports every value of a mapping with keys of the author's that is not what such a value takes.
-pub(crate) fn check_each(entries: &[Entry], takes: Takes, sink: &Sink<'_>) {
+pub(crate) fn check_each(entries: &[MappingEntry], takes: Takes, sink: &Sink<'_>) {
     entries.iter().for_each(|entry| Shape { sink }.value(&entry.value, takes, &format!("`{}`", entry.key)));
 }
 
@@ -108,7 +108,7 @@ impl Shape<'_> {
 
     /// Reports a name that the author chose, as far as it can be seen, by a slip of the pen: it would be one of the keys
     /// that may stand there instead.
-    fn misspelt(&self, entry: &Entry, section: &'static Section) {
+    fn misspelt(&self, entry: &MappingEntry, section: &'static Section) {
         if let Some(key) = section.keys.iter().find(|key| is_slip(&entry.key, key.name)) {
             let message = format!("{} has no key `{}`", section.noun, entry.key);
             self.sink.report(
@@ -119,7 +119,7 @@ impl Shape<'_> {
         }
     }
 
-    fn unknown_key(&self, entry: &Entry, siblings: &[Entry], section: &'static Section) {
+    fn unknown_key(&self, entry: &MappingEntry, siblings: &[MappingEntry], section: &'static Section) {
         if entry.key.starts_with("x-") && !section.strict {
             return;
         }

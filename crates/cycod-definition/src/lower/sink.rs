@@ -2,7 +2,7 @@ use std::cell::{Cell, RefCell};
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, SourceFile, Span};
 use cycod_syntax::{
-    template::{self, Names, Template},
+    template::{self, KnownNames, Template},
     yaml::Scalar,
 };
 
@@ -89,7 +89,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Reads a template and reports what is wrong with it.
-    pub(crate) fn template(&self, scalar: &Scalar, names: &Names) -> Template {
+    pub(crate) fn template(&self, scalar: &Scalar, names: &KnownNames) -> Template {
         let (template, diagnostics) = template::parse(&scalar.text, |offset| scalar.origin(offset), names);
         self.extend(diagnostics);
         template

@@ -2,9 +2,9 @@
 
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::{
-    condition::{self, Expr, Position},
-    template::{HoleValue, ITEM, Reference, Segment, StepAttribute, Template},
-    yaml::{Entry, NodeKind},
+    condition::{self, Expr, ExprPosition},
+    template::{HoleValue, ITEM, Reference, StepAttribute, Template, TemplatePart},
+    yaml::{MappingEntry, NodeKind},
 };
 
 use super::{
@@ -14,8 +14,8 @@ use super::{
     settings::delay,
 };
 use crate::{
-    Backoff, Command, Environment, ForEach, Literal, OnLost, Output, OutputMode, ParameterType, Retry, Step,
-    StepAction, StreamTarget, check::graph::cycles, table::ENVIRONMENT,
+    Backoff, Command, Environment, ForEach, Literal, OnLost, OutputMode, ParameterType, Retry, Step, StepAction,
+    StepOutput, StreamTarget, check::graph::cycles, table::ENVIRONMENT,
 };
 
 /// How many steps, or items of a step, run at once at the most, whatever a file says.
@@ -182,7 +182,7 @@ impl Lowering<'_> {
             &text.scalar.text,
             |offset| text.scalar.origin(offset),
             &self.names,
-            Position::RunCondition,
+            ExprPosition::RunCondition,
         );
         self.sink.extend(diagnostics);
         let expression = expression?;
@@ -239,7 +239,7 @@ impl Lowering<'_> {
         is_list.then(|| ForEach { list, max_parallel: max_parallel.unwrap_or(1) })
     }
 
-    fn too_many_items(&self, count: usize, entry: &Entry) -> bool {
+    fn too_many_items(&self, count: usize, entry: &MappingEntry) -> bool {
         let most = ForEach::MOST_ITEMS;
         if count > most {
             self.sink.error(Code::TooMany, entry.key_span, format!("a step has at most {most} items, not {count}"));
@@ -248,9 +248,9 @@ impl Lowering<'_> {
     }
 
     /// Whether a text is one placeholder whose value is a list; what is wrong is reported.
-    fn gives_a_list(&self, template: &Template, entry: &Entry) -> bool {
+    fn gives_a_list(&self, template: &Template, entry: &MappingEntry) -> bool {
         let why = match template.segments.as_slice() {
-            [Segment::Hole(hole)] => match &hole.value {
+            [TemplatePart::Hole(hole)] => match &hole.value {
                 HoleValue::Reference { of, transforms, format: None } if transforms.is_empty() && !hole.raw => match of
                 {
                     Reference::Step { attribute: StepAttribute::Output | StepAttribute::Error, .. } => return true,
@@ -272,7 +272,7 @@ impl Lowering<'_> {
         false
     }
 
-    fn no_list(&self, entry: &Entry, why: &str) {
+    fn no_list(&self, entry: &MappingEntry, why: &str) {
         let is_words = matches!(&entry.value.kind, NodeKind::Scalar(_));
         let help = match is_words {
             true => {
@@ -314,8 +314,8 @@ impl Lowering<'_> {
         }
     }
 
-    fn output(&self, view: &View<'_>) -> Output {
-        let default = Output::default();
+    fn output(&self, view: &View<'_>) -> StepOutput {
+        let default = StepOutput::default();
         let mode = match view.choice("mode") {
             Some("stream") => OutputMode::Stream,
             _ => OutputMode::Buffer,
@@ -349,7 +349,7 @@ impl Lowering<'_> {
                 "`stream-file` has no effect without `stream-callback: file`",
             );
         }
-        Output {
+        StepOutput {
             mode,
             buffer_limit: view.size("buffer-limit").unwrap_or(default.buffer_limit),
             truncation: view.flag("truncation").unwrap_or(default.truncation),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cycod_diagnostic::{Code, Diagnostic, Span, is_slip};
-use cycod_syntax::yaml::Entry;
+use cycod_syntax::yaml::MappingEntry;
 
 use super::{
     Lowering, Scope, View,
@@ -13,7 +13,7 @@ use super::{
     replace,
     step::on_lost,
 };
-use crate::{Body, Command, Level, Origin, Platform, PlatformKey, Runtime, Stated, Tool, ToolName};
+use crate::{Body, Command, Level, Platform, PlatformKey, Runtime, SourceOrigin, Stated, Tool, ToolName};
 
 impl Lowering<'_> {
     /// Reads a whole tool, with its name whether or not the rest can be read.
@@ -33,7 +33,7 @@ impl Lowering<'_> {
         self.names.steps = view.objects("steps").iter().filter_map(|step| step.string("name")).collect();
         let (input_schema, parameters) = self.input_schema(view).unzip();
         let fields = self.form_fields(view);
-        let written: Vec<&Entry> = view.map("parameters").iter().collect();
+        let written: Vec<&MappingEntry> = view.map("parameters").iter().collect();
         self.parameters = parameters.unwrap_or_default();
         self.parameters.extend(self.lower_parameters(&written, &fields));
         self.parameters.extend(self.plain_answers(view));
@@ -103,7 +103,7 @@ impl Lowering<'_> {
             token_cost: view.count("token-cost"),
             uses_temp: false,
             ignored: Vec::new(),
-            origin: Origin::default(),
+            origin: SourceOrigin::default(),
         };
         tool.uses_temp = self.uses_temp.get();
         self.check_whole(&mut tool, view, [written, fields]);
@@ -135,7 +135,7 @@ impl Lowering<'_> {
     }
 
     /// The checks that need all of the tool.
-    fn check_whole(&mut self, tool: &mut Tool, view: &View<'_>, [written, fields]: [Vec<&Entry>; 2]) {
+    fn check_whole(&mut self, tool: &mut Tool, view: &View<'_>, [written, fields]: [Vec<&MappingEntry>; 2]) {
         self.understand_words(tool);
         crate::judge::judge(tool);
         crate::judge::report(tool, self);
@@ -214,7 +214,7 @@ impl Lowering<'_> {
     /// The names that templates know as parameters. An alias knows the parameters it gives defaults for; its
     /// base's other ones are resolved by whoever knows the base.
     fn parameter_names(&self, view: &View<'_>) -> Vec<String> {
-        let keys = |entries: &[Entry]| entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>();
+        let keys = |entries: &[MappingEntry]| entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>();
         let mut names = keys(view.map("parameters"));
         names.extend(keys(self.described(view)));
         names.extend(keys(view.map("default-parameters")));
@@ -311,7 +311,7 @@ impl Lowering<'_> {
     }
 
     /// Text to insert before an entry so that a further key comes to stand there.
-    fn key_before(&self, entry: &Entry, key: &str, value: &str) -> String {
+    fn key_before(&self, entry: &MappingEntry, key: &str, value: &str) -> String {
         let quote = if self.sink.text(entry.key_span).starts_with('"') { "\"" } else { "" };
         let line = self.sink.line_before(entry.key_span.start);
         let separator = if self.flow { "," } else { "" };

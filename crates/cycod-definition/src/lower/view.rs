@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cycod_diagnostic::Span;
-use cycod_syntax::yaml::{Entry, Node, Resolved, Scalar};
+use cycod_syntax::yaml::{MappingEntry, Node, Resolved, Scalar};
 
 use super::units;
 use crate::table::{Section, Takes};
@@ -14,7 +14,7 @@ use crate::table::{Section, Takes};
 /// reported it. Asking for a key that is not in the table is a mistake in this program.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    pub(crate) entries: &'a [Entry],
+    pub(crate) entries: &'a [MappingEntry],
     pub(crate) section: &'static Section,
     pub(crate) span: Span,
 }
@@ -38,7 +38,7 @@ impl<'a> View<'a> {
     }
 
     /// The entry of a key, unless its value is empty.
-    pub(crate) fn entry(&self, name: &str) -> Option<&'a Entry> {
+    pub(crate) fn entry(&self, name: &str) -> Option<&'a MappingEntry> {
         debug_assert!(self.section.key(name).is_some(), "`{name}` is not in the table of {}", self.section.noun);
         #[cfg(test)]
         READ.with_borrow_mut(|read| read.insert((self.section.noun, name.to_owned())));
@@ -142,7 +142,7 @@ impl<'a> View<'a> {
     }
 
     /// The entries of a mapping whose keys the author chose.
-    pub(crate) fn map(&self, name: &str) -> &'a [Entry] {
+    pub(crate) fn map(&self, name: &str) -> &'a [MappingEntry] {
         self.node(name).and_then(Node::as_mapping).unwrap_or_default()
     }
 

@@ -6,11 +6,11 @@ use cycod_definition::{Command, CommandText, Host, Interpreter, Tool, document};
 use cycod_diagnostic::{Code, Diagnostic, SourceFile};
 use cycod_process::Ending;
 use cycod_syntax::{
-    template::{Reference, Segment, Template},
+    template::{Reference, Template, TemplatePart},
     yaml::{Node, NodeKind, Scalar},
 };
 
-use super::{Reading, interpreter, place, read_by};
+use super::reading::{Reading, interpreter, place, read_by};
 
 /// What stands in a text that is only read in the place of a value: a word that fits wherever a value may stand.
 const WORD: &str = "x";
@@ -93,8 +93,8 @@ fn takes_program_text(tool: &Tool, template: &Template) -> bool {
 /// The text with a word in the place of each value. Each line stays the line that it is.
 fn skeleton(template: &Template) -> String {
     let parts = template.segments.iter().map(|segment| match segment {
-        Segment::Text(text) => text.as_str(),
-        Segment::Hole(_) => WORD,
+        TemplatePart::Text(text) => text.as_str(),
+        TemplatePart::Hole(_) => WORD,
     });
     parts.collect()
 }

@@ -3,13 +3,15 @@
 use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use cycod_catalog::{Scope, State};
-use cycod_definition::{Body, Host, Level, Proof, Tool, looks_like, mixes_scripts, verdicts_by_parameter};
-use cycod_diagnostic::visible;
+use cycod_definition::{Body, Level, Proof, Tool, looks_like, mixes_scripts, verdicts_by_parameter};
 use cycod_plan::{Library, effective_level};
 use cycod_policy::Standing;
 use serde_json::Value as Json;
 
-use super::{Difference, Subject};
+use super::{
+    Difference, TrustSubject,
+    display::{line, plain, shown},
+};
 use crate::Engine;
 
 /// The most characters of a text that only tells something.
@@ -70,7 +72,7 @@ fn names_address(document: &Json) -> bool {
 impl Engine {
     /// The level of a tool with those that it reaches, and whether it says that it reaches the network: by a permission, a
     /// hint, an address in what it runs, or because another program's server carries it out.
-    pub fn told_reach(&self, subject: &Subject) -> (Level, bool) {
+    pub fn told_reach(&self, subject: &TrustSubject) -> (Level, bool) {
         let reaches = |tool: &Tool| {
             matches!(tool.body, Body::Remote(_))
                 || tool.hints.open_world == Some(true)
@@ -85,7 +87,7 @@ impl Engine {
     /// Shows all that a tool does, and what to beware of, with nothing in it that a terminal would act on or hide.
     ///
     /// Every line of the author's is indented, so none can be taken for one of ours; what is run is shown in full, last.
-    pub fn exhibit(&self, subject: &Subject) -> Exhibit {
+    pub fn exhibit(&self, subject: &TrustSubject) -> Exhibit {
         let host = self.host();
         let mut text = self.described(&subject.tool);
         let programs: Vec<String> = subject.fingerprint.programs().map(|(path, _)| line(path)).collect();
@@ -124,7 +126,7 @@ impl Engine {
     }
 
     /// What is suspicious about a tool: what could make it be taken for another one, or for less than it is.
-    pub fn warnings(&self, subject: &Subject) -> Vec<String> {
+    pub fn warnings(&self, subject: &TrustSubject) -> Vec<String> {
         let mut warnings = Vec::new();
         let (name, key) = (subject.name(), subject.tool.name.key());
         for entry in self.catalog().entries() {
@@ -278,11 +280,6 @@ impl Letters for String {
     }
 }
 
-/// A text on one line.
-fn line(text: &str) -> String {
-    plain(text.trim_end()).replace('\n', "\\n")
-}
-
 /// A text on one line, the beginning of it.
 fn cut(text: &str) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -290,31 +287,4 @@ fn cut(text: &str) -> String {
         Some((end, _)) => format!("{} […{} more characters]", line(&joined[..end]), joined[end..].chars().count()),
         None => line(&joined),
     }
-}
-
-/// A text in which nothing is hidden and nothing changes places: letters that are written from right to left move what
-/// stands beside them.
-pub(super) fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        match c {
-            '\t' => shown.push_str("    "),
-            '\u{590}'..='\u{8ff}'
-            | '\u{fb1d}'..='\u{fdff}'
-            | '\u{fe70}'..='\u{feff}'
-            | '\u{10800}'..='\u{10fff}'
-            | '\u{1e800}'..='\u{1efff}' => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
-        }
-    }
-    shown
-}
-
-/// A path as a person would write it from where they stand.
-pub(super) fn shown(path: &Path, host: &Host) -> String {
-    line(&match (path.strip_prefix(&host.working_directory), path.strip_prefix(&host.home)) {
-        (Ok(here), _) => here.display().to_string(),
-        (_, Ok(home)) => Path::new("~").join(home).display().to_string(),
-        _ => path.display().to_string(),
-    })
 }

@@ -1,6 +1,6 @@
 //! The digest of everything that makes a tool what it is.
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use cycod_definition::{Body, Literal, Starts, StepAction, Tool, starts, starts_of_argument};
 use cycod_diagnostic::{Code, Refusal};
@@ -8,10 +8,22 @@ use cycod_file::Look;
 use cycod_store::{Digest, diff, digest, render};
 use serde_json::{Map, Value as Json, json};
 
-use super::{Doubtful, Used, pins::programs_of, programs::Places};
+use super::{pins::programs_of, programs::Places};
 
 /// Where what a file says about programs stands.
 const NATURES: &str = "natures";
+
+/// The tools that one reaches, by key; nothing for one that is not there.
+pub type Used = BTreeMap<String, Option<Arc<Tool>>>;
+
+/// What of a tool is not as it was trusted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Doubtful {
+    pub(super) tools: Vec<String>,
+    pub(super) programs: Vec<String>,
+    /// What a file says about programs is another thing.
+    pub(super) natures: bool,
+}
 
 /// Everything that decides what a tool does.
 ///

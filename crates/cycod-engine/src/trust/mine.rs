@@ -16,7 +16,7 @@ use cycod_process::{Ending, Program, Session, Spec, Stop, Stream, find_program};
 use cycod_store::{Pin, PinKey};
 use serde_json::json;
 
-use super::{Subject, now, real, repository::Project, scope_text, unreadable};
+use super::{TrustSubject, now, real, repository::Project, scope_text, unreadable};
 use crate::Engine;
 
 /// The kind of the pins that mark projects.
@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Whether everything about a tool that is not as it was trusted is the user's own work. What cannot be told is not.
-    pub fn is_own_work(&self, subject: &Subject) -> bool {
+    pub fn is_own_work(&self, subject: &TrustSubject) -> bool {
         let Some(files) = subject.doubtful_files(&real(&self.host().workspace)) else { return false };
         if files.len() > MOST_FILES {
             return false;

@@ -5,8 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::real;
-
 /// A project, as all working trees of its repository have it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Project {
@@ -44,4 +42,14 @@ impl Project {
 fn read(path: &Path) -> Option<String> {
     let is_short = path.metadata().ok()?.is_file() && path.metadata().ok()?.len() < 1 << 16;
     is_short.then(|| fs::read_to_string(path).ok()).flatten()
+}
+
+/// The path with links followed, where it leads somewhere.
+pub(super) fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The project of a directory of tools.
+pub(super) fn project_of(directory: &Path) -> Option<Project> {
+    Project::at(directory.ancestors().nth(2)?)
 }

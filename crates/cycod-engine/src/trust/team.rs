@@ -6,7 +6,7 @@ use cycod_diagnostic::{Code, Refusal};
 use cycod_store::Digest;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Subject, real};
+use super::{TrustSubject, real};
 use crate::Engine;
 
 impl Engine {
@@ -38,7 +38,7 @@ impl Engine {
 }
 
 /// The digests of tools, for others who trust them: see [`Engine::trust_file`].
-pub fn exported(subjects: &[Subject]) -> Json {
+pub fn exported(subjects: &[TrustSubject]) -> Json {
     let mut named: Vec<_> =
         subjects.iter().map(|one| (one.name().to_ascii_lowercase(), one.fingerprint.digest())).collect();
     named.sort();

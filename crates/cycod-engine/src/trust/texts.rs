@@ -16,8 +16,9 @@ use cycod_store::{Digest, Pin, PinKey, StoreError, Whole, diff, digest, render};
 use serde_json::{Value as Json, json};
 
 use super::{
-    Subject, TOOL,
-    exhibit::{plain, shown},
+    TrustSubject,
+    display::{plain, shown},
+    trusted::TOOL,
 };
 use crate::Engine;
 
@@ -134,7 +135,7 @@ fn compare<'a>(old: &'a [String], new: &'a [String], lines: &mut Vec<(Mark, &'a 
 
 impl Engine {
     /// What is different about a tool since it was trusted: its files, where they are known as they were, else the definition.
-    pub fn difference(&self, subject: &Subject) -> Option<Difference> {
+    pub fn difference(&self, subject: &TrustSubject) -> Option<Difference> {
         if subject.standing != Standing::Changed {
             return None;
         }
@@ -183,7 +184,7 @@ impl Engine {
     }
 
     /// Keeps the files of tools that were just trusted. What cannot be kept is shown in another way when it has changed.
-    pub(super) fn keep_texts(&self, subjects: &[&Subject], pins: &BTreeMap<PinKey, Pin>) {
+    pub(super) fn keep_texts(&self, subjects: &[&TrustSubject], pins: &BTreeMap<PinKey, Pin>) {
         let mut texts: BTreeMap<Digest, String> = BTreeMap::new();
         for subject in subjects {
             for tool in std::iter::once(&subject.tool).chain(subject.used.values().flatten()) {

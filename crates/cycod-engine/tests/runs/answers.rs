@@ -269,7 +269,7 @@ fn what_another_program_answers_is_passed_on() {
         {"type": "resource_link", "uri": "a:d", "name": "d"},
         {"type": "hologram", "data": 1},
     ]);
-    let outcome = cycod_engine::Outcome {
+    let outcome = cycod_engine::ToolOutcome {
         blocks: Some(blocks),
         structured: Some(serde_json::json!({"n": 1})),
         is_error: true,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use cycod_diagnostic::Code;
-use cycod_engine::{AnswerTo, AskedOf, Engine, Given, Ignore, Nobody, PlanError, Question, Surface, definition::Tool};
+use cycod_engine::{
+    AnswerTo, AskedOf, Engine, Given, Ignore, Nobody, PendingQuestion, PlanError, Surface, definition::Tool,
+};
 use expect_test::{Expect, expect};
 use serde_json::{Value as Json, json};
 
@@ -51,7 +53,7 @@ impl Asking {
         self.answer(question, AnswerTo::Accept(answer));
     }
 
-    fn next(&self) -> Result<Vec<Question>, PlanError> {
+    fn next(&self) -> Result<Vec<PendingQuestion>, PlanError> {
         self.engine.questions(&self.tool, self.arguments.clone(), &self.answers, false, &self.engine.begin())
     }
 

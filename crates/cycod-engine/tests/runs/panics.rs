@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cycod_engine::{
-    BuiltInCall, BuiltIns, Event, Ignore, Nobody, Outcome, RunReport, Sink, Surface,
+    BuiltInCall, BuiltIns, Event, Ignore, Nobody, RunReport, Sink, Surface, ToolOutcome,
     definition::{Tool, ToolName, load_built_in},
     diagnostic::{Refusal, SourceFile},
 };
@@ -25,7 +25,7 @@ impl BuiltIns for Mistaken {
         load_built_in(&SourceFile::new("built-in tool", text)).tool.into_iter().collect()
     }
 
-    fn call(&self, _call: &BuiltInCall<'_>, _follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+    fn call(&self, _call: &BuiltInCall<'_>, _follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
         panic!("an index of 7 in a list of 3");
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use cycod_engine::{
-    AllRemotes, Ignore, Nobody, Outcome, RemoteCall, Remotes, Surface,
-    catalog::{Adopted, Origin, ScopeFilter, Source},
+    AllRemotes, Ignore, Nobody, RemoteCall, Remotes, Surface, ToolOutcome,
+    catalog::{Adopted, ScopeFilter, ToolOrigin, ToolSource},
     definition::{JsonSchema, RemoteTool, Tool, ToolName},
     diagnostic::{Code, Refusal},
 };
@@ -28,16 +28,16 @@ impl Remotes for Way {
         Vec::new()
     }
 
-    fn call(&self, call: &RemoteCall<'_>, _follow: &mut dyn FnMut(&str)) -> Result<Outcome, Refusal> {
+    fn call(&self, call: &RemoteCall<'_>, _follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
         let output = format!("{}: {}/{}", self.name, call.tool.server, call.tool.tool).into_bytes();
-        Ok(Outcome { output, ..Outcome::default() })
+        Ok(ToolOutcome { output, ..ToolOutcome::default() })
     }
 }
 
 fn adopted(owner: &str, server: &str, tool: &str) -> Adopted {
     let name = ToolName::new(&format!("mcp_{server}_{tool}")).expect("a name");
     let remote = RemoteTool { server: server.to_owned(), tool: tool.to_owned() };
-    let origin = Origin { source: Source::Mcp, version: Some("2.0".to_owned()), owner: Some(owner.to_owned()) };
+    let origin = ToolOrigin { source: ToolSource::Mcp, version: Some("2.0".to_owned()), owner: Some(owner.to_owned()) };
     let tool = Tool::remote(name, remote, JsonSchema::from(json!({"type": "object"})));
     Adopted { tool, origin: Arc::new(origin), withheld: None }
 }

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 use cycod_diagnostic::Code;
 use cycod_engine::{
     Engine, Given, Nobody, Standing, Surface, host,
-    trust::{self, Subject},
+    trust::{self, TrustSubject},
 };
 use expect_test::expect;
 use tempfile::TempDir;
@@ -48,7 +48,7 @@ impl Clone {
     }
 
     /// The one tool that has to be trusted before `name` runs.
-    fn subject(&self, name: &str) -> Subject {
+    fn subject(&self, name: &str) -> TrustSubject {
         subject(&self.engine(), name)
     }
 
@@ -62,7 +62,7 @@ impl Clone {
     }
 }
 
-fn subject(engine: &Engine, name: &str) -> Subject {
+fn subject(engine: &Engine, name: &str) -> TrustSubject {
     let tool = engine.tool(name).expect("it loads");
     let mut subjects = engine.subjects(&tool).expect("what is trusted can be told");
     assert_eq!(subjects.len(), 1, "{subjects:?}");

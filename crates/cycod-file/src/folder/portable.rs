@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Kind;
+use super::EntryKind;
 
 /// The path of a directory: nothing better is at hand here.
 #[derive(Debug)]
@@ -54,17 +54,17 @@ pub(crate) fn folder(parent: &Path, name: &OsStr) -> io::Result<Handle> {
     open(&parent.join(name))
 }
 
-pub(crate) fn kind(directory: &Path, name: &OsStr) -> io::Result<Kind> {
+pub(crate) fn kind(directory: &Path, name: &OsStr) -> io::Result<EntryKind> {
     let path = directory.join(name);
     let metadata = fs::symlink_metadata(&path)?;
     Ok(if metadata.is_symlink() {
-        Kind::Link(fs::read_link(&path)?)
+        EntryKind::Link(fs::read_link(&path)?)
     } else if metadata.is_dir() {
-        Kind::Directory
+        EntryKind::Directory
     } else if metadata.is_file() {
-        Kind::File(metadata.len())
+        EntryKind::File(metadata.len())
     } else {
-        Kind::Other
+        EntryKind::Other
     })
 }
 

@@ -19,7 +19,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::Kind;
+use super::EntryKind;
 use crate::open_plain;
 
 pub(crate) type Handle = OwnedFd;
@@ -62,16 +62,16 @@ pub(crate) fn metadata(directory: &OwnedFd, name: &OsStr) -> io::Result<Metadata
     File::from(openat(directory, name, flags, Mode::empty())?).metadata()
 }
 
-pub(crate) fn kind(directory: &OwnedFd, name: &OsStr) -> io::Result<Kind> {
+pub(crate) fn kind(directory: &OwnedFd, name: &OsStr) -> io::Result<EntryKind> {
     let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Kind::File(u64::try_from(stat.st_size).unwrap_or_default()),
-        FileType::Directory => Kind::Directory,
+        FileType::RegularFile => EntryKind::File(u64::try_from(stat.st_size).unwrap_or_default()),
+        FileType::Directory => EntryKind::Directory,
         FileType::Symlink => {
             let target = readlinkat(directory, name, Vec::new())?;
-            Kind::Link(PathBuf::from(OsStr::from_bytes(target.as_bytes())))
+            EntryKind::Link(PathBuf::from(OsStr::from_bytes(target.as_bytes())))
         }
-        _ => Kind::Other,
+        _ => EntryKind::Other,
     })
 }
 

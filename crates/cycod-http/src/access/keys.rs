@@ -37,7 +37,7 @@ const LARGEST: usize = 256 * 1024;
 
 /// Where the keys of an authorization server are.
 #[derive(Clone, Debug)]
-pub enum KeySource {
+pub enum IssuerKeys {
     /// In a file.
     File(PathBuf),
     /// At an address; without encryption only on this machine.
@@ -84,7 +84,7 @@ impl Key {
 
 /// The keys as last heard of.
 pub(super) struct Keys {
-    source: KeySource,
+    source: IssuerKeys,
     known: RwLock<Known>,
     /// Held by who asks for them.
     asking: Mutex<Rate>,
@@ -105,15 +105,15 @@ impl Known {
 
 impl Keys {
     /// Takes the keys from their file at once, and from an address when the first token comes.
-    pub(super) fn open(source: KeySource) -> Result<Self, HttpError> {
+    pub(super) fn open(source: IssuerKeys) -> Result<Self, HttpError> {
         signature::install();
         let mut known = Known { keys: Arc::new([]), heard: None };
         match &source {
-            KeySource::File(path) => {
+            IssuerKeys::File(path) => {
                 let keys = read_file(path).map_err(|why| HttpError::Keys { path: path.clone(), why })?;
                 known = Known { keys, heard: Some(Instant::now()) };
             }
-            KeySource::Url(url) => check_url(url)?,
+            IssuerKeys::Url(url) => check_url(url)?,
         }
         Ok(Self { source, known: RwLock::new(known), asking: Mutex::new(Rate::new(BURST, PAUSE)) })
     }
@@ -145,11 +145,11 @@ impl Keys {
 
     async fn ask(&self) -> Result<Arc<[Key]>, String> {
         match &self.source {
-            KeySource::File(path) => {
+            IssuerKeys::File(path) => {
                 let path = path.clone();
                 blocking(move || read_file(&path)).await.map_err(|error| error.to_string())?
             }
-            KeySource::Url(url) => {
+            IssuerKeys::Url(url) => {
                 let fetched = tokio::time::timeout(PATIENCE, fetch(url)).await;
                 parse(&fetched.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())?)
             }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     Principal,
-    keys::{KeySource, Keys},
+    keys::{IssuerKeys, Keys},
 };
 use crate::HttpError;
 
@@ -28,7 +28,7 @@ pub struct OAuth {
     /// This server, as the tokens name it: its address from outside, with `/mcp`.
     pub audience: String,
     /// Where the keys of the authorization server are.
-    pub keys: KeySource,
+    pub keys: IssuerKeys,
     /// What a token has to allow, all of it.
     pub scopes: Vec<String>,
 }

@@ -6,8 +6,8 @@ use cycod_diagnostic::{Diagnostic, Span};
 
 use super::lex::{Token, TokenKind, line};
 use crate::{
-    proposal::Loss,
-    source::{Source, syntax},
+    proposal::TaskLoss,
+    source::{TaskSource, syntax},
 };
 
 /// A justfile.
@@ -19,7 +19,7 @@ pub(super) struct Justfile {
     pub(super) literals: HashMap<String, String>,
     /// Settings, with their text where they have one.
     pub(super) settings: HashMap<String, Setting>,
-    pub(super) losses: Vec<Loss>,
+    pub(super) losses: Vec<TaskLoss>,
 }
 
 /// A line `set name := …`.
@@ -89,7 +89,7 @@ impl Justfile {
 }
 
 /// Reads a justfile.
-pub(super) fn read(source: &Source<'_>) -> Result<Justfile, Vec<Diagnostic>> {
+pub(super) fn read(source: &TaskSource<'_>) -> Result<Justfile, Vec<Diagnostic>> {
     source.check()?;
     let text = source.text;
     let mut file = Justfile::default();
@@ -210,7 +210,7 @@ fn read_attributes(tokens: &[Token]) -> Vec<Attribute> {
 
 /// One logical line at the left margin.
 struct Item<'a> {
-    source: &'a Source<'a>,
+    source: &'a TaskSource<'a>,
     tokens: &'a [Token],
     line: usize,
 }
@@ -239,7 +239,7 @@ impl Item<'_> {
         false
     }
 
-    fn recipe(&self, losses: &mut Vec<Loss>) -> Recipe {
+    fn recipe(&self, losses: &mut Vec<TaskLoss>) -> Recipe {
         let mut tokens = self.tokens.iter().peekable();
         if tokens.peek().is_some_and(|token| token.is("@")) {
             tokens.next();
@@ -268,7 +268,7 @@ impl Item<'_> {
                 _ => {
                     let why = "it is not understood in the head of a recipe".to_owned();
                     let what = format!("`{}`", &self.source.text[token.at..token.end]);
-                    losses.push(Loss { line: self.source.line(token.at), what, why });
+                    losses.push(TaskLoss { line: self.source.line(token.at), what, why });
                 }
             }
         }
@@ -295,7 +295,8 @@ impl Item<'_> {
         let names: Vec<&str> = self.tokens.iter().map_while(Token::name).collect();
         let texts: Vec<&str> = self.tokens.iter().filter_map(Token::text).collect();
         let assigned = self.tokens.iter().position(|token| token.is(":="));
-        let mut lose = |what: String, why: &str| file.losses.push(Loss { line: self.line, what, why: why.to_owned() });
+        let mut lose =
+            |what: String, why: &str| file.losses.push(TaskLoss { line: self.line, what, why: why.to_owned() });
         match names.as_slice() {
             ["set", name] => {
                 let behind = &self.tokens[assigned.map_or(self.tokens.len(), |at| at + 1)..];

@@ -2,7 +2,7 @@
 
 use cycod_definition::load;
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile};
-use cycod_import::{Directory, Kind, Source, import};
+use cycod_import::{TaskDirectory, TaskKind, TaskSource, import};
 
 /// In how many ways a text is taken for a source.
 pub(crate) const WAYS: usize = 2 * PATHS.len() + 2;
@@ -10,27 +10,27 @@ pub(crate) const WAYS: usize = 2 * PATHS.len() + 2;
 /// Takes a text for a source in one of the ways.
 pub(crate) fn judge(way: u8, text: &str) {
     let way = usize::from(way) % WAYS;
-    match (Kind::ALL.get(way / 2), way % 2) {
+    match (TaskKind::ALL.get(way / 2), way % 2) {
         (Some(kind), 0) => sound(*kind, PATHS[way / 2], text),
         (Some(kind), _) => sound(*kind, PATHS[way / 2], &format!("{}{text}", beginning(*kind))),
-        (None, 0) => sound(Kind::Mise, "mise-tasks/x", text),
+        (None, 0) => sound(TaskKind::Mise, "mise-tasks/x", text),
         (None, _) => {
-            sound(Kind::Nanocoder, ".nanocoder/commands/x.md", &format!("---\nparameters: [a]\n---\n{text}"));
+            sound(TaskKind::Nanocoder, ".nanocoder/commands/x.md", &format!("---\nparameters: [a]\n---\n{text}"));
         }
     }
 }
 
 /// Sources that begin as they should, so that what follows is looked at.
-pub(crate) fn beginning(kind: Kind) -> &'static str {
+pub(crate) fn beginning(kind: TaskKind) -> &'static str {
     match kind {
-        Kind::Nanocoder | Kind::Skill => "---\nname: x\ndescription: y\n---\n",
-        Kind::Taskfile => "tasks:\n  a:\n    cmds:\n      - echo ",
-        Kind::PackageJson => "{\"scripts\": {\"a\": \"b\"",
-        Kind::Pyproject => "[tool.poe.tasks.a]\ncmd = \"x\"\n",
-        Kind::Mise => "[tasks.a]\nrun = 'x'\n",
-        Kind::Argc => "# @cmd\n# @arg a\n",
-        Kind::Just => "a x:\n    ls ",
-        Kind::Make => "a:\n\tls ",
+        TaskKind::Nanocoder | TaskKind::Skill => "---\nname: x\ndescription: y\n---\n",
+        TaskKind::Taskfile => "tasks:\n  a:\n    cmds:\n      - echo ",
+        TaskKind::PackageJson => "{\"scripts\": {\"a\": \"b\"",
+        TaskKind::Pyproject => "[tool.poe.tasks.a]\ncmd = \"x\"\n",
+        TaskKind::Mise => "[tasks.a]\nrun = 'x'\n",
+        TaskKind::Argc => "# @cmd\n# @arg a\n",
+        TaskKind::Just => "a x:\n    ls ",
+        TaskKind::Make => "a:\n\tls ",
     }
 }
 
@@ -46,20 +46,20 @@ pub(crate) const PATHS: [&str; 9] = [
     "skills/x/SKILL.md",
 ];
 
-pub(crate) fn sound(kind: Kind, path: &str, text: &str) {
+pub(crate) fn sound(kind: TaskKind, path: &str, text: &str) {
     let beside = ["scripts/a b.py".to_owned(), "scripts/{X}.sh".to_owned()];
-    let source = Source::new(path, text, Directory::Absolute("/a {HOME}/b'c")).beside(&beside);
+    let source = TaskSource::new(path, text, TaskDirectory::Absolute("/a {HOME}/b'c")).beside(&beside);
     let Ok(imported) = import(kind, &source) else { return };
     let lines = text.split('\n').count();
     for proposal in imported.proposals {
         let file = SourceFile::new("x.yaml", proposal.yaml.as_str());
         let loaded = load(&file, Some(&proposal.name));
         let is_wrong = |one: &&Diagnostic| {
-            one.severity == Severity::Error && !(kind == Kind::Nanocoder && is_about_a_program(one.code))
+            one.severity == Severity::Error && !(kind == TaskKind::Nanocoder && is_about_a_program(one.code))
         };
         let errors: Vec<_> = loaded.diagnostics.iter().filter(is_wrong).collect();
         assert!(
-            errors.is_empty() && (loaded.tool.is_some() || kind == Kind::Nanocoder),
+            errors.is_empty() && (loaded.tool.is_some() || kind == TaskKind::Nanocoder),
             "{kind:?} {text:?}\n{}\n{errors:?}",
             proposal.yaml
         );

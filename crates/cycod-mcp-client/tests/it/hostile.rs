@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_diagnostic::Code;
-use cycod_mcp_client::{Person, Question, Reply};
+use cycod_mcp_client::{Person, ServerQuestion, ServerReply};
 use cycod_process::Stop;
 use serde_json::json;
 
@@ -157,10 +157,10 @@ impl Person for Thinks {
         true
     }
 
-    fn answer(&self, _: &Question) -> Reply {
+    fn answer(&self, _: &ServerQuestion) -> ServerReply {
         let thought = self.0.lock().map(|end| end.recv());
         assert!(thought.is_ok_and(|end| end.is_err()), "nothing is ever sent");
-        Reply::Cancel
+        ServerReply::Cancel
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{io::Read, os::unix::fs::PermissionsExt, sync::Arc, time::Duration};
 
 use cycod_diagnostic::Code;
-use cycod_mcp_client::{Identity, Servers};
-use cycod_process::{Conversation, Limits, Program, Stop, find_program};
+use cycod_mcp_client::{Identity, RemoteServers};
+use cycod_process::{Conversation, ProcessLimits, Program, Stop, find_program};
 use serde_json::{Value as Json, json};
 
 use crate::place::{Place, call, call_within, text};
@@ -23,7 +23,7 @@ impl Remote {
         let path = cycod_engine::host::current().unwrap().environment["PATH".as_ref() as &std::ffi::OsStr].clone();
         let python = find_program("python3".as_ref(), &path, directory.path()).unwrap();
         let program = Program::new(python, "/").env("PATH", path).arg("-u").arg(script).arg(mode);
-        let (program, streams) = Conversation::start(program, Limits::default()).unwrap();
+        let (program, streams) = Conversation::start(program, ProcessLimits::default()).unwrap();
         let mut port = Vec::new();
         for byte in std::io::BufReader::new(streams.stdout).bytes() {
             match byte.unwrap() {
@@ -37,12 +37,12 @@ impl Remote {
         Self { place, port, _program: program }
     }
 
-    fn servers(&self) -> Arc<Servers> {
+    fn servers(&self) -> Arc<RemoteServers> {
         self.place.servers()
     }
 
     /// Does what a browser does whose user agrees.
-    fn login(&self, servers: &Servers) {
+    fn login(&self, servers: &RemoteServers) {
         servers.login("test", Identity::default(), Arc::new(browse)).unwrap();
     }
 }
@@ -97,7 +97,7 @@ fn a_login_lasts_is_renewed_and_is_private() {
     assert_eq!((refusal.code, refusal.attempt.as_deref()), (Code::LoginNeeded, Some("cycod mcp login test")));
 
     remote.login(&servers);
-    let token = |servers: &Servers| {
+    let token = |servers: &RemoteServers| {
         let seen: Json = serde_json::from_str(&text(&call(servers, "headers").unwrap())).unwrap();
         seen["authorization"].as_str().unwrap().to_owned()
     };

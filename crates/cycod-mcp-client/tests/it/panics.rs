@@ -6,7 +6,7 @@ use std::{
 };
 
 use cycod_diagnostic::Code;
-use cycod_mcp_client::{Person, Question, Reply};
+use cycod_mcp_client::{Person, ServerQuestion, ServerReply};
 
 use crate::place::{Place, call, text};
 
@@ -18,7 +18,7 @@ impl Person for Mistaken {
         true
     }
 
-    fn answer(&self, _: &Question) -> Reply {
+    fn answer(&self, _: &ServerQuestion) -> ServerReply {
         panic!("a form of 3 fields");
     }
 }

@@ -7,9 +7,9 @@ use std::{
 use cycod_definition::{RemoteTool, Value};
 use cycod_diagnostic::Refusal;
 use cycod_engine::{Engine, EngineBuilder, host};
-use cycod_mcp_client::{NoPerson, Person, Servers};
+use cycod_mcp_client::{NoPerson, Person, RemoteServers};
 use cycod_process::Stop;
-use cycod_run::{Outcome, RemoteCall, Remotes};
+use cycod_run::{RemoteCall, Remotes, ToolOutcome};
 use serde_json::{Value as Json, json};
 
 /// A user with servers of their own, and nothing else.
@@ -61,12 +61,12 @@ impl Place {
         Engine::builder(host)
     }
 
-    pub(crate) fn servers(&self) -> Arc<Servers> {
+    pub(crate) fn servers(&self) -> Arc<RemoteServers> {
         self.servers_with(Arc::new(NoPerson))
     }
 
-    pub(crate) fn servers_with(&self, person: Arc<dyn Person>) -> Arc<Servers> {
-        Servers::of(self.builder().place(), person).expect("a server is configured")
+    pub(crate) fn servers_with(&self, person: Arc<dyn Person>) -> Arc<RemoteServers> {
+        RemoteServers::of(self.builder().place(), person).expect("a server is configured")
     }
 }
 
@@ -78,17 +78,17 @@ pub(crate) fn entry(words: &[&str]) -> Json {
 }
 
 /// Calls a tool of the server `test`.
-pub(crate) fn call(servers: &Servers, tool: &str) -> Result<Outcome, Refusal> {
+pub(crate) fn call(servers: &RemoteServers, tool: &str) -> Result<ToolOutcome, Refusal> {
     call_within(servers, "test", tool, Duration::from_secs(20), &Stop::new().unwrap())
 }
 
 pub(crate) fn call_within(
-    servers: &Servers,
+    servers: &RemoteServers,
     server: &str,
     tool: &str,
     time: Duration,
     stop: &Stop,
-) -> Result<Outcome, Refusal> {
+) -> Result<ToolOutcome, Refusal> {
     let tool = RemoteTool { server: server.to_owned(), tool: tool.to_owned() };
     let arguments = match tool.tool.as_str() {
         "hello" | "hallo" => vec![("name".to_owned(), Value::Text("Ada".to_owned()))],
@@ -100,7 +100,7 @@ pub(crate) fn call_within(
 
 /// Waits until the server `test` was told of this many cancellations. They are sent beside other calls, so that
 /// the next call may reach the server first.
-pub(crate) fn assert_cancelled(servers: &Servers, number: &str) {
+pub(crate) fn assert_cancelled(servers: &RemoteServers, number: &str) {
     let end = Instant::now() + Duration::from_secs(10);
     loop {
         let told = text(&call(servers, "cancelled").unwrap());
@@ -113,6 +113,6 @@ pub(crate) fn assert_cancelled(servers: &Servers, number: &str) {
 }
 
 /// What a call said.
-pub(crate) fn text(outcome: &Outcome) -> String {
+pub(crate) fn text(outcome: &ToolOutcome) -> String {
     String::from_utf8(outcome.output.clone()).expect("text is UTF-8")
 }

@@ -11,7 +11,7 @@ use cycod_engine::{
     Event, Given, Nobody, PlanError, Sink, Surface,
     catalog::{Scope, ScopeFilter, State},
 };
-use cycod_mcp_client::{Person, Question, Reply};
+use cycod_mcp_client::{Person, ServerQuestion, ServerReply};
 use cycod_process::Stop;
 use cycod_run::{RemoteCall, Remotes};
 use serde_json::{Value as Json, json};
@@ -162,9 +162,9 @@ impl Person for Someone {
         true
     }
 
-    fn answer(&self, question: &Question) -> Reply {
+    fn answer(&self, question: &ServerQuestion) -> ServerReply {
         assert_eq!((question.server.as_str(), question.message.as_str()), ("test", "Sure?"));
-        Reply::Accept(self.0.clone())
+        ServerReply::Accept(self.0.clone())
     }
 }
 

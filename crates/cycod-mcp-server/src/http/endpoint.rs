@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
-use cycod_http::{Gate, HttpError, Names, Principal, Refused};
+use cycod_http::{AllowedNames, Gate, HttpError, Principal, Refused};
 use cycod_thread::task;
 use http_body_util::{Full, combinators::BoxBody};
 use hyper::{
@@ -25,16 +25,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     answer::{Answer, Held},
-    limits::Limits,
+    limits::HttpLimits,
     message::{self, Kind},
     options::HttpOptions,
     refused::{Rejected, json_response, nothing},
     sessions::Sessions,
 };
-use crate::{
-    client::Client,
-    handler::{Handler, Shared},
-};
+use crate::{client::Client, handler::Handler, shared::Shared};
 
 const PATH: &str = "/mcp";
 
@@ -46,10 +43,10 @@ type Protocol = StreamableHttpService<Handler, LocalSessionManager>;
 
 /// What answers requests, whichever connection they come over.
 pub(super) struct Endpoint {
-    names: Names,
+    names: AllowedNames,
     gate: Gate,
     sessions: Arc<Sessions>,
-    limits: Limits,
+    limits: HttpLimits,
     places: Arc<Semaphore>,
     protocol: Protocol,
     /// Fires when nothing more is to be answered.
@@ -70,7 +67,7 @@ impl Endpoint {
             .with_max_request_body_bytes(options.limits.body)
             .with_cancellation_token(ended.clone());
         Ok(Arc::new(Self {
-            names: Names::new(&hosts, &options.origins)?,
+            names: AllowedNames::new(&hosts, &options.origins)?,
             gate,
             protocol: StreamableHttpService::new(
                 move || Ok(Handler::new(Arc::clone(&shared))),

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 /// How much a server takes on; what is beyond is refused, with when to try again.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct HttpLimits {
     /// Bytes of one request.
     pub body: usize,
     /// How deep the JSON of a request may nest.
@@ -28,7 +28,7 @@ pub struct Limits {
     pub write_time: Duration,
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             body: 4 * 1024 * 1024,

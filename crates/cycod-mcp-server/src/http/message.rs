@@ -10,7 +10,7 @@ use hyper::{
 };
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{limits::Limits, refused::Rejected};
+use super::{limits::HttpLimits, refused::Rejected};
 
 /// What a client wants, as far as it has to be known to decide about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 }
 
 /// Reads the whole body, of at most so many bytes and within so much time.
-pub(super) async fn read(headers: &HeaderMap, body: Incoming, limits: &Limits) -> Result<(Bytes, Kind), Rejected> {
+pub(super) async fn read(headers: &HeaderMap, body: Incoming, limits: &HttpLimits) -> Result<(Bytes, Kind), Rejected> {
     // Checked first: a form on a web page can send other types without asking.
     let essence = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !essence.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json")) {
@@ -39,7 +39,7 @@ pub(super) async fn read(headers: &HeaderMap, body: Incoming, limits: &Limits) -
 
 /// Whether a message begins a session; nothing when it is refused.
 pub fn begins_session(body: &[u8]) -> Option<bool> {
-    Some(kind(body, Limits::default().depth).ok()? == Kind::Handshake)
+    Some(kind(body, HttpLimits::default().depth).ok()? == Kind::Handshake)
 }
 
 /// Looks at a message without building it.

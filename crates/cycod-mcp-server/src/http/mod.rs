@@ -18,8 +18,8 @@ mod refused;
 mod server;
 mod sessions;
 
-pub use cycod_http::{Access, HttpError, KeySource, OAuth};
-pub use limits::Limits;
+pub use cycod_http::{HttpAccess, HttpError, IssuerKeys, OAuth};
+pub use limits::HttpLimits;
 pub use message::begins_session;
 pub use options::HttpOptions;
 pub use server::serve_http;

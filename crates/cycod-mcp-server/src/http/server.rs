@@ -1,12 +1,12 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use cycod_http::{Access, Connections, HttpError, serve};
+use cycod_http::{Connections, HttpAccess, HttpError, serve};
 use cycod_process::Stop;
 use cycod_thread::blocking;
 use tokio::net::TcpListener;
 
-use super::{Limits, endpoint::Endpoint, options::HttpOptions};
-use crate::{Options, changes, handler::Shared, stdio::raised};
+use super::{HttpLimits, endpoint::Endpoint, options::HttpOptions};
+use crate::{ServerOptions, shared::Shared, stdio::raised, watch::watch};
 
 /// How long answers may take on their way out once every process has ended.
 const LAST_ANSWERS: Duration = Duration::from_millis(100);
@@ -22,12 +22,12 @@ const CLOSING: Duration = Duration::from_millis(50);
 /// When other machines could come in without being asked for a token, when a name or a key is of no use, or when the
 /// address cannot be opened.
 pub fn serve_http(
-    options: Options,
+    options: ServerOptions,
     http: &HttpOptions,
     stop: &Stop,
     listening: &mut dyn FnMut(SocketAddr),
 ) -> Result<(), HttpError> {
-    if matches!(http.access, Access::Anyone) && !http.address.ip().to_canonical().is_loopback() {
+    if matches!(http.access, HttpAccess::Anyone) && !http.address.ip().to_canonical().is_loopback() {
         return Err(HttpError::Unguarded(http.address));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -43,8 +43,8 @@ pub fn serve_http(
         let failed = |source| HttpError::Listen { address: http.address, source };
         let listener = TcpListener::bind(http.address).await.map_err(failed)?;
         listening(listener.local_addr().map_err(failed)?);
-        changes::watch(&shared);
-        let Limits { connections, head_time, write_time, .. } = http.limits;
+        watch(&shared);
+        let HttpLimits { connections, head_time, write_time, .. } = http.limits;
         let connections = Connections::new(connections, head_time, write_time);
         let answering = Arc::clone(&endpoint);
         let answer = move |request, local| {

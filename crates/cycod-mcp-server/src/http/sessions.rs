@@ -13,7 +13,7 @@ use hyper::StatusCode;
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager, session::local::LocalSessionManager};
 use tokio_util::sync::CancellationToken;
 
-use super::limits::Limits;
+use super::limits::HttpLimits;
 
 /// How long the library may take to let go of a session.
 const CLOSING: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ struct Seat {
 }
 
 impl Sessions {
-    pub(super) fn new(limits: &Limits) -> Arc<Self> {
+    pub(super) fn new(limits: &HttpLimits) -> Arc<Self> {
         let mut manager = LocalSessionManager::default();
         // The library would also end sessions whose calls say nothing for long.
         manager.session_config.keep_alive = None;

@@ -1,7 +1,7 @@
 //! Who may come in.
 
 use cycod_engine::Stop;
-use cycod_mcp_server::{Access, HttpError, serve_http};
+use cycod_mcp_server::{HttpAccess, HttpError, serve_http};
 
 use crate::bed::{Bed, Response, call, http, initialize, modern, modern_call, options};
 
@@ -9,7 +9,7 @@ const TOKEN: &str = "mGL0wxF6o1x0VbkWvjYZ2mXq3wOqkY8r9tQ0kYw1abc";
 
 fn guarded() -> Bed {
     let mut http = http();
-    http.access = Access::Token(TOKEN.to_owned());
+    http.access = HttpAccess::Token(TOKEN.to_owned());
     Bed::new(http)
 }
 
@@ -78,7 +78,7 @@ fn names_are_checked_in_both_eras() {
 fn browsers_are_told_which_pages_may_come_in() {
     let mut http = http();
     http.origins = vec!["https://app.example".to_owned()];
-    http.access = Access::Token(TOKEN.to_owned());
+    http.access = HttpAccess::Token(TOKEN.to_owned());
     let bed = Bed::new(http);
     let asking = [("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", "authorization, x")];
     let ask = |origin| bed.send("OPTIONS", "/mcp", &[&asking[..], &[("Origin", origin)]].concat(), "");

@@ -10,7 +10,7 @@ use std::{
 };
 
 use cycod_engine::{Stop, host};
-use cycod_mcp_server::{Access, HttpError, HttpOptions, Limits, Options, Selection, serve_http};
+use cycod_mcp_server::{HttpAccess, HttpError, HttpLimits, HttpOptions, Selection, ServerOptions, serve_http};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -41,10 +41,10 @@ pub(crate) struct Bed {
 pub(crate) fn http() -> HttpOptions {
     HttpOptions {
         address: "127.0.0.1:0".parse().unwrap(),
-        access: Access::Anyone,
+        access: HttpAccess::Anyone,
         hosts: Vec::new(),
         origins: Vec::new(),
-        limits: Limits::default(),
+        limits: HttpLimits::default(),
     }
 }
 
@@ -54,7 +54,7 @@ impl Bed {
     }
 
     /// A server with more than the usual tools.
-    pub(crate) fn equipped(http: HttpOptions, change: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) fn equipped(http: HttpOptions, change: impl FnOnce(&mut ServerOptions)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut options = options(&directory);
         change(&mut options);
@@ -68,7 +68,7 @@ impl Bed {
     }
 
     /// Everybody on this machine, with limits as told.
-    pub(crate) fn limited(change: impl FnOnce(&mut Limits)) -> Self {
+    pub(crate) fn limited(change: impl FnOnce(&mut HttpLimits)) -> Self {
         let mut http = http();
         change(&mut http.limits);
         Self::new(http)
@@ -140,7 +140,7 @@ impl Drop for Bed {
     }
 }
 
-pub(crate) fn options(directory: &TempDir) -> Options {
+pub(crate) fn options(directory: &TempDir) -> ServerOptions {
     let home = directory.path().to_owned();
     let tools = home.join(".cycod/tools");
     fs::create_dir_all(&tools).unwrap();
@@ -152,15 +152,15 @@ pub(crate) fn options(directory: &TempDir) -> Options {
     host.working_directory.clone_from(&home);
     host.workspace.clone_from(&home);
     host.home = home;
-    Options {
+    ServerOptions {
         outputs: host.home.join("outputs"),
         retention: cycod_store::Retention::default(),
         host,
         selection: Selection::default(),
         rules: Vec::new(),
         wait_for_approval: Duration::ZERO,
-        reply_tokens: Options::REPLY_TOKENS,
-        list_tokens: Options::LIST_TOKENS,
+        reply_tokens: ServerOptions::REPLY_TOKENS,
+        list_tokens: ServerOptions::LIST_TOKENS,
         jq_worker: Vec::new(),
         equip: None,
         waiting: None,

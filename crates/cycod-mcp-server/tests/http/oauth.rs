@@ -13,7 +13,7 @@ use std::{
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use cycod_engine::Stop;
-use cycod_mcp_server::{Access, HttpError, KeySource, OAuth, serve_http};
+use cycod_mcp_server::{HttpAccess, HttpError, IssuerKeys, OAuth, serve_http};
 use ring::{
     rand::SystemRandom,
     signature::{self, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RsaKeyPair, RsaPublicKeyComponents},
@@ -115,17 +115,17 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-fn bed(keys: KeySource) -> Bed {
+fn bed(keys: IssuerKeys) -> Bed {
     let mut http = http();
     let scopes = vec!["tools:run".to_owned()];
-    http.access = Access::OAuth(OAuth { issuer: ISSUER.to_owned(), audience: AUDIENCE.to_owned(), keys, scopes });
+    http.access = HttpAccess::OAuth(OAuth { issuer: ISSUER.to_owned(), audience: AUDIENCE.to_owned(), keys, scopes });
     Bed::new(http)
 }
 
-pub(crate) fn write_keys(directory: &Path, keys: &[Json]) -> KeySource {
+pub(crate) fn write_keys(directory: &Path, keys: &[Json]) -> IssuerKeys {
     let path = directory.join("keys.json");
     std::fs::write(&path, json!({"keys": keys}).to_string()).unwrap();
-    KeySource::File(path)
+    IssuerKeys::File(path)
 }
 
 fn hello(bed: &Bed, token: &str) -> Response {
@@ -295,7 +295,7 @@ fn keys_are_asked_for_when_they_are_needed_and_not_more_often() {
     let (old, new, stranger) = (Signer::ed(), Signer::ed(), Signer::ed());
     let keys = Arc::new(Mutex::new(Vec::new()));
     let (url, asked) = publish(Arc::clone(&keys));
-    let bed = bed(KeySource::Url(url));
+    let bed = bed(IssuerKeys::Url(url));
     let count = || asked.load(Ordering::SeqCst);
 
     // Without keys nobody can tell, and no redirect is followed.
@@ -323,13 +323,13 @@ fn what_cannot_work_is_said_at_the_start() {
     let good = OAuth { issuer: ISSUER.to_owned(), audience: AUDIENCE.to_owned(), keys, scopes: Vec::new() };
     let serve = |oauth: OAuth| {
         let mut http = http();
-        http.access = Access::OAuth(oauth);
+        http.access = HttpAccess::OAuth(oauth);
         let stop = Stop::new().unwrap();
         stop.ask();
         serve_http(options(&directory), &http, &stop, &mut |_| {})
     };
     serve(good.clone()).unwrap();
-    let url = |url: &str| KeySource::Url(url.to_owned());
+    let url = |url: &str| IssuerKeys::Url(url.to_owned());
     for wrong in [
         OAuth { issuer: "issuer.example".to_owned(), ..good.clone() },
         OAuth { audience: "/mcp".to_owned(), ..good.clone() },
@@ -343,7 +343,7 @@ fn what_cannot_work_is_said_at_the_start() {
     let empty = directory.path().join("empty.json");
     std::fs::write(&empty, "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AA\"}]}").unwrap();
     for path in [empty, directory.path().join("none.json")] {
-        let served = serve(OAuth { keys: KeySource::File(path), ..good.clone() });
+        let served = serve(OAuth { keys: IssuerKeys::File(path), ..good.clone() });
         assert!(matches!(served, Err(HttpError::Keys { .. })), "{served:?}");
     }
 }

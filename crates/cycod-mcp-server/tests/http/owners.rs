@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use cycod_mcp_server::{Access, Equip, KeySource, OAuth};
-use cycod_store::{Durability, Event, History, Kind, RunId};
+use cycod_mcp_server::{Equip, HttpAccess, IssuerKeys, OAuth};
+use cycod_store::{History, NewRow, RowDurability, RowKind, RunId};
 use serde_json::{Value as Json, json};
 
 use crate::{
@@ -30,12 +30,12 @@ impl Place {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let signer = Signer::ed();
-        let KeySource::File(keys) = write_keys(directory.path(), &[signer.published("ed")]) else { unreachable!() };
+        let IssuerKeys::File(keys) = write_keys(directory.path(), &[signer.published("ed")]) else { unreachable!() };
         let mut http = http();
-        http.access = Access::OAuth(OAuth {
+        http.access = HttpAccess::OAuth(OAuth {
             issuer: ISSUER.to_owned(),
             audience: AUDIENCE.to_owned(),
-            keys: KeySource::File(keys),
+            keys: IssuerKeys::File(keys),
             scopes: Vec::new(),
         });
         let history: Arc<Mutex<Option<Arc<History>>>> = Arc::default();
@@ -89,12 +89,12 @@ impl Place {
         self.call(who, "hello", &json!({}));
         let run = RunId::random().unwrap().to_string();
         let body = json!({"principal": format!("subject:{who}"), "through": {"tool": "x", "background": true}});
-        let event = Event { kind: Kind::Call, run: &run, tool: "hello", surface: "mcp", status: "", body: &body };
+        let event = NewRow { kind: RowKind::Call, run: &run, tool: "hello", surface: "mcp", status: "", body: &body };
         let history = self.history.lock().unwrap().clone().unwrap();
-        history.write(&event, Durability::Process).unwrap();
+        history.write(&event, RowDurability::Process).unwrap();
         let body = json!({});
-        let event = Event { kind: Kind::End, run: &run, tool: "", surface: "", status: "ok", body: &body };
-        history.write(&event, Durability::Process).unwrap();
+        let event = NewRow { kind: RowKind::End, run: &run, tool: "", surface: "", status: "ok", body: &body };
+        history.write(&event, RowDurability::Process).unwrap();
         run
     }
 

@@ -7,13 +7,15 @@ use std::{
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Format, Part, Reading, Terms, failed, named, number, object, parsed, parts, rest, returned, stop, text};
+use super::{
+    Part, Reading, Terms, WireFormat, failed, named, number, object, parsed, parts, rest, returned, stop, text,
+};
 use crate::{Call, Delta, ErrorKind, Message, ModelError, Reply, Request, StopReason, Usage};
 
-const FORMAT: Format = Format::Anthropic;
+const FORMAT: WireFormat = WireFormat::Anthropic;
 
 pub(super) fn body(request: &Request, terms: Terms<'_>) -> Json {
-    let known = terms.output.unwrap_or(Format::SAFE_OUTPUT);
+    let known = terms.output.unwrap_or(WireFormat::SAFE_OUTPUT);
     let mut body = json!({
         "model": terms.model,
         "max_tokens": request.max_tokens.unwrap_or(known),

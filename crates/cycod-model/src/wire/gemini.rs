@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Format, Part, Reading, Terms, failed, named, number, object, parsed, parts, returned, stop, text};
+use super::{Part, Reading, Terms, WireFormat, failed, named, number, object, parsed, parts, returned, stop, text};
 use crate::{Call, Delta, ErrorKind, Message, ModelError, Reply, Request, StopReason, Usage};
 
-const FORMAT: Format = Format::Gemini;
+const FORMAT: WireFormat = WireFormat::Gemini;
 
 /// What the model wants back with the part that it came with.
 const SIGNATURE: &str = "thoughtSignature";

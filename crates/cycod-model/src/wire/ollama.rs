@@ -1,9 +1,9 @@
 use serde_json::{Value as Json, json};
 
-use super::{Format, Reading, Terms, failed, named, number, object, openai, parsed, stop, text};
+use super::{Reading, Terms, WireFormat, failed, named, number, object, openai, parsed, stop, text};
 use crate::{Call, Delta, Message, ModelError, Reply, Request, StopReason, Usage};
 
-const FORMAT: Format = Format::Ollama;
+const FORMAT: WireFormat = WireFormat::Ollama;
 
 pub(super) fn body(request: &Request, terms: Terms<'_>) -> Json {
     let system = request.system.iter().map(|system| json!({"role": "system", "content": system}));

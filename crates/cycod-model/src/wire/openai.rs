@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Format, Reading, Terms, failed, named, number, object, parsed, returned, stop, text};
+use super::{Reading, Terms, WireFormat, failed, named, number, object, parsed, returned, stop, text};
 use crate::{Call, Delta, ErrorKind, Message, ModelError, Reply, Request, StopReason, ToolSpec, Usage};
 
-const FORMAT: Format = Format::OpenaiChat;
+const FORMAT: WireFormat = WireFormat::OpenaiChat;
 
 /// What a model thought, as DeepSeek and those that follow it call it.
 const THOUGHTS: &str = "reasoning_content";

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::{Format, Part, Reading, Terms, failed, named, number, parsed, parts, rest, returned, stop, text};
+use super::{Part, Reading, Terms, WireFormat, failed, named, number, parsed, parts, rest, returned, stop, text};
 use crate::{Call, Delta, ErrorKind, Message, ModelError, Reply, Request, StopReason, Usage};
 
-const FORMAT: Format = Format::OpenaiResponses;
+const FORMAT: WireFormat = WireFormat::OpenaiResponses;
 
 pub(super) fn body(request: &Request, terms: Terms<'_>) -> Json {
     let mut body = json!({

@@ -1,4 +1,4 @@
-use cycod_model::{Format, Message, NoObject, Request, StopReason, ToolResult, Usage};
+use cycod_model::{Message, NoObject, Request, StopReason, ToolResult, Usage, WireFormat};
 use scripted_provider::{Script, ScriptedCall, ScriptedProvider, Stop, Tokens, Turn};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn a_text_is_told_as_it_comes_and_whole_at_the_end() {
             assert_eq!(reply.stop, StopReason::End, "{format:?}");
             assert_eq!(reply.model, "scripted-1", "{format:?}");
             // Ollama does not count what it kept.
-            let cached = if format == Format::Ollama { 0 } else { 20 };
+            let cached = if format == WireFormat::Ollama { 0 } else { 20 };
             assert_eq!(reply.usage, Usage { input: 120, output: 7, cached }, "{format:?}");
         }
     }
@@ -106,7 +106,7 @@ fn why_it_said_no_more_is_known() {
         };
         assert_eq!(of(Stop::MaxTokens), StopReason::MaxTokens, "{format:?}");
         let refused =
-            if format == Format::Ollama { StopReason::Other("refused".to_owned()) } else { StopReason::Refused };
+            if format == WireFormat::Ollama { StopReason::Other("refused".to_owned()) } else { StopReason::Refused };
         assert_eq!(of(Stop::Refused), refused, "{format:?}");
     }
 }
@@ -125,10 +125,10 @@ fn what_a_provider_wants_back_goes_back_to_it_and_to_nobody_else() {
         ]
     };
     let wanted = [
-        (Format::OpenaiChat, vec!["c2lnbmF0dXJl", "reasoning_content"]),
-        (Format::OpenaiResponses, vec!["c2VhbGVk"]),
-        (Format::Anthropic, vec!["c2lnbmVk", "thinking"]),
-        (Format::Gemini, vec!["c2lnbmF0dXJl"]),
+        (WireFormat::OpenaiChat, vec!["c2lnbmF0dXJl", "reasoning_content"]),
+        (WireFormat::OpenaiResponses, vec!["c2VhbGVk"]),
+        (WireFormat::Anthropic, vec!["c2lnbmVk", "thinking"]),
+        (WireFormat::Gemini, vec!["c2lnbmF0dXJl"]),
     ];
     for (format, signs) in wanted {
         let provider = ScriptedProvider::start(Script::of(turns()));
@@ -141,7 +141,7 @@ fn what_a_provider_wants_back_goes_back_to_it_and_to_nobody_else() {
         // A conversation may be kept in a file, and may go on with another provider.
         let kept = serde_json::to_string(&asks.messages).expect("it can be kept");
         asks.messages = serde_json::from_str(&kept).expect("it can be read again");
-        for (other, _) in Format::NAMES.map(|(_, format)| (format, ())) {
+        for (other, _) in WireFormat::NAMES.map(|(_, format)| (format, ())) {
             let provider = ScriptedProvider::start(Script::of(turns()));
             ask(&remote(&provider, other, None, limits()), &asks)
                 .0
@@ -164,10 +164,10 @@ fn a_model_that_thinks_between_calls_reads_its_thoughts_in_their_order() {
         json!({"type": "response.completed", "response": {"status": "completed", "model": "m"}}),
     ];
     let raw: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-    let (reply, _) = asked(Format::OpenaiResponses, vec![Turn { raw: Some(raw), ..Turn::default() }]);
+    let (reply, _) = asked(WireFormat::OpenaiResponses, vec![Turn { raw: Some(raw), ..Turn::default() }]);
     let provider = ScriptedProvider::start(Script::answering(|_| Turn::text("ok")));
     let asks = Request { messages: vec![Message::Model(reply.expect("it calls"))], ..Request::default() };
-    ask(&remote(&provider, Format::OpenaiResponses, None, limits()), &asks).0.expect("it answers");
+    ask(&remote(&provider, WireFormat::OpenaiResponses, None, limits()), &asks).0.expect("it answers");
     let body = &provider.asked()[0].body;
     let order: Vec<_> = body["input"]
         .as_array()
@@ -180,7 +180,7 @@ fn a_model_that_thinks_between_calls_reads_its_thoughts_in_their_order() {
 
 #[test]
 fn servers_that_stream_in_their_own_way_are_understood() {
-    let of = |raw: &str| asked(Format::OpenaiChat, vec![Turn { raw: Some(raw.to_owned()), ..Turn::default() }]).0;
+    let of = |raw: &str| asked(WireFormat::OpenaiChat, vec![Turn { raw: Some(raw.to_owned()), ..Turn::default() }]).0;
     // Calls without numbers, with the same number, with arguments that are no text, without a name of their own.
     let calls = [
         r#"[{"id":"a","function":{"name":"one","arguments":"{\"x\":"}},{"function":{"arguments":"1}"}}]"#,
@@ -210,14 +210,14 @@ fn servers_that_stream_in_their_own_way_are_understood() {
                data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
                data: {\"type\":\"message_stop\"}\n\n";
     let turn = Turn { raw: Some(raw.to_owned()), ..Turn::default() };
-    let (reply, told) = asked(Format::Anthropic, vec![turn]);
+    let (reply, told) = asked(WireFormat::Anthropic, vec![turn]);
     assert_eq!((reply.expect("it is whole").text.as_str(), told.text.as_str()), ("ab", "ab"));
 }
 
 /// Answers with these events, and returns what is sent back with the reply.
-fn goes_back(format: Format, events: &[serde_json::Value], changed: bool) -> serde_json::Value {
+fn goes_back(format: WireFormat, events: &[serde_json::Value], changed: bool) -> serde_json::Value {
     let line = |event: &serde_json::Value| match format {
-        Format::Ollama => format!("{event}\n"),
+        WireFormat::Ollama => format!("{event}\n"),
         _ => format!("data: {event}\n\n"),
     };
     let raw: String = events.iter().map(line).collect();
@@ -275,9 +275,9 @@ fn blocks_of_anthropic_go_back_in_their_order_and_thoughts_only_to_what_they_wer
         {"type": "thinking", "thinking": "second", "signature": "s2"},
         text("And on."),
     ]);
-    assert_eq!(goes_back(Format::Anthropic, &events, false)["messages"][1]["content"], whole);
+    assert_eq!(goes_back(WireFormat::Anthropic, &events, false)["messages"][1]["content"], whole);
     // What a thought was about has changed, so the provider would refuse it.
-    let body = goes_back(Format::Anthropic, &events, true);
+    let body = goes_back(WireFormat::Anthropic, &events, true);
     assert_eq!(body["messages"][1]["content"], json!([text("I look."), call, text("And on.")]));
 }
 
@@ -294,7 +294,7 @@ fn names_of_calls_and_signatures_go_back_to_gemini() {
         part(json!([{"functionCall": {"name": "read_file", "args": {"path": "b"}}}])),
         json!({"candidates": [{"finishReason": "STOP"}]}),
     ];
-    let body = goes_back(Format::Gemini, &events, false);
+    let body = goes_back(WireFormat::Gemini, &events, false);
     let parts = json!([
         {"text": "I look.", "thoughtSignature": "c2ln"},
         {"functionCall": {"id": "fc-1", "name": "read_file", "args": {"path": "a"}}, "thoughtSignature": "Y2FsbA=="},
@@ -319,7 +319,7 @@ fn items_of_responses_go_back_with_their_names() {
         done(2, call.clone()),
         json!({"type": "response.completed", "response": {"model": "m"}}),
     ];
-    let body = goes_back(Format::OpenaiResponses, &events, false);
+    let body = goes_back(WireFormat::OpenaiResponses, &events, false);
     let input = body["input"].as_array().expect("items");
     assert_eq!(input[1..4], [thought, message, call]);
     assert_eq!(input[4]["call_id"], "c1");
@@ -347,7 +347,7 @@ fn thoughts_go_back_over_chat_completions_and_to_ollama() {
         delta(json!({"tool_calls": [call]})),
         end.clone(),
     ];
-    let reply = said(Format::OpenaiChat, &events);
+    let reply = said(WireFormat::OpenaiChat, &events);
     assert_eq!(reply["reasoning_content"], "It depends.");
     let whole = json!([
         {"type": "reasoning.text", "text": "It depends.", "index": 0, "format": "f", "signature": "s1"},
@@ -357,9 +357,9 @@ fn thoughts_go_back_over_chat_completions_and_to_ollama() {
     assert_eq!(reply["reasoning_details"], whole);
     // DeepSeek refuses a conversation in which an empty thought is missing.
     let empty = [delta(json!({"reasoning_content": ""})), delta(json!({"tool_calls": [call]})), end.clone()];
-    assert_eq!(said(Format::OpenaiChat, &empty)["reasoning_content"], "");
+    assert_eq!(said(WireFormat::OpenaiChat, &empty)["reasoning_content"], "");
     let none = [delta(json!({"reasoning_content": null})), delta(json!({"tool_calls": [call]})), end];
-    let reply = said(Format::OpenaiChat, &none);
+    let reply = said(WireFormat::OpenaiChat, &none);
     assert!(reply.get("reasoning_content").is_none() && reply.get("reasoning_details").is_none(), "{reply}");
 
     let call = json!({"function": {"name": "now", "arguments": {}}});
@@ -368,5 +368,5 @@ fn thoughts_go_back_over_chat_completions_and_to_ollama() {
         json!({"message": {"role": "assistant", "content": "", "thinking": "depends.", "tool_calls": [call]}, "done": false}),
         json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"}),
     ];
-    assert_eq!(said(Format::Ollama, &events)["thinking"], "It depends.");
+    assert_eq!(said(WireFormat::Ollama, &events)["thinking"], "It depends.");
 }

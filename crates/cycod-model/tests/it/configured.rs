@@ -1,22 +1,22 @@
 use std::collections::BTreeMap;
 
 use cycod_model::{
-    Configured, Endpoint, Facts, Format, Key, KeySource, Keys, Limits, ModelError, Price, Provider as _,
+    Configured, Endpoint, Facts, Key, KeyOrigin, Keys, Limits, ModelError, Price, Provider as _, WireFormat,
 };
 use cycod_schema::Dialect;
 
 struct Kept(BTreeMap<&'static str, &'static str>);
 
 impl Keys for Kept {
-    fn key(&self, name: &str) -> Result<Option<(Key, KeySource)>, ModelError> {
-        Ok(self.0.get(name).and_then(|key| Key::new(key)).map(|key| (key, KeySource::Environment)))
+    fn key(&self, name: &str) -> Result<Option<(Key, KeyOrigin)>, ModelError> {
+        Ok(self.0.get(name).and_then(|key| Key::new(key)).map(|key| (key, KeyOrigin::Environment)))
     }
 }
 
 fn office() -> Endpoint {
     Endpoint {
         name: "office".to_owned(),
-        format: Format::OpenaiChat,
+        format: WireFormat::OpenaiChat,
         base: "https://models.example/v1".to_owned(),
         keys: vec!["OFFICE_KEY".to_owned()],
         is_open: false,
@@ -135,7 +135,7 @@ fn a_list_says_where_keys_come_from_and_never_what_they_are() {
     assert!(
         office
             .iter()
-            .all(|model| model.is_ready && model.key == Some(("OFFICE_KEY".to_owned(), KeySource::Environment)))
+            .all(|model| model.is_ready && model.key == Some(("OFFICE_KEY".to_owned(), KeyOrigin::Environment)))
     );
     assert_eq!(
         office.iter().filter(|model| model.is_default).filter_map(|model| model.model.as_deref()).collect::<Vec<_>>(),

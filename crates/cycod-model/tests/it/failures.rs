@@ -1,13 +1,13 @@
 use std::time::{Duration, Instant};
 
 use cycod_model::{
-    Cancel, ErrorKind, Facts, Format, Key, Limits, ModelError, Provider as _, Remote, Service, StopReason,
+    Cancel, ErrorKind, Facts, Key, Limits, ModelError, Provider as _, Remote, Service, StopReason, WireFormat,
 };
 use scripted_provider::{Before, Cut, Script, ScriptedProvider, Turn};
 
 use crate::support::{Told, ask, asked, formats, limits, remote, request};
 
-fn failing(format: Format, before: Vec<Before>) -> (Result<String, ModelError>, Told) {
+fn failing(format: WireFormat, before: Vec<Before>) -> (Result<String, ModelError>, Told) {
     let turn = Turn { before, ..Turn::text("At last, after all of that.") };
     let (reply, told) = asked(format, vec![turn]);
     (reply.map(|reply| reply.text), told)
@@ -65,11 +65,11 @@ fn providers_that_are_busy_are_asked_again() {
 #[test]
 fn the_time_that_a_provider_wants_is_given_to_it() {
     let begun = Instant::now();
-    let (text, told) = failing(Format::OpenaiChat, vec![with(429, &[("retry-after", "1")])]);
+    let (text, told) = failing(WireFormat::OpenaiChat, vec![with(429, &[("retry-after", "1")])]);
     assert!(text.is_ok() && told.again.len() == 1, "{text:?}");
     assert!(begun.elapsed() >= Duration::from_secs(1), "{:?}", begun.elapsed());
     // Longer than anybody waits here: that is said at once.
-    let (text, told) = failing(Format::Anthropic, vec![with(429, &[("retry-after", "3600")])]);
+    let (text, told) = failing(WireFormat::Anthropic, vec![with(429, &[("retry-after", "3600")])]);
     let error = text.expect_err("it wants an hour");
     assert_eq!(error.retry_after, Some(Duration::from_secs(3600)));
     assert!(told.again.is_empty());
@@ -91,7 +91,7 @@ fn what_will_not_pass_is_not_tried_again() {
             ErrorKind::RateLimit,
         ),
     ] {
-        let (text, told) = failing(Format::OpenaiChat, vec![before.clone()]);
+        let (text, told) = failing(WireFormat::OpenaiChat, vec![before.clone()]);
         let error = text.expect_err("it is refused");
         assert_eq!(error.kind, kind, "{before:?}");
         assert!(told.again.is_empty(), "{before:?}");
@@ -102,16 +102,16 @@ fn what_will_not_pass_is_not_tried_again() {
 fn an_error_in_the_middle_of_a_stream_is_what_it_says() {
     let raw = |text: &str| vec![Turn { raw: Some(text.to_owned()), ..Turn::default() }];
     let overloaded = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
-    let (reply, told) = asked(Format::Anthropic, raw(overloaded));
+    let (reply, told) = asked(WireFormat::Anthropic, raw(overloaded));
     assert_eq!(reply.expect_err("overloaded").status, Some(529));
     assert_eq!(told.again.len(), 3);
     let limit = "data: {\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\",\"message\":\"quota\"}}\n\n";
-    assert_eq!(asked(Format::Gemini, raw(limit)).0.expect_err("a limit").kind, ErrorKind::RateLimit);
-    let (reply, told) = asked(Format::Ollama, raw("{\"error\":\"model runner has gone\"}\n"));
+    assert_eq!(asked(WireFormat::Gemini, raw(limit)).0.expect_err("a limit").kind, ErrorKind::RateLimit);
+    let (reply, told) = asked(WireFormat::Ollama, raw("{\"error\":\"model runner has gone\"}\n"));
     assert!(reply.expect_err("an error").message.contains("model runner has gone"));
     assert!(told.again.is_empty());
     for format in formats() {
-        let garbage = if format == Format::Ollama { "garbage\n" } else { "data: garbage\n\n" };
+        let garbage = if format == WireFormat::Ollama { "garbage\n" } else { "data: garbage\n\n" };
         let error = asked(format, raw(garbage)).0.expect_err("garbage");
         assert!(error.message.contains("garbage"), "{format:?}: {error}");
         let error = asked(format, raw("\u{0}\u{1}\n\n\n")).0.expect_err("nothing at all");
@@ -142,7 +142,7 @@ fn more_calls_than_anybody_carries_out_are_an_error() {
         )
     };
     let raw: String = (0..2000).map(call).collect();
-    let (reply, _) = asked(Format::OpenaiChat, vec![Turn { raw: Some(raw), ..Turn::default() }]);
+    let (reply, _) = asked(WireFormat::OpenaiChat, vec![Turn { raw: Some(raw), ..Turn::default() }]);
     assert_eq!(reply.expect_err("too many").kind, ErrorKind::Generation);
 }
 
@@ -175,7 +175,7 @@ fn breaking_off_is_heard_at_once() {
             let error = model.complete(&request("hello"), &cancel, &mut |_| {}).expect_err("it is broken off");
             (error.kind, Instant::now())
         });
-        while provider.asked().iter().all(|asked| Format::named(name(asked.format)) != Some(format)) {
+        while provider.asked().iter().all(|asked| WireFormat::named(name(asked.format)) != Some(format)) {
             std::thread::sleep(Duration::from_millis(5));
         }
         let said = Instant::now();
@@ -192,7 +192,7 @@ fn breaking_off_is_heard_at_once() {
     }]));
     let model = remote(
         &provider,
-        Format::OpenaiChat,
+        WireFormat::OpenaiChat,
         None,
         Limits { longest_pause: Duration::from_secs(60), ..Limits::default() },
     );
@@ -234,7 +234,7 @@ fn a_key_is_shown_nowhere() {
 fn a_key_goes_nowhere_without_encryption() {
     let service = |base: &str, may_be_plain| Service {
         name: "office".to_owned(),
-        format: Format::OpenaiChat,
+        format: WireFormat::OpenaiChat,
         base: base.to_owned(),
         key: Key::new("sk-x"),
         key_names: Vec::new(),
@@ -261,7 +261,7 @@ fn where_nobody_listens_is_said() {
     let gone = ScriptedProvider::start(Script::default()).url("openai");
     let service = Service {
         name: "here".to_owned(),
-        format: Format::OpenaiChat,
+        format: WireFormat::OpenaiChat,
         base: gone,
         key: None,
         key_names: Vec::new(),
@@ -283,7 +283,7 @@ fn a_hundred_conversations_at_once_are_all_answered() {
     std::thread::scope(|scope| {
         let waits: Vec<_> = (0..100)
             .map(|number| {
-                let model = remote(&provider, Format::NAMES[number % 5].1, None, limits());
+                let model = remote(&provider, WireFormat::NAMES[number % 5].1, None, limits());
                 scope.spawn(move || {
                     let reply = ask(&model, &request(&format!("number {number}"))).0.expect("it answers");
                     assert_eq!(reply.text, format!("to number {number}"));

@@ -1,6 +1,6 @@
 //! What a model holds: known, listed by its provider, or assumed.
 
-use cycod_model::{Cancel, Facts, Format, Key, Provider as _, Remote, Service};
+use cycod_model::{Cancel, Facts, Key, Provider as _, Remote, Service, WireFormat};
 use scripted_provider::{Script, ScriptedProvider, Turn};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn a_model_that_no_table_knows_has_the_limits_that_its_provider_tells() {
         assert_eq!(model.room(), None, "{format:?}: nothing was asked yet");
         assert_eq!(model.prepare(&Cancel::default()), Vec::<String>::new(), "{format:?}");
         // Of Gemini, the limit is that of the question alone.
-        let room = if format == Format::Gemini { 50_000 } else { 41_808 };
+        let room = if format == WireFormat::Gemini { 50_000 } else { 41_808 };
         assert_eq!((model.window(), model.room()), (Some(50_000), Some(room)), "{format:?}");
         assert!(ask(&model, &request("hello")).0.is_ok(), "{format:?}");
     }
@@ -41,7 +41,7 @@ fn what_nobody_knows_is_assumed_with_caution_and_told_once() {
 #[test]
 fn ollama_is_asked_for_what_the_model_holds() {
     let provider = ScriptedProvider::start(script(50_000));
-    assert!(ask(&remote(&provider, Format::Ollama, None, limits()), &request("hello")).0.is_ok());
+    assert!(ask(&remote(&provider, WireFormat::Ollama, None, limits()), &request("hello")).0.is_ok());
     assert_eq!(provider.asked()[0].body["options"]["num_ctx"], json!(50_000));
 }
 
@@ -50,7 +50,7 @@ fn an_answer_takes_at_most_half_of_the_window() {
     let provider = ScriptedProvider::start(script(0));
     let service = Service {
         name: "anthropic".to_owned(),
-        format: Format::Anthropic,
+        format: WireFormat::Anthropic,
         base: provider.url("anthropic"),
         key: Key::new("sk-x"),
         key_names: Vec::new(),

@@ -1,6 +1,6 @@
 //! Answers that are none: too long a request, an empty answer, an event that cannot be read.
 
-use cycod_model::Format;
+use cycod_model::WireFormat;
 use scripted_provider::{Before, Script, ScriptedProvider, Turn};
 
 use crate::support::{ask, formats, limits, remote, request};
@@ -43,7 +43,7 @@ fn an_empty_answer_is_none_and_is_asked_for_once_more() {
 #[test]
 fn a_malformed_event_is_tried_again() {
     for format in formats() {
-        let garbage = if format == Format::Ollama { "garbage\n" } else { "data: garbage\n\n" };
+        let garbage = if format == WireFormat::Ollama { "garbage\n" } else { "data: garbage\n\n" };
         let turn = Turn { raw: Some(garbage.to_owned()), ..Turn::default() };
         let provider = ScriptedProvider::start(Script::of(vec![turn]));
         let (reply, told) = ask(&remote(&provider, format, None, limits()), &request("hello"));
@@ -52,6 +52,6 @@ fn a_malformed_event_is_tried_again() {
     let malformed = r#"data: {"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#;
     let turn = Turn { raw: Some(format!("{malformed}\n\n")), ..Turn::default() };
     let provider = ScriptedProvider::start(Script::of(vec![turn]));
-    let (_, told) = ask(&remote(&provider, Format::Gemini, None, limits()), &request("hello"));
+    let (_, told) = ask(&remote(&provider, WireFormat::Gemini, None, limits()), &request("hello"));
     assert_eq!(told.again.len(), 3);
 }

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use cycod_model::{
-    Cancel, Delta, Facts, Format, Key, Limits, Message, ModelError, Provider as _, Remote, Reply, Request, Service,
-    ToolSpec,
+    Cancel, Delta, Facts, Key, Limits, Message, ModelError, Provider as _, Remote, Reply, Request, Service, ToolSpec,
+    WireFormat,
 };
 use scripted_provider::{Script, ScriptedProvider, Turn};
 use serde_json::json;
@@ -19,7 +19,7 @@ pub(crate) fn limits() -> Limits {
 }
 
 /// A model of a scripted provider.
-pub(crate) fn remote(provider: &ScriptedProvider, format: Format, key: Option<&str>, limits: Limits) -> Remote {
+pub(crate) fn remote(provider: &ScriptedProvider, format: WireFormat, key: Option<&str>, limits: Limits) -> Remote {
     let service = Service {
         name: format.name().to_owned(),
         format,
@@ -60,7 +60,7 @@ pub(crate) fn ask(remote: &Remote, request: &Request) -> (Result<Reply, ModelErr
 }
 
 /// Asks a provider that says these turns.
-pub(crate) fn asked(format: Format, turns: Vec<Turn>) -> (Result<Reply, ModelError>, Told) {
+pub(crate) fn asked(format: WireFormat, turns: Vec<Turn>) -> (Result<Reply, ModelError>, Told) {
     let provider = ScriptedProvider::start(Script::of(turns));
     ask(&remote(&provider, format, None, limits()), &request("hello"))
 }
@@ -76,6 +76,6 @@ pub(crate) fn request(text: &str) -> Request {
 }
 
 /// Every format.
-pub(crate) fn formats() -> impl Iterator<Item = Format> {
-    Format::NAMES.into_iter().map(|(_, format)| format)
+pub(crate) fn formats() -> impl Iterator<Item = WireFormat> {
+    WireFormat::NAMES.into_iter().map(|(_, format)| format)
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::{Graph, NodeKind, Reason};
+use super::{EdgeReason, Graph, GraphNodeKind};
 
 pub(super) fn write(graph: &Graph) -> String {
     let mut out = String::from("flowchart TD\n");
     for (index, node) in graph.nodes.iter().enumerate() {
         let does = match &node.kind {
-            NodeKind::Command { interpreter, text } => format!("{interpreter}: {text}"),
-            NodeKind::Tool(tool) => format!("tool {tool}"),
+            GraphNodeKind::Command { interpreter, text } => format!("{interpreter}: {text}"),
+            GraphNodeKind::Tool(tool) => format!("tool {tool}"),
         };
         let lines = [node.name.clone(), does]
             .into_iter()
@@ -17,15 +17,15 @@ pub(super) fn write(graph: &Graph) -> String {
         let remarks = Some(node.remarks().join(", ")).filter(|remarks| !remarks.is_empty());
         let label: Vec<String> = lines.chain(remarks).map(|line| escaped(&line)).collect();
         // A call of another tool is drawn as a subroutine.
-        let (open, close) = if matches!(node.kind, NodeKind::Tool(_)) { ("[[", "]]") } else { ("[", "]") };
+        let (open, close) = if matches!(node.kind, GraphNodeKind::Tool(_)) { ("[[", "]]") } else { ("[", "]") };
         _ = writeln!(out, "    s{index}{open}\"{}\"{close}", label.join("<br/>"));
     }
     for edge in &graph.edges {
         _ = match &edge.reason {
-            Reason::Uses(attributes) => {
+            EdgeReason::Uses(attributes) => {
                 writeln!(out, "    s{} -->|\"{}\"| s{}", edge.from, escaped(&attributes.join(", ")), edge.to)
             }
-            Reason::WaitFor | Reason::Order => writeln!(out, "    s{} --> s{}", edge.from, edge.to),
+            EdgeReason::WaitFor | EdgeReason::Order => writeln!(out, "    s{} --> s{}", edge.from, edge.to),
         };
     }
     out

@@ -3,7 +3,7 @@
 //! A column holds the step that its rail leads to. Where several rails lead to one step they merge above it; where
 //! several steps wait for one it forks below. This is how version control draws history, upside down.
 
-use super::{Graph, Node, NodeKind};
+use super::{Graph, GraphNode, GraphNodeKind};
 
 /// Which characters a drawing may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,10 +161,10 @@ pub(super) fn list(graph: &Graph) -> String {
 }
 
 /// What stands beside a step, line by line; the first begins with its name.
-fn details(node: &Node, names: usize) -> Vec<String> {
+fn details(node: &GraphNode, names: usize) -> Vec<String> {
     let does = match &node.kind {
-        NodeKind::Command { interpreter, text } => format!("{interpreter}: {text}"),
-        NodeKind::Tool(tool) => format!("use-tool: {tool}"),
+        GraphNodeKind::Command { interpreter, text } => format!("{interpreter}: {text}"),
+        GraphNodeKind::Tool(tool) => format!("use-tool: {tool}"),
     };
     let pad = names - node.name.chars().count();
     let mut lines = vec![format!("{}{}  {does}", node.name, " ".repeat(pad))];

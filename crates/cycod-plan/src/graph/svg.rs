@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use cycod_diagnostic::{entity, visible};
 
 use super::{
-    Graph, Node, NodeKind, Reason,
+    EdgeReason, Graph, GraphNode, GraphNodeKind,
     layers::{What, layout},
 };
 
@@ -104,8 +104,8 @@ pub(super) fn draw(graph: &Graph, has_style: bool) -> String {
     out
 }
 
-fn draw_node(node: &Node, lines: &[Line], left: f64, top: f64, width: f64, height: f64, out: &mut String) {
-    let is_tool = matches!(node.kind, NodeKind::Tool(_));
+fn draw_node(node: &GraphNode, lines: &[Line], left: f64, top: f64, width: f64, height: f64, out: &mut String) {
+    let is_tool = matches!(node.kind, GraphNodeKind::Tool(_));
     _ = writeln!(out, "<g class=\"{}\">", if is_tool { "cg-tool" } else { "cg-step" });
     // A step that may be skipped has a broken outline.
     let dash = if node.condition.is_some() { " stroke-dasharray=\"5 3\"" } else { "" };
@@ -195,8 +195,8 @@ impl Places<'_> {
             x = next_x;
         }
         let label = match &edge.reason {
-            Reason::Uses(attributes) => Some(cut(&attributes.join(", "), 28)),
-            Reason::WaitFor | Reason::Order => None,
+            EdgeReason::Uses(attributes) => Some(cut(&attributes.join(", "), 28)),
+            EdgeReason::WaitFor | EdgeReason::Order => None,
         };
         let tip = self.tops[last];
         _ = writeln!(out, "<g class=\"{}\">", if label.is_some() { "cg-uses" } else { "cg-after" });
@@ -243,10 +243,10 @@ impl Places<'_> {
 }
 
 /// What stands in a box.
-fn lines(node: &Node) -> Vec<Line> {
+fn lines(node: &GraphNode) -> Vec<Line> {
     let does = match &node.kind {
-        NodeKind::Command { text, .. } => format!("{}: {text}", node.label()),
-        NodeKind::Tool(_) => node.label(),
+        GraphNodeKind::Command { text, .. } => format!("{}: {text}", node.label()),
+        GraphNodeKind::Tool(_) => node.label(),
     };
     let mut lines = vec![("name", cut(&node.name, MOST)), ("does", cut(&does, MOST))];
     lines.extend(node.condition.as_ref().map(|condition| ("when", cut(&format!("if {condition}"), MOST))));

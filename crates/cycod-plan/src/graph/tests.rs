@@ -19,9 +19,9 @@ fn graph(steps: &str) -> Graph {
 fn arrows(graph: &Graph) -> String {
     let arrow = |edge: &Edge| {
         let why = match &edge.reason {
-            Reason::Uses(attributes) => format!("({})", attributes.join(",")),
-            Reason::WaitFor => "!".to_owned(),
-            Reason::Order => String::new(),
+            EdgeReason::Uses(attributes) => format!("({})", attributes.join(",")),
+            EdgeReason::WaitFor => "!".to_owned(),
+            EdgeReason::Order => String::new(),
         };
         format!("{}>{}{why}", graph.nodes[edge.from].name, graph.nodes[edge.to].name)
     };

@@ -80,7 +80,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use crate::{Ended, Leftovers, Spec, StartError, Stop, Stream};
+use crate::{EndedProcess, Leftovers, Spec, StartError, Stop, Stream};
 use cgroup::Base;
 pub(crate) use computing::compute_only;
 pub(crate) use confine::offered;
@@ -138,7 +138,7 @@ impl Session {
         spec: &Spec,
         stop: &Stop,
         sink: &mut dyn FnMut(Stream, &[u8]),
-    ) -> Result<Ended, StartError> {
+    ) -> Result<EndedProcess, StartError> {
         if spec.observer.is_some() && spec.confinement.is_some() {
             let what = "an observer and a confinement at once";
             return Err(StartError::Unsupported { program: spec.program.path.clone(), what });

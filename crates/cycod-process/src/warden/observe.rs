@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use cycod_thread::Thread;
 
 use super::confine::filter::{self, Step};
-use crate::{Observer, Place, Touch, Touched};
+use crate::{ObservedPlace, ObservedTouch, Observer, Touched};
 
 /// What the kernel asks: which question, who, and which call.
 #[repr(C)]
@@ -50,11 +50,11 @@ const LONGEST: usize = 4096;
 enum About {
     /// Opens the path in this argument, with the flags in the next.
     Open(Option<usize>, usize),
-    Path(Touch, Option<usize>, usize),
+    Path(ObservedTouch, Option<usize>, usize),
     /// Makes the path; one that is there already is not touched by that.
     Make(Option<usize>, usize),
     /// Two paths, each with what is done.
-    Paths([(Touch, Option<usize>, usize); 2]),
+    Paths([(ObservedTouch, Option<usize>, usize); 2]),
     /// An address in this argument, its length in the next.
     Address(usize),
     /// Messages, which may be questions to a name server.
@@ -62,7 +62,7 @@ enum About {
 }
 
 use About::{Address, Make, Messages, Open, Path as OnePath, Paths};
-use Touch::{Enter, Execute, Read, Write};
+use ObservedTouch::{Enter, Execute, Read, Write};
 
 /// The calls that we are asked about.
 #[rustfmt::skip]
@@ -161,8 +161,8 @@ fn touched(question: &Question) -> Vec<Touched> {
         OnePath(touch, directory, path) => {
             let first = on_path(question, touch, directory, path);
             let interpreter = first.as_ref().filter(|_| touch == Execute).and_then(|first| match &first.place {
-                Place::Path(path) => crate::error::interpreter(path),
-                Place::Address(_) | Place::Name(_) => None,
+                ObservedPlace::Path(path) => crate::error::interpreter(path),
+                ObservedPlace::Address(_) | ObservedPlace::Name(_) => None,
             });
             let second = interpreter.map(|path| file(Execute, path));
             first.into_iter().chain(second).collect()
@@ -181,7 +181,7 @@ fn touched(question: &Question) -> Vec<Touched> {
     }
 }
 
-fn on_path(question: &Question, touch: Touch, directory: Option<usize>, path: usize) -> Option<Touched> {
+fn on_path(question: &Question, touch: ObservedTouch, directory: Option<usize>, path: usize) -> Option<Touched> {
     let bytes = read(question.pid, question.args[path], LONGEST);
     let path = Path::new(OsStr::from_bytes(bytes.split(|&byte| byte == 0).next()?));
     let base = match directory.map(|index| question.args[index] as i32) {
@@ -192,9 +192,9 @@ fn on_path(question: &Question, touch: Touch, directory: Option<usize>, path: us
     Some(file(touch, plain(&base.join(path))))
 }
 
-fn file(touch: Touch, path: PathBuf) -> Touched {
+fn file(touch: ObservedTouch, path: PathBuf) -> Touched {
     let is_there = path.symlink_metadata().is_ok();
-    Touched { touch, place: Place::Path(path), is_there }
+    Touched { touch, place: ObservedPlace::Path(path), is_there }
 }
 
 /// A path without `.` and `..`, by its words alone.
@@ -213,22 +213,22 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 fn address(pid: u32, bytes: &[u8]) -> Option<Touched> {
-    let connect = |place, is_there| Some(Touched { touch: Touch::Connect, place, is_there });
+    let connect = |place, is_there| Some(Touched { touch: ObservedTouch::Connect, place, is_there });
     let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk()?));
     let port = || Some(u16::from_be_bytes(*bytes.get(2..4)?.first_chunk()?));
     match family {
         libc::AF_INET => {
             let ip: [u8; 4] = *bytes.get(4..8)?.first_chunk()?;
-            connect(Place::Address(SocketAddr::new(IpAddr::from(ip), port()?)), true)
+            connect(ObservedPlace::Address(SocketAddr::new(IpAddr::from(ip), port()?)), true)
         }
         libc::AF_INET6 => {
             let ip: [u8; 16] = *bytes.get(8..24)?.first_chunk()?;
-            connect(Place::Address(SocketAddr::new(IpAddr::from(ip).to_canonical(), port()?)), true)
+            connect(ObservedPlace::Address(SocketAddr::new(IpAddr::from(ip).to_canonical(), port()?)), true)
         }
         libc::AF_UNIX => {
             let name = bytes.get(2..)?.split(|&byte| byte == 0).next().filter(|name| !name.is_empty())?;
             let base = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
-            Some(file(Touch::Connect, plain(&base.join(OsStr::from_bytes(name)))))
+            Some(file(ObservedTouch::Connect, plain(&base.join(OsStr::from_bytes(name)))))
         }
         _ => None,
     }
@@ -246,7 +246,9 @@ fn messages(question: &Question) -> Vec<Touched> {
         asked_name(&bytes)
     };
     let names = (0..count.min(4)).filter_map(name);
-    names.map(|name| Touched { touch: Touch::Connect, place: Place::Name(name), is_there: true }).collect()
+    names
+        .map(|name| Touched { touch: ObservedTouch::Connect, place: ObservedPlace::Name(name), is_there: true })
+        .collect()
 }
 
 /// The name in a question to a name server, if it is one.

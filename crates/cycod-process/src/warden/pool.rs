@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cycod_thread::{Started, Thread};
+use cycod_thread::{StartedThread, Thread};
 
 use super::launch::{Pipes, Warden};
 use super::prepared::{Key, Prepared};
@@ -25,7 +25,7 @@ const FAILURES: u32 = 4;
 #[derive(Debug)]
 pub(crate) struct Pool {
     shared: Arc<Shared>,
-    thread: Option<Started<()>>,
+    thread: Option<StartedThread<()>>,
 }
 
 #[derive(Debug)]

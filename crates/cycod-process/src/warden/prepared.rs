@@ -39,7 +39,7 @@ use super::launch::{self, Pipes, Purpose, Warden};
 use super::watch::bytes_waiting;
 use super::{GIVE_UP, Session};
 use crate::ancestry::system;
-use crate::{Confinement, Input, Limits, Network, Program, SCRIPT_PATH, Spec, Terminal};
+use crate::{Confinement, Input, Network, ProcessLimits, Program, SCRIPT_PATH, Spec, Terminal};
 
 /// Leaves no trace of the waiting.
 const WAKING: &[u8] = b"unset BASH_ENV\nexec 3<&-\n:\n";
@@ -87,7 +87,7 @@ pub(super) struct Key {
     shell: Shell,
     /// Without its last argument, the text.
     program: Program,
-    limits: Limits,
+    limits: ProcessLimits,
     /// Whether input will come, through a pipe.
     is_fed: bool,
     /// Bytes for the text and a zero.

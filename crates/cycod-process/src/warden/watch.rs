@@ -10,7 +10,7 @@ use super::confine::Refused;
 use super::launch::{Pipes, Warden};
 use super::{AGAIN, GIVE_UP, sys, tree};
 use crate::stop::Urgency;
-use crate::{Ended, Ending, Input, Program, Spec, StartError, Stop, Stream};
+use crate::{EndedProcess, Ending, Input, Program, Spec, StartError, Stop, Stream};
 
 const BUFFER: usize = 128 * 1024;
 /// What a busy pipe is widened to. A wider one is slower: what is in it no longer fits the processor's cache.
@@ -141,7 +141,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Watches until the program has ended and its output is read, and gives back the warden: gone, or with something left.
-    pub(super) fn run(self, sink: &mut dyn FnMut(Stream, &[u8])) -> (Result<Ended, NotStarted>, Warden) {
+    pub(super) fn run(self, sink: &mut dyn FnMut(Stream, &[u8])) -> (Result<EndedProcess, NotStarted>, Warden) {
         let mut buffer = READ_BUFFER.take();
         buffer.clear();
         buffer.reserve_exact(BUFFER);
@@ -154,7 +154,7 @@ impl<'a> Watch<'a> {
         mut self,
         buffer: &mut Vec<u8>,
         sink: &mut dyn FnMut(Stream, &[u8]),
-    ) -> (Result<Ended, NotStarted>, Warden) {
+    ) -> (Result<EndedProcess, NotStarted>, Warden) {
         loop {
             let now = Instant::now();
             self.advance(now);
@@ -397,7 +397,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn conclude(mut self, buffer: &mut Vec<u8>, sink: &mut dyn FnMut(Stream, &[u8])) -> (Ended, Warden) {
+    fn conclude(mut self, buffer: &mut Vec<u8>, sink: &mut dyn FnMut(Stream, &[u8])) -> (EndedProcess, Warden) {
         // What the program wrote is in the pipes before anything that others may add while we read.
         for index in 0..2 {
             let mut waiting = self.outputs[index].as_ref().map_or(0, |output| bytes_waiting(&output.pipe));
@@ -425,7 +425,7 @@ impl<'a> Watch<'a> {
             Some(Cause::Memory) => Ending::MemoryExceeded,
             None => ending_of(report.status),
         };
-        let ended = Ended {
+        let ended = EndedProcess {
             ending,
             duration: self.exit.as_ref().map_or_else(|| self.begun.elapsed(), |exit| exit.at - self.begun),
             cpu: Duration::from_micros(report.cpu_us.try_into().unwrap_or(0)),

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cycod_process::{
-    Access, Confinement, Ending, Limits, MemoryEnforcement, Mount, Network, Program, Root, Session, Spec, StartError,
-    Stop,
+    Confinement, Ending, MemoryEnforcement, Mount, MountAccess, Network, ProcessLimits, Program, Root, Session, Spec,
+    StartError, Stop,
 };
 
 use crate::field::{Arena, Field, Trace};
@@ -259,16 +259,16 @@ fn spec(attack: &Attack, arena: &Arc<Arena>, field: &Field, terms: Terms) -> std
     };
     let mut confinement = Confinement::new(root)
         .network(network)
-        .mount(Mount::new(&granted, Access::Write)?)
-        .mount(Mount::new(&arena.program, Access::Execute)?);
+        .mount(Mount::new(&granted, MountAccess::Write)?)
+        .mount(Mount::new(&arena.program, MountAccess::Execute)?);
     // Where a directory is for reading alone, no sockets are made at all; these must be held where they are.
     if attack.family != Family::Sockets || attack.by == By::Filter {
-        confinement = confinement.mount(Mount::new(&field.root.join("readable"), Access::Read)?);
+        confinement = confinement.mount(Mount::new(&field.root.join("readable"), MountAccess::Read)?);
     }
     if matches!(attack.name, "setuid_program" | "file_capability") {
-        confinement = confinement.mount(Mount::new(&arena.privileged, Access::Execute)?);
+        confinement = confinement.mount(Mount::new(&arena.privileged, MountAccess::Execute)?);
     }
-    let mut limits = Limits::default();
+    let mut limits = ProcessLimits::default();
     for grant in attack.grants {
         match grant {
             Grant::Processes(count) => confinement.processes = Some(*count),

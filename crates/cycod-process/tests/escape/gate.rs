@@ -6,8 +6,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cycod_process::Gate;
-use cycod_proxy::{Proxy, Resolver, Rules, Settings};
+use cycod_process::NetworkGate;
+use cycod_proxy::{HostRules, Proxy, ProxySettings, Resolver};
 
 /// What the confined program declared. The owners of some of the names let them lead where nobody should go.
 const DECLARED: [&str; 5] =
@@ -24,12 +24,12 @@ pub(crate) struct Way(Proxy);
 
 impl Way {
     pub(crate) fn new() -> Way {
-        let mut rules = Rules::default();
+        let mut rules = HostRules::default();
         for host in DECLARED {
             rules.add(&format!("network:external:{host}")).expect("it is a permission");
         }
         let names = Names { flipped: AtomicBool::new(false) };
-        Way(Proxy::new(Settings { rules, ..Settings::default() }, names).expect("the proxy is made"))
+        Way(Proxy::new(ProxySettings { rules, ..ProxySettings::default() }, names).expect("the proxy is made"))
     }
 }
 
@@ -39,7 +39,7 @@ impl Debug for Way {
     }
 }
 
-impl Gate for Way {
+impl NetworkGate for Way {
     fn addresses(&self) -> &[SocketAddr] {
         self.0.addresses()
     }

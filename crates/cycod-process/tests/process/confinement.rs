@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cycod_process::{
-    Access, Confinement, Conversation, Ending, Gate, Input, Limits, Mechanism, Mount, Network, NetworkEnforcement,
-    Pool, PoolSize, ProcessEnforcement, Root, Session, Spec, StartError, Stop, offered,
+    Confinement, Conversation, Ending, Input, Mechanism, Mount, MountAccess, Network, NetworkEnforcement, NetworkGate,
+    Pool, PoolSize, ProcessEnforcement, ProcessLimits, Root, Session, Spec, StartError, Stop, offered,
 };
 
 use crate::support::{Run, collect, marked, marker, program, run, run_in, try_run, until};
@@ -37,7 +37,7 @@ fn workspace() -> tempfile::TempDir {
     directory
 }
 
-fn mount(path: &Path, access: Access) -> Mount {
+fn mount(path: &Path, access: MountAccess) -> Mount {
     Mount::new(path, access).expect("it is there")
 }
 
@@ -150,19 +150,19 @@ fn mounts_give_what_they_say() {
         "cd {}; cat file; echo new 2>/dev/null > new && echo wrote; ./tool 2>/dev/null; rm -f new 2>/dev/null; true",
         path.display()
     );
-    let check = |accesses: &[Access], expected: &str| {
+    let check = |accesses: &[MountAccess], expected: &str| {
         let mut confinement = Confinement::new(Root::Minimal);
         confinement.mounts = accesses.iter().map(|&access| mount(&path, access)).collect();
         let said = confined(&confinement, &text);
         assert_eq!(said.out(), expected, "{accesses:?} {said:?}");
     };
-    check(&[Access::Read], "text\n");
-    check(&[Access::Execute], "text\nran\n");
-    check(&[Access::Write], "text\nwrote\n");
-    check(&[Access::Write, Access::Execute], "text\nwrote\nran\n");
-    let write = Confinement::new(Root::ReadOnly).mount(mount(&path, Access::Write));
+    check(&[MountAccess::Read], "text\n");
+    check(&[MountAccess::Execute], "text\nran\n");
+    check(&[MountAccess::Write], "text\nwrote\n");
+    check(&[MountAccess::Write, MountAccess::Execute], "text\nwrote\nran\n");
+    let write = Confinement::new(Root::ReadOnly).mount(mount(&path, MountAccess::Write));
     assert_eq!(confined(&write, &text).out(), "text\nwrote\n");
-    let both = write.mount(mount(&path, Access::Execute));
+    let both = write.mount(mount(&path, MountAccess::Execute));
     assert_eq!(confined(&both, &text).out(), "text\nwrote\nran\n");
 }
 
@@ -175,15 +175,15 @@ fn mounts_lie_in_one_another() {
     }
     for root in ROOTS {
         let confinement = Confinement::new(root)
-            .mount(mount(&path.join("outer/inner"), Access::Read))
-            .mount(mount(&path.join("outer"), Access::Write));
+            .mount(mount(&path.join("outer/inner"), MountAccess::Read))
+            .mount(mount(&path.join("outer"), MountAccess::Write));
         // What is allowed above is allowed below.
         let said = confined(
             &confinement,
             &format!("cd {}/outer; echo a > b && echo c > inner/d; cat b inner/d", path.display()),
         );
         assert_eq!(said.out(), "a\nc\n", "{said:?}");
-        let file = Confinement::new(root).mount(mount(&path.join("file"), Access::Write));
+        let file = Confinement::new(root).mount(mount(&path.join("file"), MountAccess::Write));
         let said = confined(
             &file,
             &format!("cd {}; echo changed > file; cat file; touch x 2>/dev/null; echo own", path.display()),
@@ -192,7 +192,7 @@ fn mounts_lie_in_one_another() {
         // What is made beside it, should that be in its own `/tmp`, is not made here.
         assert!(!path.join("x").exists());
         // In a directory that is covered, and under another name.
-        let mut elsewhere = mount(&path, Access::Read);
+        let mut elsewhere = mount(&path, MountAccess::Read);
         elsewhere.target = "/tmp/there/it/is".into();
         let said = confined(
             &Confinement::new(root).mount(elsewhere),
@@ -238,8 +238,11 @@ fn what_cannot_be_mounted_is_an_error() {
     let workspace = workspace();
     let path = std::fs::canonicalize(workspace.path()).expect("it is there");
     std::os::unix::fs::symlink("/", path.join("link")).expect("a link is made");
-    let raw =
-        |source: &Path, target: &Path| Mount { source: source.into(), target: target.into(), access: Access::Read };
+    let raw = |source: &Path, target: &Path| Mount {
+        source: source.into(),
+        target: target.into(),
+        access: MountAccess::Read,
+    };
     for root in ROOTS {
         let with = |mount| Confinement::new(root).mount(mount);
         refused(with(raw(&path.join("missing"), &path.join("missing"))), Mechanism::Mounts, "No such file");
@@ -252,13 +255,13 @@ fn what_cannot_be_mounted_is_an_error() {
     }
     // The place is in a granted directory that does not have it: nothing is made there.
     let inside = Confinement::new(Root::Minimal)
-        .mount(mount(&path, Access::Write))
+        .mount(mount(&path, MountAccess::Write))
         .mount(raw(Path::new("/usr/share"), &path.join("not/there")));
     refused(inside, Mechanism::Mounts, "No such file");
     assert!(!path.join("not").exists());
     // Or has a link there, which is not followed.
     let linked = Confinement::new(Root::Minimal)
-        .mount(mount(&path, Access::Write))
+        .mount(mount(&path, MountAccess::Write))
         .mount(raw(Path::new("/usr/share"), &path.join("link/tmp")));
     refused(linked, Mechanism::Mounts, "symbolic links");
 }
@@ -338,7 +341,7 @@ impl Drop for Guard {
     }
 }
 
-impl Gate for Echo {
+impl NetworkGate for Echo {
     fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -379,7 +382,7 @@ fn a_gate_stands_before_the_network() {
         names: vec![("allowed.example".to_owned(), "127.0.77.1".parse().expect("an address"))],
         over: Arc::clone(&over),
     };
-    let gate: Arc<dyn Gate> = Arc::new(gate);
+    let gate: Arc<dyn NetworkGate> = Arc::new(gate);
     for root in ROOTS {
         over.store(false, Ordering::SeqCst);
         let confinement = Confinement::new(root).network(Network::Through(Arc::clone(&gate)));
@@ -464,7 +467,7 @@ fn memory_is_limited() {
         let mut spec =
             under(Confinement::new(Root::Minimal), bash("python3 -c 'x = bytearray(1 << 29); print(len(x))'"));
         assert!(run_in(&session, &spec).ended.is_success());
-        spec.limits = Limits { memory: Some(100 << 20), ..Limits::default() };
+        spec.limits = ProcessLimits { memory: Some(100 << 20), ..ProcessLimits::default() };
         let said = run_in(&session, &spec);
         assert!(!said.ended.is_success(), "{said:?}");
     }
@@ -535,7 +538,7 @@ fn prepared_shells_are_confined_too() {
     let pool = Pool::new(PoolSize::default()).expect("descriptors are left");
     for shell in ["bash", "dash"] {
         for root in ROOTS {
-            let confinement = Confinement::new(root).mount(mount(&path, Access::Read));
+            let confinement = Confinement::new(root).mount(mount(&path, MountAccess::Read));
             let text = format!(
                 "cat {0}/file; touch {0}/x 2>/dev/null || echo held; echo $$ $PPID; cd /proc/self/fd; echo *",
                 path.display()
@@ -549,7 +552,7 @@ fn prepared_shells_are_confined_too() {
     }
     // Another directory at the same path is not what the waiting ones were given.
     let spec = under(
-        Confinement::new(Root::Minimal).mount(mount(&path, Access::Read)),
+        Confinement::new(Root::Minimal).mount(mount(&path, MountAccess::Read)),
         bash(&format!("cat {}/file", path.display())),
     );
     assert_eq!(served(&pool, &spec).out(), "text\n");
@@ -570,7 +573,7 @@ fn a_conversation_is_confined_too() {
     let program = program("bash", &["--norc", "-c", &text]);
     let confinement = Some(Arc::new(Confinement::new(Root::Minimal)));
     let (conversation, mut streams) =
-        Conversation::start_under(program, Limits::default(), confinement).expect("it starts");
+        Conversation::start_under(program, ProcessLimits::default(), confinement).expect("it starts");
     streams.stdin.write_all(b"hello\n").expect("it listens");
     let mut said = String::new();
     streams.stdout.read_to_string(&mut said).expect("it speaks");

@@ -1,17 +1,17 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::{Duration, Instant};
 
-use cycod_process::{Conversation, Ending, Limits, Program, StartError, Streams};
+use cycod_process::{Conversation, Ending, ProcessLimits, Program, StartError, Streams};
 
 use crate::support::*;
 
-type Start = fn(Program, Limits) -> Result<(Conversation, Streams), StartError>;
+type Start = fn(Program, ProcessLimits) -> Result<(Conversation, Streams), StartError>;
 
 /// What every platform has, and what this one has.
 const EVERY: [Start; 2] = [Conversation::start, Conversation::start_portable];
 
 fn start(start: Start, program: Program) -> (Conversation, Streams) {
-    start(program, Limits::default()).expect("the program starts")
+    start(program, ProcessLimits::default()).expect("the program starts")
 }
 
 const MOMENT: Duration = Duration::from_millis(200);
@@ -95,19 +95,19 @@ fn a_program_whose_listener_is_gone_ends() {
 #[test]
 fn what_does_not_start_is_told() {
     for every in EVERY {
-        let start = |program| every(program, Limits::default()).err();
+        let start = |program| every(program, ProcessLimits::default()).err();
         assert!(start(Program::new("/nonexistent/program", "/")).is_some_and(|error| error.is_program_missing()));
         let nowhere = Program::new("/bin/true", "/nonexistent");
         assert!(matches!(start(nowhere), Some(StartError::Directory { .. })));
         assert!(matches!(start(Program::new("/bin/true", "/").arg("\0")), Some(StartError::Nul { .. })));
-        let limits = Limits { memory: Some(1 << 30), ..Limits::default() };
+        let limits = ProcessLimits { memory: Some(1 << 30), ..ProcessLimits::default() };
         assert!(matches!(every(Program::new("/bin/true", "/"), limits), Err(StartError::Unsupported { .. })));
     }
 }
 
 #[test]
 fn limits_hold() {
-    let limits = Limits { open_files: Some(33), ..Limits::default() };
+    let limits = ProcessLimits { open_files: Some(33), ..ProcessLimits::default() };
     let (_conversation, mut streams) =
         Conversation::start(program("sh", &["-c", "ulimit -n"]), limits).expect("the program starts");
     let mut said = String::new();

@@ -5,8 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cycod_process::{
-    Conversation, Ending, Input, Limits, MemoryEnforcement, Pool, PoolSize, Program, Session, Spec, Stop, Terminal,
-    host_interrupts,
+    Conversation, Ending, Input, MemoryEnforcement, Pool, PoolSize, ProcessLimits, Program, Session, Spec, Stop,
+    Terminal, host_interrupts,
 };
 
 use crate::support::*;
@@ -51,7 +51,7 @@ fn forest() {
     let mut spec = perl(FOREST);
     spec.program = spec.program.env(marker.as_str(), "1");
     let talker = program("perl", &["-e", FOREST]).env(marker.as_str(), "1");
-    let _conversation = Conversation::start(talker, Limits::default()).expect("the program starts");
+    let _conversation = Conversation::start(talker, ProcessLimits::default()).expect("the program starts");
     std::thread::scope(|scope| {
         let mut left = sh("(trap '' TERM HUP; while :; do sleep 1; done) >/dev/null 2>&1 & exit 0");
         left.program = left.program.env(marker.as_str(), "1");

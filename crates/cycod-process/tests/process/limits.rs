@@ -1,11 +1,11 @@
-use cycod_process::{Ending, Limits, MemoryEnforcement, Session};
+use cycod_process::{Ending, MemoryEnforcement, ProcessLimits, Session};
 
 use crate::support::*;
 
 const MIB: u64 = 1024 * 1024;
 
-fn memory(bytes: u64) -> Limits {
-    Limits { memory: Some(bytes), ..Limits::default() }
+fn memory(bytes: u64) -> ProcessLimits {
+    ProcessLimits { memory: Some(bytes), ..ProcessLimits::default() }
 }
 
 /// Takes memory in steps, touching it.
@@ -95,8 +95,12 @@ fn control_groups_are_removed() {
 #[test]
 fn other_limits_are_the_kernels() {
     let mut spec = sh("ulimit -n; ulimit -t; ulimit -f");
-    spec.limits =
-        Limits { open_files: Some(64), cpu_seconds: Some(7), file_size: Some(512 * 1024), ..Limits::default() };
+    spec.limits = ProcessLimits {
+        open_files: Some(64),
+        cpu_seconds: Some(7),
+        file_size: Some(512 * 1024),
+        ..ProcessLimits::default()
+    };
     for session in [Session::new().expect("a session opens"), Session::portable()] {
         assert_eq!(run_in(&session, &spec).out(), "64\n7\n1024\n");
     }

@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use cycod_process::{Ending, Observer, Place, Spec, Touch, Touched};
+use cycod_process::{Ending, ObservedPlace, ObservedTouch, Observer, Spec, Touched};
 
 use crate::support::{Run, program, run, sh};
 
@@ -25,8 +25,8 @@ fn observed(spec: Spec) -> (Run, Vec<Touched>) {
     (run, touched)
 }
 
-fn has(touched: &[Touched], touch: Touch, path: impl AsRef<Path>, is_there: bool) -> bool {
-    touched.contains(&Touched { touch, place: Place::Path(path.as_ref().to_owned()), is_there })
+fn has(touched: &[Touched], touch: ObservedTouch, path: impl AsRef<Path>, is_there: bool) -> bool {
+    touched.contains(&Touched { touch, place: ObservedPlace::Path(path.as_ref().to_owned()), is_there })
 }
 
 #[test]
@@ -44,11 +44,14 @@ fn files_are_told_by_what_is_done_with_them() {
     let (run, touched) = observed(spec);
     assert_eq!((run.out(), run.ended.ending), ("texttext", Ending::Exited(3)), "{run:?}");
     let told = |touch, name: &str, is_there| has(&touched, touch, path.join(name), is_there);
-    assert!(told(Touch::Read, "file", true) && told(Touch::Read, "missing", false), "{touched:?}");
-    assert!(told(Touch::Write, "new", false) && told(Touch::Write, "new", true), "{touched:?}");
-    assert!(told(Touch::Write, "deep/er", false) && told(Touch::Write, "deep/er/z", false), "{touched:?}");
-    assert!(told(Touch::Write, "moved", false) && told(Touch::Execute, "script", true), "{touched:?}");
-    assert!(has(&touched, Touch::Execute, "/bin/sh", true), "{touched:?}");
+    assert!(told(ObservedTouch::Read, "file", true) && told(ObservedTouch::Read, "missing", false), "{touched:?}");
+    assert!(told(ObservedTouch::Write, "new", false) && told(ObservedTouch::Write, "new", true), "{touched:?}");
+    assert!(
+        told(ObservedTouch::Write, "deep/er", false) && told(ObservedTouch::Write, "deep/er/z", false),
+        "{touched:?}"
+    );
+    assert!(told(ObservedTouch::Write, "moved", false) && told(ObservedTouch::Execute, "script", true), "{touched:?}");
+    assert!(has(&touched, ObservedTouch::Execute, "/bin/sh", true), "{touched:?}");
     assert_eq!(touched.iter().map(|one| format!("{one:?}")).collect::<BTreeSet<_>>().len(), touched.len());
 }
 
@@ -71,7 +74,7 @@ for n in range(4): os.wait()",
     assert!(run.ended.is_success(), "{run:?}");
     for n in 0..12 {
         for i in 0..20 {
-            assert!(has(&touched, Touch::Write, path.join(format!("t{n}-{i}")), false), "{n} {i}");
+            assert!(has(&touched, ObservedTouch::Write, path.join(format!("t{n}-{i}")), false), "{n} {i}");
         }
     }
 }
@@ -95,10 +98,13 @@ libc = ctypes.CDLL(None); assert libc.sendmmsg(s.fileno(), hdr, 1, 0) == 1",
     );
     let (run, touched) = observed(Spec::new(program("python3", &["-c", &text])));
     assert!(run.ended.is_success(), "{run:?}");
-    let told = |place| touched.contains(&Touched { touch: Touch::Connect, place, is_there: true });
-    assert!(told(Place::Address(address)) && told(Place::Name("example.org".to_owned())), "{touched:?}");
-    assert!(told(Place::Address("[::1]:1".parse().expect("an address"))), "{touched:?}");
-    assert!(has(&touched, Touch::Connect, "/run/no-such-socket", false), "{touched:?}");
+    let told = |place| touched.contains(&Touched { touch: ObservedTouch::Connect, place, is_there: true });
+    assert!(
+        told(ObservedPlace::Address(address)) && told(ObservedPlace::Name("example.org".to_owned())),
+        "{touched:?}"
+    );
+    assert!(told(ObservedPlace::Address("[::1]:1".parse().expect("an address"))), "{touched:?}");
+    assert!(has(&touched, ObservedTouch::Connect, "/run/no-such-socket", false), "{touched:?}");
 }
 
 #[test]
@@ -107,5 +113,5 @@ fn a_script_and_background_processes_are_fine() {
     spec.script = Some(Arc::from(&b"echo ran; (sleep 0.2; cat /etc/hostname > /dev/null) & exit 0"[..]));
     let (run, touched) = observed(spec);
     assert_eq!(run.out(), "ran\n", "{run:?}");
-    assert!(has(&touched, Touch::Execute, crate::support::path("bash"), true), "{touched:?}");
+    assert!(has(&touched, ObservedTouch::Execute, crate::support::path("bash"), true), "{touched:?}");
 }

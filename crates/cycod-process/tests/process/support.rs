@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cycod_process::{Ended, Program, Session, Spec, StartError, Stop, Stream, find_program};
+use cycod_process::{EndedProcess, Program, Session, Spec, StartError, Stop, Stream, find_program};
 
 pub(crate) fn path(name: &str) -> PathBuf {
     find_program(name.as_ref(), "/usr/local/bin:/usr/bin:/bin".as_ref(), "/".as_ref())
@@ -37,7 +37,7 @@ pub(crate) fn hears(signal: &str, then: &str) -> Spec {
 /// Everything one run gave.
 #[derive(Debug)]
 pub(crate) struct Run {
-    pub(crate) ended: Ended,
+    pub(crate) ended: EndedProcess,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
 }
@@ -54,7 +54,7 @@ pub(crate) fn try_run(session: &Session, spec: &Spec, stop: &Stop) -> Result<Run
 }
 
 pub(crate) fn collect(
-    run: impl FnOnce(&mut dyn FnMut(Stream, &[u8])) -> Result<Ended, StartError>,
+    run: impl FnOnce(&mut dyn FnMut(Stream, &[u8])) -> Result<EndedProcess, StartError>,
 ) -> Result<Run, StartError> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let ended = run(&mut |stream, bytes| match stream {

@@ -13,22 +13,22 @@ use zeroize::Zeroizing;
 use super::{
     answer::{self, answer},
     body::{Copy, Passed, collect},
-    head::{Bad, Framing, Request, Response, Target},
+    head::{Bad, Framing, RequestHead, RequestTarget, Response},
 };
 use crate::{
-    host::Host,
+    host::HostName,
     limits::HELD_BODY,
     relay::relay,
-    report::Kind,
+    report::DenialKind,
     session::{Failure, Session},
     stream::Stream,
-    swap::{Form, Replacer, Swap},
+    swap::{Form, Replacer, SecretSwap},
     tunnel,
 };
 
 /// A connection that leads to one host, whatever its requests say.
 pub(crate) struct Fixed {
-    pub(crate) host: Host,
+    pub(crate) host: HostName,
     pub(crate) port: u16,
     /// Whether the client speaks TLS, and so the host has to.
     pub(crate) secure: bool,
@@ -65,17 +65,17 @@ struct Exchange<'a> {
     client: &'a mut Stream,
     fixed: Option<Fixed>,
     /// The connection that the last request went to.
-    host: Option<(Host, u16, Stream)>,
+    host: Option<(HostName, u16, Stream)>,
 }
 
 /// What one request is about.
 struct Errand<'a> {
-    request: Request,
-    host: Host,
+    request: RequestHead,
+    host: HostName,
     port: u16,
     path: String,
     secure: bool,
-    swaps: Vec<&'a Swap>,
+    swaps: Vec<&'a SecretSwap>,
 }
 
 impl<'a> Exchange<'a> {
@@ -91,25 +91,27 @@ impl<'a> Exchange<'a> {
             Err(error) => return Err(error),
             Ok(Head::TooLong) => return Ok(Next::Say(answer(431, "the head of the request is too long"))),
         };
-        let request = match Request::parse(&head) {
+        let request = match RequestHead::parse(&head) {
             Ok(request) => request,
             Err(Bad(why)) => return refuse(why),
         };
         let (host, port, path) = match (&self.fixed, &request.target) {
-            (None, Target::Connect(host, port)) => {
+            (None, RequestTarget::Connect(host, port)) => {
                 return self.connect(&self.session.proxy.meant(host.clone()), *port);
             }
-            (None, Target::Absolute(host, port, path)) => (self.session.proxy.meant(host.clone()), *port, path.clone()),
-            (None, Target::Path(_)) => return refuse("this is a proxy, which is asked for whole URLs"),
+            (None, RequestTarget::Absolute(host, port, path)) => {
+                (self.session.proxy.meant(host.clone()), *port, path.clone())
+            }
+            (None, RequestTarget::Path(_)) => return refuse("this is a proxy, which is asked for whole URLs"),
             (Some(fixed), target) => {
                 let (asked, path) = match target {
-                    Target::Absolute(host, port, path) => (Some((host, Some(*port))), path),
-                    Target::Path(path) => (request.host.as_ref().map(|(host, port)| (host, *port)), path),
-                    Target::Connect(..) => return refuse("this is no proxy"),
+                    RequestTarget::Absolute(host, port, path) => (Some((host, Some(*port))), path),
+                    RequestTarget::Path(path) => (request.host.as_ref().map(|(host, port)| (host, *port)), path),
+                    RequestTarget::Connect(..) => return refuse("this is no proxy"),
                 };
                 if let Some((asked, port)) = asked {
                     if !same(asked, &fixed.host) {
-                        let kind = Kind::OtherName(asked.clone());
+                        let kind = DenialKind::OtherName(asked.clone());
                         return Ok(Next::Say(answer::denied(&self.session.deny(&fixed.host, fixed.port, kind))));
                     }
                     if port.is_some_and(|port| port != fixed.port) {
@@ -124,7 +126,7 @@ impl<'a> Exchange<'a> {
         self.run(&Errand { request, host, port, path, secure, swaps })
     }
 
-    fn connect(&mut self, host: &Host, port: u16) -> io::Result<Next> {
+    fn connect(&mut self, host: &HostName, port: u16) -> io::Result<Next> {
         match self.session.dial(host, port) {
             Ok((stream, grant)) => {
                 self.session.write(self.client, b"HTTP/1.1 200 Connection established\r\n\r\n")?;
@@ -169,10 +171,10 @@ impl<'a> Exchange<'a> {
         Ok(stream)
     }
 
-    fn secure(&self, host: &Host, stream: &mut Stream) -> io::Result<()> {
+    fn secure(&self, host: &HostName, stream: &mut Stream) -> io::Result<()> {
         let name = match host {
-            Host::Name(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
-            Host::Address(address) => ServerName::from(*address),
+            HostName::Name(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
+            HostName::Address(address) => ServerName::from(*address),
         };
         let config = self.session.proxy.client().map_err(|error| io::Error::other(error.to_string()))?;
         let tls = rustls::ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
@@ -264,7 +266,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Says a head of the host's to the client, without the values of secrets.
-    fn say(&mut self, swaps: &[&Swap], head: &[u8]) -> io::Result<()> {
+    fn say(&mut self, swaps: &[&SecretSwap], head: &[u8]) -> io::Result<()> {
         if swaps.is_empty() {
             return self.session.write(self.client, head);
         }
@@ -311,7 +313,7 @@ fn read_head(session: &Session, stream: &mut Stream) -> io::Result<Head> {
 }
 
 /// Whether two spellings of this machine, or the same host.
-fn same(one: &Host, other: &Host) -> bool {
+fn same(one: &HostName, other: &HostName) -> bool {
     one == other || (one.is_loopback() && other.is_loopback())
 }
 

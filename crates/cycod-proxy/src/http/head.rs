@@ -5,7 +5,7 @@
 
 use std::{collections::HashSet, str};
 
-use crate::host::{self, Host};
+use crate::host::{self, HostName};
 
 /// Why a message is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +43,11 @@ pub enum Framing {
 
 /// Where a request goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum RequestTarget {
     /// `CONNECT host:port`.
-    Connect(Host, u16),
+    Connect(HostName, u16),
     /// `GET http://host/path`.
-    Absolute(Host, u16, String),
+    Absolute(HostName, u16, String),
     /// `GET /path`, or `OPTIONS *`.
     Path(String),
 }
@@ -58,13 +58,13 @@ pub(crate) struct Headers(Vec<(String, Vec<u8>)>);
 
 /// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct RequestHead {
     /// Its method.
     pub method: String,
     /// Where it goes.
-    pub target: Target,
+    pub target: RequestTarget,
     /// The host that its header names.
-    pub host: Option<(Host, Option<u16>)>,
+    pub host: Option<(HostName, Option<u16>)>,
     /// How its body ends.
     pub framing: Framing,
     /// Whether another may follow it.
@@ -94,7 +94,7 @@ pub struct Response {
     pub(crate) headers: Headers,
 }
 
-impl Request {
+impl RequestHead {
     /// Reads a whole head, with the empty line at its end.
     pub fn parse(bytes: &[u8]) -> Result<Self, Bad> {
         check_lines(bytes)?;
@@ -111,7 +111,7 @@ impl Request {
             framing => framing,
         };
         let target = target(method, path)?;
-        if matches!(target, Target::Connect(..)) && framing != Framing::Empty {
+        if matches!(target, RequestTarget::Connect(..)) && framing != Framing::Empty {
             return Err(Bad("CONNECT has no body"));
         }
         let host = match headers.only("host")? {
@@ -187,18 +187,18 @@ fn complete(parsed: httparse::Result<usize>, length: usize) -> Result<(), Bad> {
     }
 }
 
-fn target(method: &str, text: &str) -> Result<Target, Bad> {
+fn target(method: &str, text: &str) -> Result<RequestTarget, Bad> {
     if !text.is_ascii() || text.contains('#') {
         return Err(Bad("the target of the request is no URL"));
     }
     if method == "CONNECT" {
         return match host::authority(text).map_err(Bad)? {
-            (host, Some(port)) => Ok(Target::Connect(host, port)),
+            (host, Some(port)) => Ok(RequestTarget::Connect(host, port)),
             (_, None) => Err(Bad("CONNECT needs a port")),
         };
     }
     if text.starts_with('/') || (text == "*" && method == "OPTIONS") {
-        return Ok(Target::Path(text.to_owned()));
+        return Ok(RequestTarget::Path(text.to_owned()));
     }
     let Some((scheme, rest)) = text.split_once("://") else { return Err(Bad("the target of the request is no URL")) };
     if !scheme.eq_ignore_ascii_case("http") {
@@ -211,7 +211,7 @@ fn target(method: &str, text: &str) -> Result<Target, Bad> {
         path if path.starts_with('/') => path.to_owned(),
         query => format!("/{query}"),
     };
-    Ok(Target::Absolute(host, port.unwrap_or(80), path))
+    Ok(RequestTarget::Absolute(host, port.unwrap_or(80), path))
 }
 
 impl Headers {
@@ -299,25 +299,28 @@ mod tests {
     use super::*;
 
     #[expect(clippy::needless_pass_by_value, reason = "it is a literal of each call")]
-    fn check(head: &str, expected: Result<(Target, Framing), &str>) {
-        let found = Request::parse(head.as_bytes()).map(|request| (request.target, request.framing));
+    fn check(head: &str, expected: Result<(RequestTarget, Framing), &str>) {
+        let found = RequestHead::parse(head.as_bytes()).map(|request| (request.target, request.framing));
         assert_eq!(found.map_err(|bad| bad.0), expected, "{head:?}");
     }
 
-    fn name(name: &str) -> Host {
-        Host::Name(name.into())
+    fn name(name: &str) -> HostName {
+        HostName::Name(name.into())
     }
 
     #[test]
     fn where_a_request_goes() {
         let absolute =
-            |host: &str, port, path: &str| Ok((Target::Absolute(name(host), port, path.into()), Framing::Empty));
+            |host: &str, port, path: &str| Ok((RequestTarget::Absolute(name(host), port, path.into()), Framing::Empty));
         check("GET http://A.Example/x?y HTTP/1.1\r\nHost: b\r\n\r\n", absolute("a.example", 80, "/x?y"));
         check("GET HTTP://a:8080 HTTP/1.1\r\nHost: a\r\n\r\n", absolute("a", 8080, "/"));
         check("GET http://a?q=/ HTTP/1.0\r\n\r\n", absolute("a", 80, "/?q=/"));
         check("OPTIONS http://a HTTP/1.1\r\nHost: a\r\n\r\n", absolute("a", 80, "*"));
-        check("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", Ok((Target::Connect(name("a"), 443), Framing::Empty)));
-        check("GET /x HTTP/1.1\r\nHost: a\r\n\r\n", Ok((Target::Path("/x".into()), Framing::Empty)));
+        check(
+            "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n",
+            Ok((RequestTarget::Connect(name("a"), 443), Framing::Empty)),
+        );
+        check("GET /x HTTP/1.1\r\nHost: a\r\n\r\n", Ok((RequestTarget::Path("/x".into()), Framing::Empty)));
         for (line, why) in [
             ("CONNECT a HTTP/1.1", "CONNECT needs a port"),
             ("CONNECT http://a:1/ HTTP/1.1", "an IPv6 address has to stand in brackets"),
@@ -344,7 +347,7 @@ mod tests {
     #[test]
     fn there_is_one_way_to_read_where_a_message_ends() {
         let post = |headers: &str| format!("POST /x HTTP/1.1\r\nHost: a\r\n{headers}\r\n");
-        let path = || Target::Path("/x".into());
+        let path = || RequestTarget::Path("/x".into());
         check(&post("Content-Length: 12\r\n"), Ok((path(), Framing::Length(12))));
         check(&post("transfer-encoding: Chunked\r\n"), Ok((path(), Framing::Chunked)));
         check(&post(""), Ok((path(), Framing::Empty)));
@@ -395,7 +398,7 @@ mod tests {
         let head =
             b"GET /x HTTP/1.1\r\nHost: a\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\nX-Other: 2\r\nTE: trailers\r\n\
             Proxy-Authorization: Basic eDp5\r\nProxy-Connection: keep-alive\r\nKeep-Alive: 5\r\nUpgrade: h2c\r\n\r\n";
-        let request = Request::parse(head).unwrap();
+        let request = RequestHead::parse(head).unwrap();
         let onward: Vec<_> = request.headers.onward(&["host"]).collect();
         assert_eq!(onward, [("X-Other", &b"2"[..])]);
         assert!(!request.keeps && !request.upgrades);

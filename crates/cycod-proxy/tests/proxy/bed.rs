@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use cycod_proxy::{HostRule, Limits, Proxy, Report, Resolver, Rules, Serving, Settings, Swap};
+use cycod_proxy::{HostRule, HostRules, Proxy, ProxyLimits, ProxyReport, ProxySettings, Resolver, SecretSwap, Serving};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned,
     crypto::ring,
@@ -84,16 +84,17 @@ impl Resolver for World {
 
 pub(crate) struct Bed {
     pub(crate) world: World,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ProxySettings,
 }
 
 pub(crate) fn bed(permissions: &[&str]) -> Bed {
-    let mut rules = Rules::default();
+    let mut rules = HostRules::default();
     for permission in permissions {
         rules.add(permission).unwrap();
     }
-    let limits = Limits { idle: Duration::from_secs(20), handshake: Duration::from_secs(10), ..Limits::default() };
-    Bed { world: World::default(), settings: Settings { rules, limits, ..Settings::default() } }
+    let limits =
+        ProxyLimits { idle: Duration::from_secs(20), handshake: Duration::from_secs(10), ..ProxyLimits::default() };
+    Bed { world: World::default(), settings: ProxySettings { rules, limits, ..ProxySettings::default() } }
 }
 
 impl Bed {
@@ -102,14 +103,14 @@ impl Bed {
         self
     }
 
-    pub(crate) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+    pub(crate) fn limits(mut self, change: impl FnOnce(&mut ProxyLimits)) -> Self {
         change(&mut self.settings.limits);
         self
     }
 
     pub(crate) fn swap(mut self, placeholder: &str, value: &str, host: &str) -> Self {
         let rule = HostRule::external(host).or_else(|_| HostRule::loopback(host)).unwrap();
-        self.settings.swaps.push(Swap::new(placeholder.into(), value.into(), vec![rule]).unwrap());
+        self.settings.swaps.push(SecretSwap::new(placeholder.into(), value.into(), vec![rule]).unwrap());
         self
     }
 
@@ -169,7 +170,7 @@ impl Running {
         client
     }
 
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> ProxyReport {
         self.serving.report()
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use cycod_proxy::parsers::{Framing, Request};
+use cycod_proxy::parsers::{Framing, RequestHead};
 use proptest::prelude::*;
 
 use crate::bed::{bed, connect, server};
@@ -128,7 +128,7 @@ proptest! {
     #[test]
     fn what_is_accepted_has_one_reading(lines in prop::collection::vec(line(), 0..4)) {
         let head = format!("POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{}\r\n", lines.concat());
-        if let Ok(request) = Request::parse(head.as_bytes()) {
+        if let Ok(request) = RequestHead::parse(head.as_bytes()) {
             let readings = readings(&head);
             prop_assert!(readings.len() < 2, "{head:?}");
             let expected = match request.framing {
@@ -144,7 +144,7 @@ proptest! {
     #[test]
     fn no_bytes_make_the_readers_fail(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         use cycod_proxy::parsers::{Response, client_hello, socks_greeting, socks_request};
-        drop(Request::parse(&bytes));
+        drop(RequestHead::parse(&bytes));
         drop(Response::parse(&bytes, "GET"));
         client_hello(&bytes);
         client_hello(&[b"\x16\x03\x01\x00\xff\x01\x00\x00\xfb\x03\x03", bytes.as_slice()].concat());

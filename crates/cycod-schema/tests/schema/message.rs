@@ -1,10 +1,10 @@
-use cycod_schema::{CallAnswer, Message, Provider};
+use cycod_schema::{CallAnswer, CallMessage, MessageFormat};
 use expect_test::{Expect, expect};
 use serde_json::{Value as Json, json};
 
 /// Reads a message, answers the first call well and every other badly, and compares calls and answer.
-fn check(provider: Provider, message: &Json, expect: &Expect) {
-    let text = match Message::read(provider, message) {
+fn check(provider: MessageFormat, message: &Json, expect: &Expect) {
+    let text = match CallMessage::read(provider, message) {
         Ok(message) => {
             let mut text = String::new();
             for call in message.calls() {
@@ -35,12 +35,12 @@ fn openai_chat() {
         c4 weather {}
         [{"role":"tool","tool_call_id":"c1","content":"answer 0"},{"role":"tool","tool_call_id":"c2","content":"answer 1"},{"role":"tool","tool_call_id":"c3","content":"answer 2"},{"role":"tool","tool_call_id":"c4","content":"answer 3"}]
     "#]];
-    check(Provider::OpenaiChat, &message, &expect);
-    check(Provider::OpenaiChat, &calls, &expect);
+    check(MessageFormat::OpenaiChat, &message, &expect);
+    check(MessageFormat::OpenaiChat, &calls, &expect);
     let silent = json!({"message": {"role": "assistant", "content": "Hm"}});
-    check(Provider::OpenaiChat, &json!({"choices": [silent, {"index": 1, "message": message}]}), &expect);
+    check(MessageFormat::OpenaiChat, &json!({"choices": [silent, {"index": 1, "message": message}]}), &expect);
     check(
-        Provider::OpenaiChat,
+        MessageFormat::OpenaiChat,
         &call("c1", "{}"),
         &expect![[r#"
         c1 weather {}
@@ -48,7 +48,7 @@ fn openai_chat() {
     "#]],
     );
     check(
-        Provider::OpenaiChat,
+        MessageFormat::OpenaiChat,
         &json!({"id": "c", "type": "custom", "custom": {"name": "x", "input": "y"}}),
         &expect![[r#"
             c x (a custom call carries text; this tool takes a JSON object of arguments)
@@ -56,28 +56,28 @@ fn openai_chat() {
         "#]],
     );
     check(
-        Provider::OpenaiChat,
+        MessageFormat::OpenaiChat,
         &json!({"role": "assistant", "content": "Hello"}),
         &expect![[r#"
         [] this is no message with `tool_calls`
     "#]],
     );
     check(
-        Provider::OpenaiChat,
+        MessageFormat::OpenaiChat,
         &json!({"tool_calls": []}),
         &expect![[r#"
         [/tool_calls] there are no `tool_calls` here
     "#]],
     );
     check(
-        Provider::OpenaiChat,
+        MessageFormat::OpenaiChat,
         &json!({"tool_calls": [{"function": {"name": "x"}}]}),
         &expect![[r#"
         [/tool_calls/0] a call here has no `id`, which its result would have to repeat
     "#]],
     );
     check(
-        Provider::OpenaiChat,
+        MessageFormat::OpenaiChat,
         &json!({"tool_calls": [{"id": "c", "function": {}}]}),
         &expect![[r#"
         [/tool_calls/0] a call here has no `name`, which its result would have to repeat
@@ -96,10 +96,10 @@ fn openai_responses() {
         c2 f {"a":1}
         [{"type":"function_call_output","call_id":"c1","output":"answer 0"},{"type":"function_call_output","call_id":"c2","output":"answer 1"}]
     "#]];
-    check(Provider::OpenaiResponses, &json!({"id": "r", "output": output}), &expect);
-    check(Provider::OpenaiResponses, &output, &expect);
+    check(MessageFormat::OpenaiResponses, &json!({"id": "r", "output": output}), &expect);
+    check(MessageFormat::OpenaiResponses, &output, &expect);
     check(
-        Provider::OpenaiResponses,
+        MessageFormat::OpenaiResponses,
         &call("c1"),
         &expect![[r#"
         c1 f {"a":1}
@@ -107,7 +107,7 @@ fn openai_responses() {
     "#]],
     );
     check(
-        Provider::OpenaiResponses,
+        MessageFormat::OpenaiResponses,
         &json!({"output": [{"type": "message"}]}),
         &expect![[r#"
         [/output] there are no items `function_call` here
@@ -124,10 +124,14 @@ fn anthropic() {
         t2 f (the arguments are not JSON: expected value at line 1 column 1)
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"answer 0"},{"type":"tool_result","tool_use_id":"t2","content":"answer 1","is_error":true}]}
     "#]];
-    check(Provider::Anthropic, &json!({"role": "assistant", "content": content, "stop_reason": "tool_use"}), &expect);
-    check(Provider::Anthropic, &content, &expect);
     check(
-        Provider::Anthropic,
+        MessageFormat::Anthropic,
+        &json!({"role": "assistant", "content": content, "stop_reason": "tool_use"}),
+        &expect,
+    );
+    check(MessageFormat::Anthropic, &content, &expect);
+    check(
+        MessageFormat::Anthropic,
         &call("t1", json!({})),
         &expect![[r#"
         t1 f {}
@@ -135,7 +139,7 @@ fn anthropic() {
     "#]],
     );
     check(
-        Provider::Anthropic,
+        MessageFormat::Anthropic,
         &json!({"role": "assistant", "content": "text"}),
         &expect![[r#"
         [] this is no message with blocks `tool_use`
@@ -155,11 +159,11 @@ fn gemini() {
         7 g {}
         {"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"answer 0"}}},{"functionResponse":{"name":"g","response":{"error":"answer 1"},"id":"7"}}]}
     "#]];
-    check(Provider::Gemini, &json!({"candidates": [{"content": {"role": "model", "parts": parts}}]}), &expect);
-    check(Provider::Gemini, &json!({"role": "model", "parts": parts}), &expect);
-    check(Provider::Gemini, &parts, &expect);
+    check(MessageFormat::Gemini, &json!({"candidates": [{"content": {"role": "model", "parts": parts}}]}), &expect);
+    check(MessageFormat::Gemini, &json!({"role": "model", "parts": parts}), &expect);
+    check(MessageFormat::Gemini, &parts, &expect);
     check(
-        Provider::Gemini,
+        MessageFormat::Gemini,
         &json!({"functionCall": {"name": "f"}}),
         &expect![[r#"
         - f {}
@@ -167,7 +171,7 @@ fn gemini() {
     "#]],
     );
     check(
-        Provider::Gemini,
+        MessageFormat::Gemini,
         &json!({"name": "f", "args": {}}),
         &expect![[r#"
         - f {}
@@ -175,7 +179,7 @@ fn gemini() {
     "#]],
     );
     check(
-        Provider::Gemini,
+        MessageFormat::Gemini,
         &json!({"parts": [{"text": "Hello"}]}),
         &expect![[r#"
         [/parts] there are no parts `functionCall` here
@@ -185,9 +189,11 @@ fn gemini() {
 
 #[test]
 fn what_is_no_message_is_said_to_be_none() {
-    for provider in [Provider::OpenaiChat, Provider::OpenaiResponses, Provider::Anthropic, Provider::Gemini] {
+    for provider in
+        [MessageFormat::OpenaiChat, MessageFormat::OpenaiResponses, MessageFormat::Anthropic, MessageFormat::Gemini]
+    {
         for nonsense in [json!(null), json!(5), json!("x"), json!([]), json!({}), json!([[]]), json!({"choices": 5})] {
-            assert!(Message::read(provider, &nonsense).is_err(), "{provider:?} {nonsense}");
+            assert!(CallMessage::read(provider, &nonsense).is_err(), "{provider:?} {nonsense}");
         }
     }
 }

@@ -10,7 +10,7 @@ const CHUNK: usize = 64 << 10;
 
 /// Reads lines, or frames of R, that may not be longer than [`LONGEST_LINE`], from anything that can be read.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct FrameReader<R> {
     input: R,
     longest: usize,
     buffer: Vec<u8>,
@@ -47,7 +47,7 @@ pub enum LineError {
     Read(#[source] std::io::Error),
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> FrameReader<R> {
     /// Reads from `input`, which needs no buffer of its own.
     pub fn new(input: R) -> Self {
         Self::with_longest(input, LONGEST_LINE)
@@ -186,7 +186,7 @@ mod tests {
     }
 
     fn all(pieces: Vec<Result<&'static [u8], ErrorKind>>, longest: usize) -> Vec<String> {
-        let mut lines = Lines::with_longest(Pieces(pieces), longest);
+        let mut lines = FrameReader::with_longest(Pieces(pieces), longest);
         let mut told = Vec::new();
         loop {
             match lines.next() {
@@ -232,7 +232,7 @@ mod tests {
         let mut input = vec![b'x'; 8 << 20];
         input.push(b'\n');
         input.extend(b"small\n".repeat(20_000));
-        let mut lines = Lines::new(input.as_slice());
+        let mut lines = FrameReader::new(input.as_slice());
         assert_eq!(lines.next().expect("it can be read").map(<[u8]>::len), Some(8 << 20));
         let mut count = 0;
         while lines.next().expect("it can be read").is_some() {
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn frames_come_whole_however_they_arrive() {
         let frames = |pieces: Vec<Result<&'static [u8], ErrorKind>>| {
-            let mut lines = Lines::with_longest(Pieces(pieces), 20);
+            let mut lines = FrameReader::with_longest(Pieces(pieces), 20);
             let mut told = Vec::new();
             loop {
                 match lines.frame() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::MAGIC;
-use crate::protocol::{ArgumentType, Call, ToWorker};
+use crate::protocol::{ArgumentType, ToWorker, WorkerCall};
 
 const NIL: u32 = 254;
 const SYMBOL: u32 = 1;
@@ -62,8 +62,8 @@ struct Writer {
 }
 
 impl Writer {
-    fn call(&mut self, call: &Call) -> Result<(), String> {
-        let Call { tool, key, file, code, line, args, types, produces, context, .. } = call;
+    fn call(&mut self, call: &WorkerCall) -> Result<(), String> {
+        let WorkerCall { tool, key, file, code, line, args, types, produces, context, .. } = call;
         self.list(if produces.is_some() { 8 } else { 7 });
         for text in [tool, key, file.as_deref().unwrap_or_default(), code] {
             self.text(text)?;

@@ -6,7 +6,7 @@ use oxc_codegen::{Codegen, CodegenOptions, CommentOptions};
 use oxc_semantic::SemanticBuilder;
 use oxc_transformer::{TransformOptions, Transformer};
 
-use super::{Places, ScriptDiagnostic, told};
+use super::{ScriptDiagnostic, SourcePlaces, told};
 
 /// The name of the code where one is asked for; nobody sees it.
 const NAME: &str = "tool.ts";
@@ -19,7 +19,7 @@ pub(super) fn lower<'a>(
     code: &str,
     allocator: &'a Allocator,
     mut program: Program<'a>,
-) -> Result<(String, Places), Vec<ScriptDiagnostic>> {
+) -> Result<(String, SourcePlaces), Vec<ScriptDiagnostic>> {
     // The engine knows it only at the very start, where nothing of the file may stand before it.
     program.hashbang = None;
     let read = SemanticBuilder::new_compiler().with_enum_eval(true).with_check_syntax_error(true).build(&program);
@@ -41,6 +41,6 @@ pub(super) fn lower<'a>(
         ..CodegenOptions::default()
     };
     let printed = Codegen::new().with_options(options).with_scoping(Some(made.scoping)).build(&program);
-    let places = printed.map.map(|map| Places::new(map.into_owned())).unwrap_or_default();
+    let places = printed.map.map(|map| SourcePlaces::new(map.into_owned())).unwrap_or_default();
     Ok((printed.code, places))
 }

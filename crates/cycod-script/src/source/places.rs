@@ -4,9 +4,9 @@ use oxc_sourcemap::SourceMap;
 
 /// Where the parts of a script stood in the code that it was made of.
 #[derive(Clone, Debug, Default)]
-pub struct Places(Option<Arc<SourceMap<'static>>>);
+pub struct SourcePlaces(Option<Arc<SourceMap<'static>>>);
 
-impl Places {
+impl SourcePlaces {
     pub(super) fn new(map: SourceMap<'static>) -> Self {
         Self(Some(Arc::new(map)))
     }

@@ -6,7 +6,7 @@ use super::*;
 
 /// Reads code on a stack that is large enough.
 fn read_it(code: &str) -> Result<Read, Vec<ScriptDiagnostic>> {
-    let read = || read(code, Language::TypeScript);
+    let read = || read(code, ScriptLanguage::TypeScript);
     thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(READING_STACK).spawn_scoped(scope, read);
         thread.expect("a thread starts").join().expect("the parser does not panic")
@@ -28,7 +28,7 @@ fn becomes(code: &str, expected: &str) {
 }
 
 fn wrong(code: &str, expected: &Expect) {
-    let problems = check(code, Language::TypeScript).expect_err("it is wrong");
+    let problems = check(code, ScriptLanguage::TypeScript).expect_err("it is wrong");
     let lines: Vec<String> = problems
         .iter()
         .map(|problem| {
@@ -110,7 +110,7 @@ fn places_are_those_of_the_code() {
 
 #[test]
 fn what_is_exported_is_known() {
-    let exports = |code: &str| check(code, Language::TypeScript).expect("it is well").names;
+    let exports = |code: &str| check(code, ScriptLanguage::TypeScript).expect("it is well").names;
     assert_eq!(
         exports("export async function execute(args: A, context: C): Promise<string> { return '' }"),
         ["execute"]
@@ -121,7 +121,7 @@ fn what_is_exported_is_known() {
         ["execute", "b", "c", "e"]
     );
     assert_eq!(exports("export default class {} export class A {}"), ["default", "A"]);
-    let found = check("export type A = 1; export default 1", Language::TypeScript).expect("it is well");
+    let found = check("export type A = 1; export default 1", ScriptLanguage::TypeScript).expect("it is well");
     assert_eq!(found, Exports { execute: false, default: true, names: vec!["default".to_owned()], is_open: false });
 }
 
@@ -289,15 +289,17 @@ fn something_to_call_must_be_exported() {
 
 #[test]
 fn types_belong_to_typescript_only() {
-    let problems = check("export function execute(a: string) {}", Language::JavaScript).expect_err("it has a type");
+    let problems =
+        check("export function execute(a: string) {}", ScriptLanguage::JavaScript).expect_err("it has a type");
     assert_eq!(problems[0].to_string(), "1:26: expected `,` or `)` but found `:`");
-    check("export function execute(a) { return f(a < b, c > (d)) }", Language::JavaScript).expect("it is JavaScript");
+    check("export function execute(a) { return f(a < b, c > (d)) }", ScriptLanguage::JavaScript)
+        .expect("it is JavaScript");
 }
 
 #[test]
 fn bombs_are_refused() {
     let bomb = |code: String| {
-        let problems = check(&code, Language::TypeScript).expect_err("it is too deep");
+        let problems = check(&code, ScriptLanguage::TypeScript).expect_err("it is too deep");
         problems[0].message.clone()
     };
     let deep = 10_000;
@@ -348,11 +350,11 @@ fn modules_of_both_kinds_run_in_node() {
         "export * from './other.mjs';",
         "export { execute } from './other.mjs';",
     ] {
-        assert!(check_for_node(code, Language::JavaScript).is_ok(), "{code}");
+        assert!(check_for_node(code, ScriptLanguage::JavaScript).is_ok(), "{code}");
     }
-    assert!(check_for_node("const f: () => void = () => {};\nmodule.exports = f;", Language::TypeScript).is_ok());
+    assert!(check_for_node("const f: () => void = () => {};\nmodule.exports = f;", ScriptLanguage::TypeScript).is_ok());
     for code in ["const execute = () => 1;", "module.exports = (", "export const a = 1;", "with ({}) {}"] {
-        assert!(check_for_node(code, Language::JavaScript).is_err(), "{code}");
+        assert!(check_for_node(code, ScriptLanguage::JavaScript).is_err(), "{code}");
     }
 }
 
@@ -361,10 +363,10 @@ fn code_that_is_read_twice_and_twice_again_is_refused_at_once() {
     let began = std::time::Instant::now();
     for open in ["f<(a=", "a<", "(a=", "async(a=", "f<{[", "<a>(b=", "({a=", "f<[a<("] {
         let code = format!("export default {}", open.repeat(40_000 / open.len()));
-        assert!(check(&code, Language::TypeScript).is_err(), "{open}");
+        assert!(check(&code, ScriptLanguage::TypeScript).is_err(), "{open}");
         // Just below the limit, over and over.
         let group = format!("{}1;\n", open.repeat(8));
-        assert!(check(&group.repeat(200), Language::TypeScript).is_err(), "{open}");
+        assert!(check(&group.repeat(200), ScriptLanguage::TypeScript).is_err(), "{open}");
     }
     assert!(began.elapsed() < std::time::Duration::from_secs(120), "the parser was kept busy");
 }
@@ -376,13 +378,13 @@ fn code_that_is_deep_without_brackets_fits_the_stack() {
     ] {
         let code = format!("export default {}", open.repeat((LONGEST_CODE - 20) / open.len()));
         // Whatever is said about it, it is said.
-        drop(check(&code, Language::TypeScript));
+        drop(check(&code, ScriptLanguage::TypeScript));
         let types =
             format!("type A = {}b; export default 1", open.replace('a', "keyof ").repeat((LONGEST_CODE - 40) / 10));
-        drop(check(&types, Language::TypeScript));
+        drop(check(&types, ScriptLanguage::TypeScript));
     }
     for open in ["A extends B?C:", "keyof ", "readonly ", "()=>", "new()=>", "infer "] {
         let types = format!("type A = {}B; export default 1", open.repeat((LONGEST_CODE - 40) / open.len()));
-        drop(check(&types, Language::TypeScript));
+        drop(check(&types, ScriptLanguage::TypeScript));
     }
 }

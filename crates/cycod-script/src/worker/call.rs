@@ -25,9 +25,10 @@ use super::{
 };
 use crate::{
     protocol::{
-        Call, CallContext, Failure, FromWorker, LONGEST_LINE, Level, Log, MessageError, ReplyError, SendError, ToWorker,
+        CallContext, Failure, FromWorker, LONGEST_LINE, Log, LogLevel, MessageError, ReplyError, SendError, ToWorker,
+        WorkerCall,
     },
-    source::Places,
+    source::SourcePlaces,
 };
 
 /// How many bytes the code of a call may use when nothing is said.
@@ -74,9 +75,9 @@ pub(super) fn warm_up() {
 /// Carries out a call whose code was read, and returns the line that tells its result.
 pub(super) fn carry_out<R, W>(
     id: u64,
-    call: &Call,
+    call: &WorkerCall,
     script: &str,
-    places: &Places,
+    places: &SourcePlaces,
     channel: &Shared<R, W>,
 ) -> Result<Result<String, Failure>, Broken>
 where
@@ -217,9 +218,9 @@ impl Progress {
 /// A call that runs.
 struct Running<'c, R, W> {
     id: u64,
-    call: &'c Call,
+    call: &'c WorkerCall,
     memory: usize,
-    places: &'c Places,
+    places: &'c SourcePlaces,
     channel: &'c Shared<R, W>,
     progress: &'c Rc<Progress>,
 }
@@ -252,7 +253,7 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Running<'_, R, W> {
             let message = format!(
                 "the call ended before the host had answered {asked} of its requests: `await` them, or they may come to nothing"
             );
-            let log = Log { level: Level::Warn, message };
+            let log = Log { level: LogLevel::Warn, message };
             let told = self.channel.borrow_mut().tell(&FromWorker::Log { id: self.id, log });
             told.map_err(Broken::Sent)?;
         }
@@ -342,10 +343,10 @@ impl<R: Read + AsFd + 'static, W: Write + AsFd + 'static> Running<'_, R, W> {
                 let (progress, channel, id) = (progress(), self.channel.clone(), self.id);
                 move |ctx: Ctx<'js>, level: String, message: String| {
                     let level = match level.as_str() {
-                        "debug" => Level::Debug,
-                        "warn" => Level::Warn,
-                        "error" => Level::Error,
-                        _ => Level::Info,
+                        "debug" => LogLevel::Debug,
+                        "warn" => LogLevel::Warn,
+                        "error" => LogLevel::Error,
+                        _ => LogLevel::Info,
                     };
                     let log = Log { level, message: shortened(message) };
                     let told = channel.borrow_mut().tell(&FromWorker::Log { id, log });

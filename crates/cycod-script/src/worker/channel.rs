@@ -11,7 +11,7 @@ use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
 };
 
-use crate::protocol::{self, FromWorker, LONGEST_LINE, LineError, Lines, MessageError, SendError, ToWorker};
+use crate::protocol::{self, FrameReader, FromWorker, LONGEST_LINE, LineError, MessageError, SendError, ToWorker};
 
 /// A channel that the functions of a call share with the loop that waits for it.
 pub(super) type Shared<R, W> = Rc<RefCell<Channel<R, W>>>;
@@ -21,7 +21,7 @@ pub(super) type Shared<R, W> = Rc<RefCell<Channel<R, W>>>;
 /// While it writes it reads too: a host that waits until its replies are read, before it reads what it is asked, would
 /// otherwise wait for ever.
 pub(super) struct Channel<R, W> {
-    lines: Lines<R>,
+    lines: FrameReader<R>,
     output: W,
 }
 
@@ -37,7 +37,7 @@ pub(super) enum Heard {
 impl<R: Read + AsFd, W: Write + AsFd> Channel<R, W> {
     pub(super) fn new(input: R, output: W) -> io::Result<Self> {
         fcntl_setfl(&output, fcntl_getfl(&output)? | OFlags::NONBLOCK)?;
-        Ok(Self { lines: Lines::new(input), output })
+        Ok(Self { lines: FrameReader::new(input), output })
     }
 
     pub(super) fn shared(self) -> Shared<R, W> {

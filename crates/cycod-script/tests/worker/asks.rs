@@ -1,4 +1,4 @@
-use cycod_script::protocol::{Ask, FromWorker, Reply, ReplyError, ToWorker};
+use cycod_script::protocol::{FromWorker, HostReply, HostRequest, ReplyError, ToWorker};
 use expect_test::expect;
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn asked(body: &str, network: bool, answer: &Value) -> (Vec<String>, Result<Valu
     let mut asks = Vec::new();
     let mut call = call(body);
     call.context.network = network;
-    let outcome = Host::new().carry_out(call, &mut |ask: &Ask| {
+    let outcome = Host::new().carry_out(call, &mut |ask: &HostRequest| {
         asks.push(format!("{} {}", ask.what, Value::from(ask.with.clone())));
         Ok(answer.clone())
     });
@@ -75,7 +75,8 @@ fn are_answered_in_any_order() {
         }
     }
     for ask in asks.into_iter().rev() {
-        let reply = Reply { to: ask.number, answer: Ok(format!("{}!", ask.with[0].as_str().expect("a name")).into()) };
+        let reply =
+            HostReply { to: ask.number, answer: Ok(format!("{}!", ask.with[0].as_str().expect("a name")).into()) };
         host.send(&ToWorker::Reply { id, reply });
     }
     let FromWorker::Result { value, .. } = host.receive() else { panic!("no result") };

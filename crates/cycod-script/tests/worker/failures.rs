@@ -1,4 +1,4 @@
-use cycod_script::protocol::{Failure, Language, Level, ToWorker};
+use cycod_script::protocol::{Failure, LogLevel, ScriptLanguage, ToWorker};
 use expect_test::expect;
 
 use crate::host::{Host, call, whole, why_not};
@@ -99,7 +99,7 @@ fn to_read_code_are_told_with_the_line() {
     assert_eq!(failure.line, Some(5));
     assert!(failure.message.starts_with("line 5, column 1: the engine knows no decorators"), "{failure:?}");
     let mut call = whole("export default (a: string) => 1");
-    call.language = Some(Language::JavaScript);
+    call.language = Some(ScriptLanguage::JavaScript);
     let failure = Host::new().carry_out(call, &mut |_| unreachable!()).expect_err("it is no code");
     assert_eq!(failure.message, "line 1, column 18: expected `,` or `)` but found `:`");
 }
@@ -142,9 +142,9 @@ fn of_what_is_left_undone_are_a_warning() {
     };
     assert_eq!(ended.len(), 2, "{ended:?}");
     let cycod_script::protocol::FromWorker::Log { log, .. } = &ended[1] else { panic!("{ended:?}") };
-    assert_eq!(log.level, Level::Warn);
+    assert_eq!(log.level, LogLevel::Warn);
     // A reply that comes too late is of no use, and does no harm.
-    let late = cycod_script::protocol::Reply { to: 1, answer: Ok("late".into()) };
+    let late = cycod_script::protocol::HostReply { to: 1, answer: Ok("late".into()) };
     host.send(&ToWorker::Reply { id: 1, reply: late });
     assert_eq!(host.run("return 2"), Ok(2.into()));
 }

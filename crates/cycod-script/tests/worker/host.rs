@@ -5,7 +5,10 @@ use std::{
 };
 
 use cycod_script::{
-    protocol::{self, Ask, Call, CallContext, Failure, FromWorker, Lines, Log, Reply, ReplyError, ToWorker},
+    protocol::{
+        self, CallContext, Failure, FrameReader, FromWorker, HostReply, HostRequest, Log, ReplyError, ToWorker,
+        WorkerCall,
+    },
     worker,
 };
 use serde_json::{Map, Value};
@@ -13,7 +16,7 @@ use serde_json::{Map, Value};
 /// A worker and the ends of its channel.
 pub(crate) struct Host {
     input: Option<PipeWriter>,
-    output: Lines<PipeReader>,
+    output: FrameReader<PipeReader>,
     next: u64,
     thread: Option<thread::JoinHandle<()>>,
     /// What the calls so far have logged.
@@ -24,7 +27,7 @@ pub(crate) struct Host {
 pub(crate) type Outcome = Result<Value, Failure>;
 
 /// What the host does for a call.
-pub(crate) type Answer<'a> = &'a mut dyn FnMut(&Ask) -> Result<Value, ReplyError>;
+pub(crate) type Answer<'a> = &'a mut dyn FnMut(&HostRequest) -> Result<Value, ReplyError>;
 
 impl Host {
     pub(crate) fn new() -> Self {
@@ -36,7 +39,7 @@ impl Host {
         });
         let mut host = Self {
             input: Some(to_worker),
-            output: Lines::new(from_worker),
+            output: FrameReader::new(from_worker),
             next: 1,
             thread: Some(thread),
             log: Vec::new(),
@@ -54,7 +57,7 @@ impl Host {
     }
 
     /// Starts a call and returns its number.
-    pub(crate) fn begin(&mut self, call: Call) -> u64 {
+    pub(crate) fn begin(&mut self, call: WorkerCall) -> u64 {
         let id = self.next;
         self.next += 1;
         self.send(&ToWorker::Call { id, call: call.into() });
@@ -62,7 +65,7 @@ impl Host {
     }
 
     /// Makes a call to its end.
-    pub(crate) fn carry_out(&mut self, call: Call, answer: Answer<'_>) -> Outcome {
+    pub(crate) fn carry_out(&mut self, call: WorkerCall, answer: Answer<'_>) -> Outcome {
         let call_id = self.begin(call);
         loop {
             match self.receive() {
@@ -70,7 +73,7 @@ impl Host {
                 FromWorker::Failure { id, failure } if id == call_id => return Err(failure),
                 FromWorker::Log { id, log } if id == call_id => self.log.push(log),
                 FromWorker::Ask { id, ask } if id == call_id => {
-                    let reply = Reply { to: ask.number, answer: answer(&ask) };
+                    let reply = HostReply { to: ask.number, answer: answer(&ask) };
                     self.send(&ToWorker::Reply { id, reply });
                 }
                 other => panic!("not about call {call_id}: {other:?}"),
@@ -95,13 +98,13 @@ impl Drop for Host {
 }
 
 /// A call of code whose function has this body.
-pub(crate) fn call(body: &str) -> Call {
+pub(crate) fn call(body: &str) -> WorkerCall {
     whole(&format!("export async function execute(args: any, context: any) {{\n{body}\n}}"))
 }
 
 /// A call of this code.
-pub(crate) fn whole(code: &str) -> Call {
-    Call {
+pub(crate) fn whole(code: &str) -> WorkerCall {
+    WorkerCall {
         tool: "probe".to_owned(),
         key: code.to_owned(),
         code: code.to_owned(),

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use cycod_script::protocol::Level;
+use cycod_script::protocol::LogLevel;
 use serde_json::json;
 
 use crate::host::{Host, result, why_not};
@@ -14,19 +14,19 @@ fn have_a_log() {
         const cycle: any = {}; cycle.cycle = cycle; console.log(cycle); console.log('\\ud800')",
     )
     .expect("it runs");
-    let lines: Vec<(Level, &str)> = host.log.iter().map(|log| (log.level, log.message.as_str())).collect();
+    let lines: Vec<(LogLevel, &str)> = host.log.iter().map(|log| (log.level, log.message.as_str())).collect();
     assert_eq!(
         lines,
         [
-            (Level::Info, "a 1 {b: [true, null, undefined]} [1n] x"),
-            (Level::Debug, "c is 5% more"),
-            (Level::Warn, "Map {1 => 2}"),
-            (Level::Info, "info"),
-            (Level::Error, "gone"),
-            (Level::Info, "[function without a name] Symbol(s) 1970-01-01T00:00:00.000Z"),
-            (Level::Info, ""),
-            (Level::Info, "{cycle: {cycle: {cycle: {cycle: {cycle: {…}}}}}}"),
-            (Level::Info, "\u{fffd}"),
+            (LogLevel::Info, "a 1 {b: [true, null, undefined]} [1n] x"),
+            (LogLevel::Debug, "c is 5% more"),
+            (LogLevel::Warn, "Map {1 => 2}"),
+            (LogLevel::Info, "info"),
+            (LogLevel::Error, "gone"),
+            (LogLevel::Info, "[function without a name] Symbol(s) 1970-01-01T00:00:00.000Z"),
+            (LogLevel::Info, ""),
+            (LogLevel::Info, "{cycle: {cycle: {cycle: {cycle: {cycle: {…}}}}}}"),
+            (LogLevel::Info, "\u{fffd}"),
         ]
     );
 }

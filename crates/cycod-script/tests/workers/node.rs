@@ -1,6 +1,6 @@
 use cycod_definition::Runtime;
 use cycod_process::Ending;
-use cycod_script::protocol::{FromWorker, Level, Log, Reply, ReplyError, ToWorker};
+use cycod_script::protocol::{FromWorker, HostReply, Log, LogLevel, ReplyError, ToWorker};
 use expect_test::{Expect, expect};
 use proptest::{prelude::Strategy as _, strategy::ValueTree as _, test_runner::TestRunner};
 use serde_json::{Value, json};
@@ -241,10 +241,10 @@ fn node_keeps_what_calls_leave_and_nothing_disturbs_the_channel() {
     assert_eq!(
         answer.logs,
         [
-            log(Level::Info, "told 1"),
-            log(Level::Warn, "warned"),
-            log(Level::Error, "{ a: 1 }"),
-            log(Level::Debug, "small")
+            log(LogLevel::Info, "told 1"),
+            log(LogLevel::Warn, "warned"),
+            log(LogLevel::Error, "{ a: 1 }"),
+            log(LogLevel::Debug, "small")
         ]
     );
     for printed in ["printed", "to the error stream", "from a child", "straight out", "after the call", "too late"] {
@@ -291,7 +291,7 @@ fn node_asks_the_host_for_what_the_host_decides() {
             "llm.complete" => Err(ReplyError { message: "nobody".to_owned(), code: Some("unavailable".to_owned()) }),
             other => panic!("{other} is no part of this"),
         };
-        worker.tell(&ToWorker::Reply { id, reply: Reply { to: ask.number, answer } });
+        worker.tell(&ToWorker::Reply { id, reply: HostReply { to: ask.number, answer } });
     }
     let Ok(Some(FromWorker::Result { value, .. })) = worker.heard() else { panic!("it answers") };
     assert_eq!(value, json!(["a\n", "nobody", "unavailable"]));

@@ -9,10 +9,10 @@ use std::{
 };
 
 use cycod_definition::Runtime;
-use cycod_process::{Conversation, Limits, Program, find_program};
+use cycod_process::{Conversation, ProcessLimits, Program, find_program};
 use cycod_script::{
     Answers, Prelude, prelude,
-    protocol::{ArgumentType, Call, CallContext, Failure, FromWorker, Log, MessageError, ToWorker},
+    protocol::{ArgumentType, CallContext, Failure, FromWorker, Log, MessageError, ToWorker, WorkerCall},
 };
 use serde_json::{Map, Value};
 use tempfile::TempDir;
@@ -65,7 +65,7 @@ impl Worker {
             program = program.env(*name, value.as_os_str());
         }
         program.args = prelude.shell_arguments(&find(prelude.program), &file);
-        let (conversation, streams) = Conversation::start(program, Limits::default()).expect("it starts");
+        let (conversation, streams) = Conversation::start(program, ProcessLimits::default()).expect("it starts");
         let (sender, answers) = mpsc::channel();
         let mut reader = Answers::new(prelude.codec, streams.stdout);
         std::thread::spawn(move || {
@@ -123,9 +123,9 @@ impl Worker {
         }
     }
 
-    pub(crate) fn call(&self, code: &str, args: Value) -> Call {
+    pub(crate) fn call(&self, code: &str, args: Value) -> WorkerCall {
         let Value::Object(args) = args else { panic!("arguments are an object") };
-        Call {
+        WorkerCall {
             tool: "tool".to_owned(),
             key: code.to_owned(),
             code: code.to_owned(),
@@ -146,7 +146,7 @@ impl Worker {
     }
 
     #[track_caller]
-    pub(crate) fn send(&mut self, call: Call) -> u64 {
+    pub(crate) fn send(&mut self, call: WorkerCall) -> u64 {
         self.calls += 1;
         self.tell(&ToWorker::Call { id: self.calls, call: call.into() });
         self.calls
@@ -160,7 +160,7 @@ impl Worker {
 
     /// Calls, and waits for the answer; `None` when the worker ended instead.
     #[track_caller]
-    pub(crate) fn try_answer(&mut self, call: Call) -> Option<Answer> {
+    pub(crate) fn try_answer(&mut self, call: WorkerCall) -> Option<Answer> {
         let called = self.send(call);
         let mut logs = Vec::new();
         let (id, result) = loop {
@@ -176,7 +176,7 @@ impl Worker {
     }
 
     #[track_caller]
-    pub(crate) fn answer(&mut self, call: Call) -> Result<Value, Failure> {
+    pub(crate) fn answer(&mut self, call: WorkerCall) -> Result<Value, Failure> {
         self.try_answer(call).expect("the worker goes on").result
     }
 
@@ -213,7 +213,7 @@ impl Worker {
 
     /// Calls as a host does that has nothing more to say.
     #[track_caller]
-    pub(crate) fn last_answer(mut self, call: Call) -> Value {
+    pub(crate) fn last_answer(mut self, call: WorkerCall) -> Value {
         self.send(call);
         drop(self.stdin);
         let message = self.answers.recv_timeout(PATIENCE).expect("it answers").expect("it is a message");

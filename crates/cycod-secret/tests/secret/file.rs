@@ -1,6 +1,6 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread};
 
-use cycod_secret::{Access, Ask, Change, SecretError, Store, Zeroizing, is_name};
+use cycod_secret::{PassphrasePrompt, SecretChange, SecretError, Store, VaultKey, Zeroizing, is_name};
 
 use crate::{NOTHING_ELSE, get, set, store};
 
@@ -70,14 +70,14 @@ fn a_secret_may_be_for_some_tools() {
     let secrets = store(home.path(), &[]);
     let value = Zeroizing::new("correct horse".to_owned());
     let issues = || Some(vec!["issues".to_owned()]);
-    secrets.set("A", &value, Change { vault: None, tools: issues(), now: 1 }).unwrap();
+    secrets.set("A", &value, SecretChange { vault: None, tools: issues(), now: 1 }).unwrap();
     assert!(secrets.values(&["A"], Some("issues")).unwrap()[0].is_some());
     let refused = secrets.values(&["A"], Some("other")).unwrap_err();
     assert_eq!(refused.to_string(), "the secret `A` is limited to `issues`, not available for `other`");
     // A new value does not widen who may have it.
     set(&secrets, "A", "another value");
     assert_eq!(secrets.list().unwrap()[0].tools, ["issues"]);
-    secrets.set("A", &value, Change { vault: None, tools: Some(Vec::new()), now: 1 }).unwrap();
+    secrets.set("A", &value, SecretChange { vault: None, tools: Some(Vec::new()), now: 1 }).unwrap();
     assert!(secrets.values(&["A"], Some("other")).unwrap()[0].is_some());
 }
 
@@ -187,7 +187,7 @@ fn a_passphrase() {
     assert!(!home.path().join("secrets.key").exists());
     assert_eq!(get(&store(home.path(), &named), "A").unwrap().as_deref(), Some("correct horse"));
     refuses(&store(home.path(), &[]), "locked by a passphrase");
-    let asked = || Access::default().asking(Ask::by(|_| Some(Zeroizing::new("open sesame".to_owned()))));
+    let asked = || VaultKey::default().asking(PassphrasePrompt::by(|_| Some(Zeroizing::new("open sesame".to_owned()))));
     let secrets = Store::open(home.path(), asked(), &Default::default());
     set(&secrets, "B", "battery staple");
     assert_eq!(get(&secrets, "A").unwrap().as_deref(), Some("correct horse"));
@@ -204,7 +204,7 @@ fn a_file_with_a_key_can_be_locked_by_a_passphrase() {
     set(&secrets, "A", "correct horse");
     secrets.lock(Zeroizing::new("open sesame".to_owned())).unwrap();
     set(&secrets, "B", "battery staple");
-    let asked = || Access::default().asking(Ask::by(|_| Some(Zeroizing::new("open sesame".to_owned()))));
+    let asked = || VaultKey::default().asking(PassphrasePrompt::by(|_| Some(Zeroizing::new("open sesame".to_owned()))));
     let again = Store::open(home.path(), asked(), &Default::default());
     assert_eq!(get(&again, "A").unwrap().as_deref(), Some("correct horse"));
     refuses(&store(home.path(), &[]), "locked by a passphrase");

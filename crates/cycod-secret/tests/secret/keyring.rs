@@ -1,6 +1,6 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use cycod_secret::{Change, Vault, Zeroizing};
+use cycod_secret::{SecretChange, Vault, Zeroizing};
 
 use crate::{get, set, store};
 
@@ -35,7 +35,7 @@ fn borrowed<'a>(variables: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a st
     variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
-const TO_KEYRING: Change = Change { vault: Some(Vault::Keyring), tools: None, now: 7 };
+const TO_KEYRING: SecretChange = SecretChange { vault: Some(Vault::Keyring), tools: None, now: 7 };
 
 #[test]
 #[cfg(target_os = "linux")]
@@ -54,7 +54,7 @@ fn a_value_goes_in_and_out_by_streams() {
     assert!(calls.starts_with("store --label=cycod: A service cycod home "), "{calls}");
     assert!(!calls.contains("correct") && !calls.contains("staple") && !calls.contains("Y29ycm"), "{calls}");
     // Moving it to the file takes it out of the keyring.
-    secrets.set("A", &value, Change { vault: Some(Vault::File), tools: None, now: 7 }).unwrap();
+    secrets.set("A", &value, SecretChange { vault: Some(Vault::File), tools: None, now: 7 }).unwrap();
     assert_eq!(fs::read_dir(home.path().join("ring")).unwrap().count(), 1, "only the calls are left");
     secrets.set("A", &value, TO_KEYRING).unwrap();
     assert!(secrets.remove("A").unwrap());

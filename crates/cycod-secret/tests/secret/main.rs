@@ -5,16 +5,16 @@ mod keyring;
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
-use cycod_secret::{Access, Change, SecretError, Store, Zeroizing};
+use cycod_secret::{SecretChange, SecretError, Store, VaultKey, Zeroizing};
 
 /// The secrets below a directory, with these variables of the environment.
 fn store(directory: &Path, variables: &[(&str, &str)]) -> Store {
     let environment: BTreeMap<OsString, OsString> =
         variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    Store::open(directory, Access::from_environment(&environment), &environment)
+    Store::open(directory, VaultKey::from_environment(&environment), &environment)
 }
 
-const NOTHING_ELSE: Change = Change { vault: None, tools: None, now: 7 };
+const NOTHING_ELSE: SecretChange = SecretChange { vault: None, tools: None, now: 7 };
 
 fn set(store: &Store, name: &str, value: &str) {
     store.set(name, &Zeroizing::new(value.to_owned()), NOTHING_ELSE).unwrap();

@@ -4,7 +4,7 @@ use super::Said;
 
 /// What is configured about language models.
 #[derive(Clone, Debug, Default)]
-pub struct Models {
+pub struct ModelSettings {
     /// The model that is meant when nobody names one, as `PROVIDER/NAME`.
     pub default: Option<Said<String>>,
     /// The providers, the one that is heard first at the front.
@@ -57,7 +57,7 @@ pub struct KnownModel {
     pub cached_price: Option<f64>,
 }
 
-impl Models {
+impl ModelSettings {
     /// What is said here, and behind it what `broader` says.
     pub(super) fn over(mut self, broader: Self) -> Self {
         self.providers.extend(broader.providers);

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use cycod_catalog::Scope;
-use cycod_diagnostic::{Code, Diagnostic, Lines, SourceFile, Span, closest};
-use cycod_syntax::yaml::{self, Entry, Node, Resolved};
+use cycod_diagnostic::{Code, Diagnostic, LineStarts, SourceFile, Span, closest};
+use cycod_syntax::yaml::{self, MappingEntry, Node, Resolved};
 
 use super::{KnownModel, ModelProvider, Options, Said, ToolPattern};
 
@@ -34,7 +34,7 @@ pub(super) fn options(source: &SourceFile, scope: Scope, is_ours: bool) -> (Opti
     let (root, diagnostics) = yaml::parse(source);
     let mut reader = Reader {
         name: &source.name,
-        lines: Lines::of(&source.text),
+        lines: LineStarts::of(&source.text),
         scope,
         is_ours,
         options: Options::default(),
@@ -51,7 +51,7 @@ pub(super) fn options(source: &SourceFile, scope: Scope, is_ours: bool) -> (Opti
 
 struct Reader<'a> {
     name: &'a str,
-    lines: Lines<'a>,
+    lines: LineStarts<'a>,
     scope: Scope,
     is_ours: bool,
     options: Options,
@@ -96,7 +96,7 @@ impl Reader<'_> {
         }
     }
 
-    fn tool(&mut self, tool: &Entry) {
+    fn tool(&mut self, tool: &MappingEntry) {
         let Some(pattern) = ToolPattern::new(&tool.key) else {
             let help = "a name holds letters, digits, `_`, `.` and `-`; `*` means any of them";
             return self.push(
@@ -134,7 +134,7 @@ impl Reader<'_> {
         }
     }
 
-    fn enforced(&mut self, entry: &Entry) {
+    fn enforced(&mut self, entry: &MappingEntry) {
         if self.scope != Scope::Global {
             let help = "write it into the file of the global scope, or leave it out";
             let message = "only the administrator of the machine can define which tools no one can turn off";
@@ -312,7 +312,7 @@ impl Reader<'_> {
         }
     }
 
-    fn text(&mut self, entry: &Entry, help: &str) -> Option<Said<String>> {
+    fn text(&mut self, entry: &MappingEntry, help: &str) -> Option<Said<String>> {
         match entry.value.as_scalar().filter(|scalar| !is_empty(&entry.value) && !scalar.text.trim().is_empty()) {
             Some(scalar) => Some(self.said(entry.value.span, scalar.text.clone())),
             None => {
@@ -322,7 +322,7 @@ impl Reader<'_> {
         }
     }
 
-    fn count(&mut self, entry: &Entry) -> Option<Said<u32>> {
+    fn count(&mut self, entry: &MappingEntry) -> Option<Said<u32>> {
         match entry.value.as_scalar().map(yaml::Scalar::resolve) {
             Some(Resolved::Integer(count)) if (1..=i64::from(u32::MAX)).contains(&count) => {
                 u32::try_from(count).ok().map(|count| self.said(entry.value.span, count))
@@ -339,7 +339,7 @@ impl Reader<'_> {
         }
     }
 
-    fn bytes(&mut self, entry: &Entry) -> Option<Said<u64>> {
+    fn bytes(&mut self, entry: &MappingEntry) -> Option<Said<u64>> {
         match entry.value.as_scalar().map(yaml::Scalar::resolve) {
             Some(Resolved::Integer(bytes)) if bytes >= LEAST_BYTES => {
                 u64::try_from(bytes).ok().map(|bytes| self.said(entry.value.span, bytes))
@@ -362,7 +362,7 @@ impl Reader<'_> {
         }
     }
 
-    fn dollars(&mut self, entry: &Entry, what: &str) -> Option<Said<f64>> {
+    fn dollars(&mut self, entry: &MappingEntry, what: &str) -> Option<Said<f64>> {
         let price = match entry.value.as_scalar().map(yaml::Scalar::resolve) {
             #[expect(clippy::cast_precision_loss, reason = "a price that large is wrong however it is rounded")]
             Some(Resolved::Integer(price)) => price as f64,
@@ -380,7 +380,7 @@ impl Reader<'_> {
         None
     }
 
-    fn duration(&mut self, entry: &Entry) -> Option<Said<Duration>> {
+    fn duration(&mut self, entry: &MappingEntry) -> Option<Said<Duration>> {
         match entry.value.as_scalar().map(yaml::Scalar::resolve) {
             Some(Resolved::Integer(limit)) if limit > 0 => {
                 let limit = Duration::from_millis(limit.unsigned_abs());
@@ -398,7 +398,7 @@ impl Reader<'_> {
         }
     }
 
-    fn boolean(&mut self, entry: &Entry) -> Option<Said<bool>> {
+    fn boolean(&mut self, entry: &MappingEntry) -> Option<Said<bool>> {
         match entry.value.as_scalar().map(yaml::Scalar::resolve) {
             Some(Resolved::Bool(value)) => Some(self.said(entry.value.span, value)),
             _ => {
@@ -409,7 +409,7 @@ impl Reader<'_> {
     }
 
     /// The entries of a mapping; of nothing, none.
-    fn entries<'n>(&mut self, node: &'n Node, what: &str) -> &'n [Entry] {
+    fn entries<'n>(&mut self, node: &'n Node, what: &str) -> &'n [MappingEntry] {
         if let Some(entries) = node.as_mapping() {
             return entries;
         }
@@ -419,7 +419,7 @@ impl Reader<'_> {
         &[]
     }
 
-    fn unknown(&mut self, entry: &Entry, known: &[&str], whose: &str, is_error: bool) {
+    fn unknown(&mut self, entry: &MappingEntry, known: &[&str], whose: &str, is_error: bool) {
         let help = match near(&entry.key, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("it has {}", known.join(", ")),
@@ -427,7 +427,7 @@ impl Reader<'_> {
         self.push(Code::UnknownKey, entry.key_span, format!("`{}` is not a key of {whose}", entry.key), help, is_error);
     }
 
-    fn wrong(&mut self, entry: &Entry, wanted: &str, help: &str) {
+    fn wrong(&mut self, entry: &MappingEntry, wanted: &str, help: &str) {
         self.push(Code::WrongType, entry.value.span, format!("`{}` takes {wanted}", entry.key), help, true);
     }
 

@@ -1,8 +1,8 @@
 //! Reads rules from policy files, and reports what is wrong with them.
 
-use cycod_diagnostic::{Code, Diagnostic, Lines, Severity, SourceFile, Span, closest};
+use cycod_diagnostic::{Code, Diagnostic, LineStarts, Severity, SourceFile, Span, closest};
 use cycod_policy::{Layer, Origin, Pattern, Rule, Surfaces, Verdict};
-use cycod_syntax::yaml::{self, Entry, Node, Resolved, Scalar};
+use cycod_syntax::yaml::{self, MappingEntry, Node, Resolved, Scalar};
 
 use super::example;
 
@@ -26,7 +26,7 @@ pub(super) fn rules(source: &SourceFile, layer: Layer) -> (Vec<Found>, Vec<Diagn
     }
     let (root, diagnostics) = yaml::parse(source);
     let mut reader =
-        Reader { name: &source.name, lines: Lines::of(&source.text), layer, found: Vec::new(), diagnostics };
+        Reader { name: &source.name, lines: LineStarts::of(&source.text), layer, found: Vec::new(), diagnostics };
     if let Some(root) = root {
         reader.file(&root);
     }
@@ -36,7 +36,7 @@ pub(super) fn rules(source: &SourceFile, layer: Layer) -> (Vec<Found>, Vec<Diagn
 
 struct Reader<'a> {
     name: &'a str,
-    lines: Lines<'a>,
+    lines: LineStarts<'a>,
     layer: Layer,
     found: Vec<Found>,
     diagnostics: Vec<Diagnostic>,
@@ -78,7 +78,7 @@ impl Reader<'_> {
         }
     }
 
-    fn unknown(&mut self, entry: &Entry, known: &[&str], whose: &str) {
+    fn unknown(&mut self, entry: &MappingEntry, known: &[&str], whose: &str) {
         let help = match closest(&entry.key, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("it has {}", known.join(", ")),
@@ -87,7 +87,7 @@ impl Reader<'_> {
         self.error(Code::UnknownKey, entry.key_span, format!("`{}` is not a key of {whose}", entry.key), help);
     }
 
-    fn list(&mut self, entry: &Entry, verdict: Verdict) {
+    fn list(&mut self, entry: &MappingEntry, verdict: Verdict) {
         let key = &entry.key;
         for (at, scalar, span) in self.texts(&entry.value, key) {
             if let Some(pattern) = self.pattern(scalar, span) {
@@ -146,7 +146,7 @@ impl Reader<'_> {
         }
     }
 
-    fn surfaces(&mut self, entry: &Entry) -> Surfaces {
+    fn surfaces(&mut self, entry: &MappingEntry) -> Surfaces {
         let mut all: Option<Surfaces> = None;
         for (_, scalar, span) in self.texts(&entry.value, "for") {
             match Surfaces::named(&scalar.text) {

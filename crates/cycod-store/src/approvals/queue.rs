@@ -61,7 +61,7 @@ impl FromStr for RequestId {
 
 /// A request in the queue.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pending {
+pub struct PendingRequest {
     /// Its name.
     pub id: RequestId,
     /// What the answer is good for.
@@ -105,12 +105,12 @@ pub enum Asked {
     /// It waits in the queue for the next call of its key.
     Parked(RequestId),
     /// It waits in the queue, and we for it.
-    Awaited(Waiting),
+    Awaited(WaitingRequest),
 }
 
 /// A request whose answer is waited for. Dropped, or with its process killed, it is withdrawn.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct WaitingRequest {
     approvals: Approvals,
     id: RequestId,
     key: Digest,
@@ -134,7 +134,7 @@ impl Approvals {
         // What another process waits for is answered to that process.
         let same = all.iter().position(|one| one.key == *key && !one.is_awaited);
         let known = match same.map(|at| all.swap_remove(at)) {
-            Some(Pending { id, answer: Some(answer), .. }) => {
+            Some(PendingRequest { id, answer: Some(answer), .. }) => {
                 self.remove_request(&id, key)?;
                 return Ok(Asked::Answered(answer));
             }
@@ -157,7 +157,7 @@ impl Approvals {
         Ok(match alive {
             None => Asked::Parked(id),
             Some(alive) => {
-                Asked::Awaited(Waiting { approvals: self.clone(), id, key: *key, _alive: alive, is_over: false })
+                Asked::Awaited(WaitingRequest { approvals: self.clone(), id, key: *key, _alive: alive, is_over: false })
             }
         })
     }
@@ -178,8 +178,8 @@ impl Approvals {
         let _lock = self.lock()?;
         match self.sweep(now)?.into_iter().find(|one| one.id == *id) {
             None => Err(StoreError::NotWaiting(id.to_string())),
-            Some(Pending { answer: Some(_), .. }) => Err(StoreError::AlreadyAnswered(id.to_string())),
-            Some(Pending { key, .. }) => {
+            Some(PendingRequest { answer: Some(_), .. }) => Err(StoreError::AlreadyAnswered(id.to_string())),
+            Some(PendingRequest { key, .. }) => {
                 let answer = AnswerRow { key, given: now, expires: now + LIFETIME, answer: answer.clone() };
                 write(&self.queue().join(format!("{id}.answer")), &answer)
             }
@@ -187,7 +187,7 @@ impl Approvals {
     }
 
     /// Returns every request, answered ones too, the oldest first.
-    pub fn pending(&self, now: u64) -> Result<Vec<Pending>, StoreError> {
+    pub fn pending(&self, now: u64) -> Result<Vec<PendingRequest>, StoreError> {
         if names(&self.queue())?.is_empty() {
             return Ok(Vec::new());
         }
@@ -221,7 +221,7 @@ impl Approvals {
     }
 
     /// Returns every request, and removes what is over. Only whoever holds the lock does.
-    fn sweep(&self, now: u64) -> Result<Vec<Pending>, StoreError> {
+    fn sweep(&self, now: u64) -> Result<Vec<PendingRequest>, StoreError> {
         let queue = self.queue();
         let names = names(&queue)?;
         let mut all = Vec::new();
@@ -237,7 +237,7 @@ impl Approvals {
                 self.remove_request(&id, &key)?;
                 continue;
             }
-            all.push(Pending {
+            all.push(PendingRequest {
                 id,
                 key,
                 asked,
@@ -293,7 +293,7 @@ fn request_name(name: &str) -> Option<(RequestId, Digest)> {
     Some((id.parse().ok()?, key.parse().ok()?))
 }
 
-impl Waiting {
+impl WaitingRequest {
     /// The time between two looks for an answer.
     pub const PAUSE: Duration = Duration::from_millis(50);
 
@@ -332,7 +332,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingRequest {
     fn drop(&mut self) {
         if !self.is_over
             && let Ok(_lock) = self.approvals.lock()

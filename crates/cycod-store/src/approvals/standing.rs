@@ -11,7 +11,7 @@ const VERSION: u64 = 1;
 
 /// An answer that holds for every call that its key fits.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct StandingAnswer {
     /// What it is good for.
     pub key: Digest,
     /// The session it is good in; any, without one.
@@ -24,7 +24,7 @@ pub struct Standing {
     pub about: Value,
 }
 
-impl Standing {
+impl StandingAnswer {
     /// The name under which it is listed and revoked.
     pub fn name(&self) -> Digest {
         name(&self.key, self.session.as_deref())
@@ -49,9 +49,9 @@ struct Row {
 }
 
 impl Row {
-    fn read(self) -> Option<Standing> {
+    fn read(self) -> Option<StandingAnswer> {
         let Self { version, key, session, given, expires, about } = self;
-        (version == VERSION).then_some(Standing { key, session, given, expires, about })
+        (version == VERSION).then_some(StandingAnswer { key, session, given, expires, about })
     }
 }
 
@@ -61,7 +61,7 @@ fn name(key: &Digest, session: Option<&str>) -> Digest {
 
 impl Approvals {
     /// Keeps an answer, in the place of the one for the same.
-    pub fn remember(&self, standing: &Standing) -> Result<(), StoreError> {
+    pub fn remember(&self, standing: &StandingAnswer) -> Result<(), StoreError> {
         let _lock = self.lock()?;
         private::directory(&self.directory.join("standing"))?;
         write(&self.standing_path(&standing.name()), &standing.row())
@@ -69,7 +69,12 @@ impl Approvals {
 
     /// Finds the answer for a key: one of the session, or one that always holds. It costs the opening of two files,
     /// however many there are.
-    pub fn standing(&self, key: &Digest, session: Option<&str>, now: u64) -> Result<Option<Standing>, StoreError> {
+    pub fn standing(
+        &self,
+        key: &Digest,
+        session: Option<&str>,
+        now: u64,
+    ) -> Result<Option<StandingAnswer>, StoreError> {
         for session in [None, session].into_iter().take(1 + usize::from(session.is_some())) {
             let found = self.read_standing(&name(key, session))?;
             if let Some(found) = found.filter(|found| found.expires.is_none_or(|expires| now < expires)) {
@@ -80,7 +85,7 @@ impl Approvals {
     }
 
     /// Returns every answer that stands, the oldest first, and removes those whose time is over.
-    pub fn all_standing(&self, now: u64) -> Result<Vec<Standing>, StoreError> {
+    pub fn all_standing(&self, now: u64) -> Result<Vec<StandingAnswer>, StoreError> {
         let mut all = Vec::new();
         for file in names(&self.directory.join("standing"))? {
             let Some(Ok(name)) = file.strip_suffix(".json").map(str::parse) else { continue };
@@ -108,7 +113,7 @@ impl Approvals {
         self.directory.join("standing").join(format!("{name}.json"))
     }
 
-    fn read_standing(&self, name: &Digest) -> Result<Option<Standing>, StoreError> {
+    fn read_standing(&self, name: &Digest) -> Result<Option<StandingAnswer>, StoreError> {
         let path = self.standing_path(name);
         let Some(row) = read::<Row>(&path)? else { return Ok(None) };
         match row.read().filter(|standing| standing.name() == *name) {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::{Value, json};
 
-use super::{Event, Failure, Head, History, Kind, tail::Turn};
+use super::{Failure, Head, History, NewRow, RowKind, tail::Turn};
 use crate::{Digest, StoreError, private};
 
 /// The most rows that are dropped beside a run.
@@ -89,7 +89,7 @@ impl History {
             "digest": last.digest.to_string(),
             "keep": {"days": keep.age.as_secs_f64() / 86_400.0, "runs": keep.runs, "bytes": keep.bytes},
         });
-        let pruned = Event { kind: Kind::Pruned, run: "", tool: "", surface: "", status: "", body: &body };
+        let pruned = NewRow { kind: RowKind::Pruned, run: "", tool: "", surface: "", status: "", body: &body };
         // Every row is in the database, and nobody else writes.
         let before = super::last(&transaction)?;
         let written = super::insert(&transaction, before, before.seq + 1, &pruned, "")?;

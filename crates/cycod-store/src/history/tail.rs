@@ -17,7 +17,7 @@ use std::{
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{Event, Failure, Head, chained, head, last, moment};
+use super::{Failure, Head, NewRow, chained, head, last, moment};
 use crate::{Digest, StoreError, canonical, private};
 
 /// How long the tail may become before it is brought into the database.
@@ -99,7 +99,7 @@ impl Turn {
     }
 
     /// Adds a row.
-    pub(super) fn add(&mut self, event: &Event<'_>, process: &str, must_last: bool) -> Result<Head, StoreError> {
+    pub(super) fn add(&mut self, event: &NewRow<'_>, process: &str, must_last: bool) -> Result<Head, StoreError> {
         let before = self.head().unwrap_or_default();
         let (seq, at, body) = (before.seq + 1, moment(), canonical(event.body));
         let texts = [event.kind.name(), event.run, event.tool, event.surface, event.status, process, &body];

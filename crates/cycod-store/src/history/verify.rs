@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
-use super::{Head, History, Kind, chained, prune, read};
+use super::{Head, History, RowKind, chained, prune, read};
 use crate::{Digest, StoreError};
 
 /// What looking at every row has shown.
@@ -15,12 +15,12 @@ pub struct Verification {
     /// The last row. Kept elsewhere, it shows later whether the rows up to it are still the same.
     pub head: Head,
     /// What is wrong; what follows from the first broken row is not told.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<HistoryFinding>,
 }
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct HistoryFinding {
     /// The row where it shows.
     pub seq: u64,
     /// Its run, if it belongs to one.
@@ -51,7 +51,7 @@ pub enum Wrong {
     Damaged(String),
 }
 
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for HistoryFinding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seq = self.seq;
         match &self.wrong {
@@ -102,7 +102,7 @@ fn check(
     let mut statement = connection
         .prepare("SELECT seq, at, kind, run, tool, surface, status, process, body, digest FROM events ORDER BY seq")?;
     let mut rows = statement.query([])?;
-    let mut changed: Option<Finding> = None;
+    let mut changed: Option<HistoryFinding> = None;
     while let Some(row) = rows.next()? {
         let (seq, run): (u64, String) = (row.get(0)?, row.get(3)?);
         let stored = Head { seq, digest: Digest(row.get(9)?) };
@@ -117,9 +117,9 @@ fn check(
             verified.findings.push(finding);
             break;
         }
-        let find = |wrong| Finding { seq, run: run.clone(), wrong };
+        let find = |wrong| HistoryFinding { seq, run: run.clone(), wrong };
         if seq != before.seq + 1 {
-            let lost = (row.get_ref(2)?.as_str()? == Kind::Gap.name()).then(|| gap(row)).transpose()?.flatten();
+            let lost = (row.get_ref(2)?.as_str()? == RowKind::Gap.name()).then(|| gap(row)).transpose()?.flatten();
             if follows && lost == Some((before.seq, seq - 1)) {
                 verified.findings.push(find(Wrong::Lost(before.seq + 1)));
             } else if seq > before.seq {
@@ -129,7 +129,7 @@ fn check(
                 verified.findings.push(find(Wrong::Misplaced));
                 break;
             }
-        } else if row.get_ref(2)?.as_str()? == Kind::Gap.name() && follows {
+        } else if row.get_ref(2)?.as_str()? == RowKind::Gap.name() && follows {
             // The row that was written as the last had this number, and was another.
             verified.findings.push(find(Wrong::OtherHead));
         } else if !follows {
@@ -141,7 +141,7 @@ fn check(
     verified.head = super::last(connection)?;
     let last = verified.head;
     for noted in [noted, kept].into_iter().flatten() {
-        let found = |seq, wrong| Finding { seq, run: String::new(), wrong };
+        let found = |seq, wrong| HistoryFinding { seq, run: String::new(), wrong };
         if noted.seq > last.seq {
             verified.findings.push(found(last.seq, Wrong::CutOff(noted.seq)));
         } else if noted.seq > dropped && read::head_of(connection, noted.seq)? != Some(noted) {
@@ -149,12 +149,12 @@ fn check(
         }
     }
     if noted.is_none() && last.seq > 0 {
-        verified.findings.push(Finding { seq: last.seq, run: String::new(), wrong: Wrong::NoHead });
+        verified.findings.push(HistoryFinding { seq: last.seq, run: String::new(), wrong: Wrong::NoHead });
     }
     // The indexes are what lists are made of.
     let sound: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if sound != "ok" {
-        verified.findings.push(Finding { seq: last.seq, run: String::new(), wrong: Wrong::Damaged(sound) });
+        verified.findings.push(HistoryFinding { seq: last.seq, run: String::new(), wrong: Wrong::Damaged(sound) });
     }
     Ok(verified)
 }

@@ -8,7 +8,7 @@ use std::{
 
 use cycod_store::{
     Approvals, Digest, StoreError,
-    approvals::{Asked, Pending, RequestId, Standing},
+    approvals::{Asked, PendingRequest, RequestId, StandingAnswer},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -189,7 +189,7 @@ pub(crate) fn play(part: &str, place: &Path) {
         "answer forever" => {
             println!("ready");
             loop {
-                for Pending { id, .. } in approvals.pending(NOW).unwrap() {
+                for PendingRequest { id, .. } in approvals.pending(NOW).unwrap() {
                     drop(approvals.answer(&id, &json!({"answer": "x".repeat(2_000)}), NOW));
                 }
             }
@@ -288,9 +288,9 @@ fn hostile_names_and_files_are_refused() {
     }
 }
 
-fn standing(text: &str, session: Option<&str>, expires: Option<u64>) -> Standing {
+fn standing(text: &str, session: Option<&str>, expires: Option<u64>) -> StandingAnswer {
     let session = session.map(str::to_owned);
-    Standing { key: key(text), session, given: NOW, expires, about: json!({"tool": text}) }
+    StandingAnswer { key: key(text), session, given: NOW, expires, about: json!({"tool": text}) }
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn what_cannot_be_read_stands_for_nothing() {
     let (one, other) = (standing("a", None, None), standing("b", None, None));
     approvals.remember(&one).unwrap();
     approvals.remember(&other).unwrap();
-    let path = |of: &Standing| place.0.path().join(format!("approvals/standing/{}.json", of.name()));
+    let path = |of: &StandingAnswer| place.0.path().join(format!("approvals/standing/{}.json", of.name()));
     // One that was moved to the name of another does not stand for that.
     fs::rename(path(&one), path(&other)).unwrap();
     assert!(approvals.standing(&key("b"), None, NOW).is_err());

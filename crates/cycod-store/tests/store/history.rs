@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path, thread, time::Duration};
 
-use cycod_store::{Durability, Event, Filter, Finding, History, Keep, Kind, RunId, State, StoreError, Wrong};
+use cycod_store::{
+    Filter, History, HistoryFinding, Keep, NewRow, RowDurability, RowKind, RunId, State, StoreError, Wrong,
+};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,15 +22,15 @@ pub(crate) fn write_run(history: &History, tool: &str) -> String {
 
 pub(crate) fn begin(history: &History, tool: &str, status: &str, body: &Value) -> String {
     let run = RunId::random().unwrap().to_string();
-    let event = Event { kind: Kind::Call, run: &run, tool, surface: "person", status, body };
-    history.write(&event, Durability::Process).unwrap();
+    let event = NewRow { kind: RowKind::Call, run: &run, tool, surface: "person", status, body };
+    history.write(&event, RowDurability::Process).unwrap();
     run
 }
 
 fn end(history: &History, run: &str, status: &str) {
     let body = json!({"exit_code": 0});
-    let event = Event { kind: Kind::End, run, tool: "", surface: "", status, body: &body };
-    history.write(&event, Durability::Power).unwrap();
+    let event = NewRow { kind: RowKind::End, run, tool: "", surface: "", status, body: &body };
+    history.write(&event, RowDurability::Power).unwrap();
 }
 
 /// Brings everything into the database's own file.
@@ -40,7 +42,7 @@ fn checkpoint(path: &Path) {
 /// Every finding, with the row where it shows.
 fn findings(history: &History) -> Vec<(u64, Wrong)> {
     let verified = history.verify(None).unwrap();
-    verified.findings.into_iter().map(|Finding { seq, wrong, .. }| (seq, wrong)).collect()
+    verified.findings.into_iter().map(|HistoryFinding { seq, wrong, .. }| (seq, wrong)).collect()
 }
 
 /// Ten runs, and something that somebody does to the database behind our back.
@@ -305,8 +307,8 @@ fn a_history_that_cannot_be_used_is_told() {
     let all = |place: &Path| History::at(place).runs(&Filter::default()).map(|_| ());
     let written = |place: &Path| {
         let (history, body) = (History::at(place), json!({}));
-        let event = Event { kind: Kind::Call, run: "r", tool: "t", surface: "person", status: "", body: &body };
-        history.write(&event, Durability::Process).map(|_| ())
+        let event = NewRow { kind: RowKind::Call, run: "r", tool: "t", surface: "person", status: "", body: &body };
+        history.write(&event, RowDurability::Process).map(|_| ())
     };
     let malformed = |result: Result<(), StoreError>| {
         let error = result.unwrap_err();
@@ -392,8 +394,9 @@ pub(crate) fn fill(place: &Path) {
     let text = "x".repeat(500);
     loop {
         let (run, body) = (RunId::random().unwrap().to_string(), json!({"text": text}));
-        let event = Event { kind: Kind::Call, run: &run, tool: "t", surface: "person", status: "refused", body: &body };
-        match history.write(&event, Durability::Process) {
+        let event =
+            NewRow { kind: RowKind::Call, run: &run, tool: "t", surface: "person", status: "refused", body: &body };
+        match history.write(&event, RowDurability::Process) {
             Ok(_) => println!("written {run}"),
             Err(error) => break println!("full {error}"),
         }
@@ -422,8 +425,8 @@ fn a_directory_that_cannot_be_written_is_told() {
     // Nobody can make a file there, whoever runs the tests.
     let history = History::at(Path::new("/proc/self/cycod"));
     let body = json!({});
-    let event = Event { kind: Kind::Call, run: "r", tool: "t", surface: "person", status: "", body: &body };
-    let error = history.write(&event, Durability::Process).unwrap_err();
+    let event = NewRow { kind: RowKind::Call, run: "r", tool: "t", surface: "person", status: "", body: &body };
+    let error = history.write(&event, RowDurability::Process).unwrap_err();
     assert!(error.to_string().contains("failed to make directory"), "{error}");
     assert_eq!(history.runs(&Filter::default()).unwrap(), []);
 }

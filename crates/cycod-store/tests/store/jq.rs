@@ -1,8 +1,8 @@
 use std::{ffi::OsString, io::stdout, path::Path, process::Child};
 
 use cycod_store::{
-    Kept, StoreError,
-    jq::{Answer, Job, LARGEST, work},
+    StoreError, StoredOutput,
+    jq::{JqAnswer, JqJob, LARGEST, work},
     tokens,
 };
 use expect_test::{Expect, expect};
@@ -13,20 +13,20 @@ const BETWEEN: char = '\u{1f}';
 const MARK: &str = "ANSWER ";
 
 /// Asks in a process of its own, as callers do.
-fn ask(kept: &mut Kept, program: &str, from: u64, cap: usize) -> Result<Answer, StoreError> {
+fn ask(kept: &mut StoredOutput, program: &str, from: u64, cap: usize) -> Result<JqAnswer, StoreError> {
     let job = kept.jq(program, from, cap)?;
     read(start(&job))
 }
 
-fn start(job: &Job) -> Child {
+fn start(job: &JqJob) -> Child {
     let args: Vec<&str> = job.args().iter().map(|arg| arg.to_str().unwrap()).collect();
     child::start("jq", Path::new(&args.join(&BETWEEN.to_string())))
 }
 
-fn read(child: Child) -> Result<Answer, StoreError> {
+fn read(child: Child) -> Result<JqAnswer, StoreError> {
     let said = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let answer = said.split_once(MARK).and_then(|(_, rest)| rest.split_once('\n')).map_or("", |(answer, _)| answer);
-    Answer::read(answer.as_bytes())
+    JqAnswer::read(answer.as_bytes())
 }
 
 #[expect(clippy::disallowed_methods, reason = "the worker writes to what it is given")]

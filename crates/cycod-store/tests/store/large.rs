@@ -1,6 +1,6 @@
 use std::{fs, path::Path, time::Duration};
 
-use cycod_store::{Outputs, Position, Retention, Search};
+use cycod_store::{OutputPosition, Outputs, Retention, Search};
 
 use crate::{child, id, store};
 
@@ -40,7 +40,7 @@ pub(crate) fn measure(place: &Path) {
     assert_eq!((kept.bytes(), kept.lines()), (PIECES * PIECE as u64 + 11, lines + 1));
     let excerpt = kept.excerpt(1000).unwrap();
     assert!(excerpt.text.ends_with("the needle\n"));
-    let slice = kept.slice(Position::Line(lines), 2, 1000).unwrap();
+    let slice = kept.slice(OutputPosition::Line(lines), 2, 1000).unwrap();
     assert_eq!((slice.bytes.len(), slice.line, slice.next), (128 + 11, lines, None));
     let search =
         Search { pattern: "n[e]+dle", from: 0, max_matches: 5, context: 1, cap: 1000, time: Duration::from_secs(300) };

@@ -24,7 +24,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use cycod_store::{Kept, Maker, OutputId, Outputs, Retention, RunId};
+use cycod_store::{Maker, OutputId, Outputs, Retention, RunId, StoredOutput};
 use tempfile::TempDir;
 
 /// A store of its own.
@@ -45,7 +45,7 @@ fn store_with(retention: Retention) -> Store {
 
 impl Store {
     /// Keeps bytes, in memory up to the limit.
-    fn keep(&self, bytes: &[u8], limit_in_memory: usize) -> Kept {
+    fn keep(&self, bytes: &[u8], limit_in_memory: usize) -> StoredOutput {
         let mut spool = self.outputs.spool(id("stdout"), crate::maker(), limit_in_memory);
         spool.write(bytes).unwrap();
         spool.finish().unwrap()
@@ -72,7 +72,7 @@ fn id(name: &str) -> OutputId {
 }
 
 /// Reads all of an output.
-fn all(kept: &Kept) -> Vec<u8> {
+fn all(kept: &StoredOutput) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(kept.bytes()).unwrap()];
     assert_eq!(kept.read_at(0, &mut bytes).unwrap(), bytes.len());
     bytes

@@ -36,7 +36,7 @@ proptest! {
         let newlines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
         let is_text = std::str::from_utf8(&bytes).is_ok() && !bytes.contains(&0);
         let lines = newlines + u64::from(bytes.last().is_some_and(|byte| *byte != b'\n'));
-        let check = |kept: &cycod_store::Kept| {
+        let check = |kept: &cycod_store::StoredOutput| {
             assert_eq!(all(kept), bytes);
             assert_eq!((kept.bytes(), kept.lines(), kept.is_text()), (bytes.len() as u64, lines, is_text));
             assert_eq!(kept.sha256(), Digest::of(&bytes));
@@ -172,7 +172,7 @@ fn nobody_pushes_out_what_others_keep() {
         spool.write(&[b'x'; 1000]).unwrap();
         spool.finish().unwrap()
     };
-    let is_there = |kept: &cycod_store::Kept| store.outputs.get(kept.id()).unwrap().is_some();
+    let is_there = |kept: &cycod_store::StoredOutput| store.outputs.get(kept.id()).unwrap().is_some();
     let (bobs, quiet) = ([keep("bob", "flood"), keep("bob", "flood")], keep("ann", "quiet"));
     for kept in bobs.iter().chain([&quiet]) {
         age(&store, kept.id(), 1000);

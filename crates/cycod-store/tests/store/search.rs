@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use cycod_store::{Found, FoundLine, Kept, Search, StoreError, tokens};
+use cycod_store::{FoundLine, Search, SearchResult, StoreError, StoredOutput, tokens};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -104,7 +104,7 @@ fn ends_of_lines_are_what_is_expected() {
 
 #[test]
 fn beyond_the_end_is_nothing() {
-    let nothing = Found { lines: Vec::new(), matches: 0, next: None };
+    let nothing = SearchResult { lines: Vec::new(), matches: 0, next: None };
     let kept = store().keep(b"one\ntwo", 100);
     for from in [7, 8, 1 << 20, u64::MAX] {
         assert_eq!(kept.search(&Search { from, ..search("o") }).unwrap(), nothing);
@@ -174,10 +174,10 @@ fn matches_are_found_across_the_borders_of_pieces() {
 }
 
 /// What a search finds, going on for as long as it says there is more.
-fn go_on(kept: &Kept, mut search: Search<'_>) -> Vec<FoundLine> {
+fn go_on(kept: &StoredOutput, mut search: Search<'_>) -> Vec<FoundLine> {
     let mut lines = Vec::new();
     loop {
-        let found: Found = kept.search(&search).unwrap();
+        let found: SearchResult = kept.search(&search).unwrap();
         assert!(found.matches > 0 || found.next.is_none());
         assert!(tokens(&found.to_string()) <= search.cap, "{found}");
         lines.extend(found.lines.into_iter().filter(|line| line.is_match));

@@ -1,4 +1,4 @@
-use cycod_store::{Position, Slice, tokens};
+use cycod_store::{OutputPosition, Slice, tokens};
 use proptest::prelude::*;
 
 use crate::store;
@@ -17,7 +17,7 @@ proptest! {
     ) {
         let bytes = if is_text { text.into_bytes() } else { [b"\xff", text.as_bytes()].concat() };
         let kept = store().keep(&bytes, 1 << 20);
-        let mut next = Some(if lines { Position::Line(1) } else { Position::Byte(0) });
+        let mut next = Some(if lines { OutputPosition::Line(1) } else { OutputPosition::Byte(0) });
         let mut together: Vec<u8> = Vec::new();
         while let Some(from) = next {
             let slice = kept.slice(from, count, cap).unwrap();
@@ -32,8 +32,8 @@ proptest! {
             }
             let shown_lines = slice.bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
             match from {
-                Position::Line(_) => prop_assert!(shown_lines <= count),
-                Position::Byte(_) => prop_assert!(slice.bytes.len() as u64 <= count.max(4)),
+                OutputPosition::Line(_) => prop_assert!(shown_lines <= count),
+                OutputPosition::Byte(_) => prop_assert!(slice.bytes.len() as u64 <= count.max(4)),
             }
             together.extend(slice.bytes);
             next = slice.next;
@@ -53,7 +53,7 @@ proptest! {
         let store = store();
         let kept = store.keep(lines.concat().as_bytes(), 0);
         let before: usize = lines.iter().take(usize::try_from(number).unwrap() - 1).map(String::len).sum();
-        let slice = store.outputs.get(kept.id()).unwrap().unwrap().slice(Position::Line(number), 1, 1 << 20).unwrap();
+        let slice = store.outputs.get(kept.id()).unwrap().unwrap().slice(OutputPosition::Line(number), 1, 1 << 20).unwrap();
         prop_assert_eq!(slice.offset, before as u64);
         prop_assert_eq!(slice.line, number.min(lines.len() as u64 + 1));
         let line = lines.get(usize::try_from(number).unwrap() - 1).map_or("", String::as_str);
@@ -65,8 +65,11 @@ proptest! {
 fn a_byte_within_a_character_begins_with_it() {
     let kept = store().keep("a😀b".as_bytes(), 100);
     for offset in 1..5 {
-        let slice = kept.slice(Position::Byte(offset), 1, 10).unwrap();
-        assert_eq!((slice.offset, slice.bytes.as_slice(), slice.next), (1, "😀".as_bytes(), Some(Position::Byte(5))));
+        let slice = kept.slice(OutputPosition::Byte(offset), 1, 10).unwrap();
+        assert_eq!(
+            (slice.offset, slice.bytes.as_slice(), slice.next),
+            (1, "😀".as_bytes(), Some(OutputPosition::Byte(5)))
+        );
     }
 }
 
@@ -74,7 +77,12 @@ fn a_byte_within_a_character_begins_with_it() {
 fn beyond_the_end_is_nothing() {
     let kept = store().keep(b"one\ntwo\n", 100);
     let nothing = Slice { bytes: Vec::new(), offset: 8, line: 3, next: None };
-    for from in [Position::Line(3), Position::Line(u64::MAX), Position::Byte(8), Position::Byte(u64::MAX)] {
+    for from in [
+        OutputPosition::Line(3),
+        OutputPosition::Line(u64::MAX),
+        OutputPosition::Byte(8),
+        OutputPosition::Byte(u64::MAX),
+    ] {
         assert_eq!(kept.slice(from, u64::MAX, usize::MAX).unwrap(), nothing);
     }
 }

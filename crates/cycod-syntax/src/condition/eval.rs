@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::{Comparison, EvalError, Expr, Literal, Value};
+use super::{Comparison, ConditionLiteral, ConditionValue, EvalError, Expr};
 use crate::{decimal::Decimal, template::Reference};
 
 /// Looks up the value of a name.
-type Lookup<'a> = dyn Fn(&Reference) -> Option<Value> + 'a;
+type Lookup<'a> = dyn Fn(&Reference) -> Option<ConditionValue> + 'a;
 
 /// Decides a condition; `lookup` gives the value of a name, or nothing when it has none.
 ///
 /// The right side of `&&` and `||` is looked at only when it matters. Operands are compared by what they are, not by what
 /// they look like: numbers with each other, and with a text of no type that reads as one; everything else as text.
-pub fn eval(expression: &Expr, lookup: &dyn Fn(&Reference) -> Option<Value>) -> Result<bool, EvalError> {
+pub fn eval(expression: &Expr, lookup: &dyn Fn(&Reference) -> Option<ConditionValue>) -> Result<bool, EvalError> {
     match expression {
         Expr::Not(inner) => Ok(!eval(inner, lookup)?),
         Expr::And(left, right) => Ok(eval(left, lookup)? && eval(right, lookup)?),
@@ -38,7 +38,7 @@ pub fn eval(expression: &Expr, lookup: &dyn Fn(&Reference) -> Option<Value>) -> 
         Expr::Contains(left, right) => {
             let (left, right) = (operand(left, lookup)?, operand(right, lookup)?);
             Ok(match &left {
-                Value::List(items) => items.iter().any(|item| equal(item, &right)),
+                ConditionValue::List(items) => items.iter().any(|item| equal(item, &right)),
                 other => other.text().contains(&*right.text()),
             })
         }
@@ -61,19 +61,19 @@ pub(super) fn reason(error: &regex::Error) -> String {
     last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }
 
-fn operand(expression: &Expr, lookup: &Lookup<'_>) -> Result<Value, EvalError> {
+fn operand(expression: &Expr, lookup: &Lookup<'_>) -> Result<ConditionValue, EvalError> {
     match expression {
-        Expr::Literal(Literal::Boolean(value)) => Ok(Value::Bool(*value)),
-        Expr::Literal(Literal::Number(value, text)) => Ok(Value::Number(value.clone(), text.clone())),
-        Expr::Literal(Literal::Text(text)) => Ok(Value::Text(text.clone())),
+        Expr::Literal(ConditionLiteral::Boolean(value)) => Ok(ConditionValue::Bool(*value)),
+        Expr::Literal(ConditionLiteral::Number(value, text)) => Ok(ConditionValue::Number(value.clone(), text.clone())),
+        Expr::Literal(ConditionLiteral::Text(text)) => Ok(ConditionValue::Text(text.clone())),
         Expr::Reference(reference, _) => {
             lookup(reference).ok_or_else(|| EvalError::NoValue { name: reference.to_string() })
         }
-        _ => eval(expression, lookup).map(Value::Bool),
+        _ => eval(expression, lookup).map(ConditionValue::Bool),
     }
 }
 
-impl Value {
+impl ConditionValue {
     /// Returns the value as text; the items of a list are joined by spaces.
     pub fn text(&self) -> Cow<'_, str> {
         match self {
@@ -86,7 +86,7 @@ impl Value {
     }
 }
 
-fn equal(a: &Value, b: &Value) -> bool {
+fn equal(a: &ConditionValue, b: &ConditionValue) -> bool {
     match numeric_order(a, b) {
         Some(ordering) => ordering == Ordering::Equal,
         None => a.text() == b.text(),
@@ -94,22 +94,23 @@ fn equal(a: &Value, b: &Value) -> bool {
 }
 
 /// Compares two numbers, exactly and whatever their size; one of them may be a text of no type.
-fn numeric_order(a: &Value, b: &Value) -> Option<Ordering> {
+fn numeric_order(a: &ConditionValue, b: &ConditionValue) -> Option<Ordering> {
     let read = |text: &str| Decimal::read(text.trim());
     match (a, b) {
-        (Value::Number(a, _), Value::Number(b, _)) => Some(a.cmp(b)),
-        (Value::Number(a, _), Value::Untyped(b)) => Some(a.cmp(&read(b)?)),
-        (Value::Untyped(a), Value::Number(b, _)) => Some(read(a)?.cmp(b)),
+        (ConditionValue::Number(a, _), ConditionValue::Number(b, _)) => Some(a.cmp(b)),
+        (ConditionValue::Number(a, _), ConditionValue::Untyped(b)) => Some(a.cmp(&read(b)?)),
+        (ConditionValue::Untyped(a), ConditionValue::Number(b, _)) => Some(read(a)?.cmp(b)),
         _ => None,
     }
 }
 
 /// Says which of two operands is not a number.
-fn not_ordered(comparison: Comparison, left: (&Expr, &Value), right: (&Expr, &Value)) -> EvalError {
-    let is_number = |value: &Value| matches!(value, Value::Number(..));
+fn not_ordered(comparison: Comparison, left: (&Expr, &ConditionValue), right: (&Expr, &ConditionValue)) -> EvalError {
+    let is_number = |value: &ConditionValue| matches!(value, ConditionValue::Number(..));
     let reads = |text: &str| Decimal::read(text.trim()).is_some();
-    let is_typed = |value: &Value| !is_number(value) && !matches!(value, Value::Untyped(_));
-    let misfits = |value: &Value| !is_number(value) && !matches!(value, Value::Untyped(text) if reads(text));
+    let is_typed = |value: &ConditionValue| !is_number(value) && !matches!(value, ConditionValue::Untyped(_));
+    let misfits =
+        |value: &ConditionValue| !is_number(value) && !matches!(value, ConditionValue::Untyped(text) if reads(text));
     let sides = [left, right];
     // What is certainly no number says more than what only lacks one beside it.
     let worst = sides.into_iter().find(|(_, value)| is_typed(value));
@@ -122,14 +123,14 @@ fn not_ordered(comparison: Comparison, left: (&Expr, &Value), right: (&Expr, &Va
             _ => "one side".to_owned(),
         },
         found: match value {
-            Value::Null => "has no value".to_owned(),
-            Value::Bool(_) => format!("is the truth value `{text}`"),
-            Value::Text(_) | Value::Number(..) => format!("is the text `{text}`"),
-            Value::Untyped(untyped) if reads(untyped) => {
+            ConditionValue::Null => "has no value".to_owned(),
+            ConditionValue::Bool(_) => format!("is the truth value `{text}`"),
+            ConditionValue::Text(_) | ConditionValue::Number(..) => format!("is the text `{text}`"),
+            ConditionValue::Untyped(untyped) if reads(untyped) => {
                 format!("is text (`{text}`), which counts as a number only next to one")
             }
-            Value::Untyped(_) => format!("is `{text}`, which is not a number"),
-            Value::List(_) => format!("is the list `{text}`"),
+            ConditionValue::Untyped(_) => format!("is `{text}`, which is not a number"),
+            ConditionValue::List(_) => format!("is the list `{text}`"),
         },
     }
 }

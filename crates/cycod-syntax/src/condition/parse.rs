@@ -4,10 +4,10 @@ use std::fmt;
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
 
-use super::{Comparison, Expr, Literal, Position};
+use super::{Comparison, ConditionLiteral, Expr, ExprPosition};
 use crate::{
     decimal::Decimal,
-    template::{Names, Reference, Resolution, Segment, name_len, unresolved},
+    template::{KnownNames, Reference, Resolution, TemplatePart, name_len, unresolved},
 };
 
 /// The deepest nesting of parentheses and `!`.
@@ -19,8 +19,8 @@ const MAX_OPERATORS: usize = 256;
 pub fn parse(
     text: &str,
     origin: impl Fn(usize) -> u32,
-    names: &Names,
-    position: Position,
+    names: &KnownNames,
+    position: ExprPosition,
 ) -> (Option<Expr>, Vec<Diagnostic>) {
     let mut parser = Parser::new(text, 0, &origin, names, position);
     let parsed = parser.expression().and_then(|expression| {
@@ -50,8 +50,8 @@ pub(crate) struct Parser<'a> {
     text: &'a str,
     pub(crate) at: usize,
     origin: &'a dyn Fn(usize) -> u32,
-    names: &'a Names,
-    position: Position,
+    names: &'a KnownNames,
+    position: ExprPosition,
     depth: usize,
     operators: usize,
     pub(crate) warnings: Vec<Diagnostic>,
@@ -64,8 +64,8 @@ impl<'a> Parser<'a> {
         text: &'a str,
         at: usize,
         origin: &'a dyn Fn(usize) -> u32,
-        names: &'a Names,
-        position: Position,
+        names: &'a KnownNames,
+        position: ExprPosition,
     ) -> Self {
         Self { text, at, origin, names, position, depth: 0, operators: 0, warnings: Vec::new() }
     }
@@ -264,7 +264,7 @@ impl<'a> Parser<'a> {
             let text = self.quoted()?;
             return self.in_quotes(text, start);
         }
-        if rest.starts_with('{') && self.position == Position::RunCondition {
+        if rest.starts_with('{') && self.position == ExprPosition::RunCondition {
             return self.braced();
         }
         let word = self.word();
@@ -274,25 +274,25 @@ impl<'a> Parser<'a> {
         self.at += word.len();
         let end = self.at;
         match word {
-            "true" => return Ok(Expr::Literal(Literal::Boolean(true))),
-            "false" => return Ok(Expr::Literal(Literal::Boolean(false))),
+            "true" => return Ok(Expr::Literal(ConditionLiteral::Boolean(true))),
+            "false" => return Ok(Expr::Literal(ConditionLiteral::Boolean(false))),
             _ => {}
         }
         if let Some(number) = Decimal::read(word) {
-            return Ok(Expr::Literal(Literal::Number(number, word.to_owned())));
+            return Ok(Expr::Literal(ConditionLiteral::Number(number, word.to_owned())));
         }
-        let text = || Expr::Literal(Literal::Text(word.to_owned()));
+        let text = || Expr::Literal(ConditionLiteral::Text(word.to_owned()));
         let span = self.span(start, end);
         match (self.position, self.names.resolve(word)) {
-            (Position::Ternary, Resolution::Known(reference)) => Ok(Expr::Reference(reference, span)),
-            (Position::Ternary, Resolution::Environment(name)) if leads => Ok(self.of_environment(name, span)),
+            (ExprPosition::Ternary, Resolution::Known(reference)) => Ok(Expr::Reference(reference, span)),
+            (ExprPosition::Ternary, Resolution::Environment(name)) if leads => Ok(self.of_environment(name, span)),
             (_, resolution @ (Resolution::UnknownAttribute { .. } | Resolution::UnknownStep { .. }))
-                if self.position == Position::Ternary || leads =>
+                if self.position == ExprPosition::Ternary || leads =>
             {
                 let diagnostic = unresolved(&resolution, span, self.names);
                 Err(Failure { diagnostic: Box::new(diagnostic), at: start, after_question: false })
             }
-            (Position::Ternary, _) if leads => {
+            (ExprPosition::Ternary, _) if leads => {
                 let mut failure =
                     self.fails(start, end, Code::ConditionSyntax, format!("`{word}` is not a known name"));
                 let help = match self.names.near(word) {
@@ -302,7 +302,7 @@ impl<'a> Parser<'a> {
                 failure.diagnostic = Box::new(failure.diagnostic.help(help));
                 Err(failure)
             }
-            (Position::RunCondition, Resolution::Known(reference))
+            (ExprPosition::RunCondition, Resolution::Known(reference))
                 if leads || matches!(reference, Reference::Step { .. }) =>
             {
                 let edit = Edit { span, replacement: format!("{{{word}}}") };
@@ -372,10 +372,10 @@ impl<'a> Parser<'a> {
     /// A quoted text; one that is nothing but a placeholder is the value, as people write who think of the
     /// condition as text.
     fn in_quotes(&mut self, text: String, start: usize) -> Parsed<Expr> {
-        if self.position == Position::RunCondition && text.contains('{') {
+        if self.position == ExprPosition::RunCondition && text.contains('{') {
             let (template, _) = crate::template::parse(&text, |_| 0, self.names);
             let only = match template.segments.as_slice() {
-                [Segment::Hole(_)] => Some(text.trim_start_matches('{').trim_end_matches('}').to_owned()),
+                [TemplatePart::Hole(_)] => Some(text.trim_start_matches('{').trim_end_matches('}').to_owned()),
                 _ => None,
             };
             let span = self.span(start, self.at);
@@ -389,7 +389,7 @@ impl<'a> Parser<'a> {
                 (None, false) => {}
             }
         }
-        Ok(Expr::Literal(Literal::Text(text)))
+        Ok(Expr::Literal(ConditionLiteral::Text(text)))
     }
 
     fn mixed(&self, start: usize) -> Failure {
@@ -433,7 +433,7 @@ impl<'a> Parser<'a> {
     /// The bare word here; empty when there is none.
     fn word(&self) -> &'a str {
         let rest = self.rest();
-        let ternary = self.position == Position::Ternary;
+        let ternary = self.position == ExprPosition::Ternary;
         let len = rest
             .find(|character: char| {
                 character.is_whitespace()
@@ -496,7 +496,7 @@ fn head(text: &str) -> &str {
     &text[..len]
 }
 
-impl Literal {
+impl ConditionLiteral {
     pub(super) fn text(&self) -> String {
         match self {
             Self::Boolean(value) => value.to_string(),
@@ -527,7 +527,7 @@ impl fmt::Display for Expr {
             _ => write!(f, "({inner})"),
         };
         let (left, operator, right) = match self {
-            Self::Literal(Literal::Text(text)) => return write_quoted(text, f),
+            Self::Literal(ConditionLiteral::Text(text)) => return write_quoted(text, f),
             Self::Literal(literal) => return f.write_str(&literal.text()),
             Self::Reference(reference, _) => return write!(f, "{reference}"),
             Self::Not(inner) => {

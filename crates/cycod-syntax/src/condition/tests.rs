@@ -6,12 +6,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     decimal::Decimal,
-    template::{Names, StepAttribute},
+    template::{KnownNames, StepAttribute},
 };
 
-fn names() -> Names {
+fn names() -> KnownNames {
     let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Names {
+    KnownNames {
         parameters: own(&["NAME", "COUNT", "BIG", "VERSION", "LIST", "NONE", "FLAG"]),
         steps: own(&["fetch", "try-https", "count"]),
         is_code: false,
@@ -19,35 +19,35 @@ fn names() -> Names {
     }
 }
 
-fn number(text: &str) -> Value {
-    Value::Number(Decimal::parse(text).expect("the test gives a number"), text.to_owned())
+fn number(text: &str) -> ConditionValue {
+    ConditionValue::Number(Decimal::parse(text).expect("the test gives a number"), text.to_owned())
 }
 
-fn lookup(reference: &Reference) -> Option<Value> {
+fn lookup(reference: &Reference) -> Option<ConditionValue> {
     Some(match reference {
         Reference::Parameter(name) => match name.as_str() {
-            "NAME" => Value::Text("false".to_owned()),
+            "NAME" => ConditionValue::Text("false".to_owned()),
             "COUNT" => number("10"),
             "BIG" => number("9007199254740993"),
-            "VERSION" => Value::Text("1.0".to_owned()),
-            "LIST" => Value::List(vec![
-                Value::Text("a".to_owned()),
+            "VERSION" => ConditionValue::Text("1.0".to_owned()),
+            "LIST" => ConditionValue::List(vec![
+                ConditionValue::Text("a".to_owned()),
                 number("2"),
-                Value::Text("3".to_owned()),
-                Value::Untyped("4".to_owned()),
+                ConditionValue::Text("3".to_owned()),
+                ConditionValue::Untyped("4".to_owned()),
             ]),
-            "NONE" => Value::Null,
-            _ => Value::Bool(true),
+            "NONE" => ConditionValue::Null,
+            _ => ConditionValue::Bool(true),
         },
         Reference::Step { attribute: StepAttribute::ExitCode, .. } => number("0"),
-        Reference::Step { step, .. } if step == "count" => Value::Untyped(" 10.0 ".to_owned()),
-        Reference::Step { .. } => Value::Untyped("v1.2 && ok".to_owned()),
+        Reference::Step { step, .. } if step == "count" => ConditionValue::Untyped(" 10.0 ".to_owned()),
+        Reference::Step { .. } => ConditionValue::Untyped("v1.2 && ok".to_owned()),
         _ => return None,
     })
 }
 
 /// The tree with every operation in parentheses, or what is wrong, then the answer.
-fn describe(text: &str, position: Position) -> String {
+fn describe(text: &str, position: ExprPosition) -> String {
     let (expression, diagnostics) = parse(text, |at| at as u32, &names(), position);
     let mut out = match &expression {
         Some(expression) => format!(
@@ -79,17 +79,25 @@ fn describe(text: &str, position: Position) -> String {
 #[track_caller]
 #[expect(clippy::needless_pass_by_value, reason = "a table of literals reads better")]
 fn check(text: &str, expect: Expect) {
-    expect.assert_eq(&describe(text, Position::RunCondition));
+    expect.assert_eq(&describe(text, ExprPosition::RunCondition));
 }
 
 #[track_caller]
 fn check_true(text: &str) {
-    assert!(describe(text, Position::RunCondition).ends_with("=> true"), "{}", describe(text, Position::RunCondition));
+    assert!(
+        describe(text, ExprPosition::RunCondition).ends_with("=> true"),
+        "{}",
+        describe(text, ExprPosition::RunCondition)
+    );
 }
 
 #[track_caller]
 fn check_false(text: &str) {
-    assert!(describe(text, Position::RunCondition).ends_with("=> false"), "{}", describe(text, Position::RunCondition));
+    assert!(
+        describe(text, ExprPosition::RunCondition).ends_with("=> false"),
+        "{}",
+        describe(text, ExprPosition::RunCondition)
+    );
 }
 
 #[test]
@@ -217,7 +225,7 @@ fn numbers_are_compared_exactly() {
 #[test]
 fn an_order_says_what_is_not_a_number() {
     let check = |text: &str, expect: Expect| {
-        let told = describe(text, Position::RunCondition);
+        let told = describe(text, ExprPosition::RunCondition);
         expect.assert_eq(told.split_once(" => ").expect("it is read").1);
     };
     check("'9' < '10'", expect!["`<` orders numbers, and one side is the text `9`"]);
@@ -318,7 +326,7 @@ fn mistakes_are_told() {
 
 #[test]
 fn bare_names_in_choices() {
-    let check = |text: &str, expect: Expect| expect.assert_eq(&describe(text, Position::Ternary));
+    let check = |text: &str, expect: Expect| expect.assert_eq(&describe(text, ExprPosition::Ternary));
     check("COUNT > 3 && fetch.exit-code == 0", expect!["(COUNT > 3) && (fetch.exit-code == 0) => true"]);
     check("NAME == COUNT", expect!["NAME == COUNT => false"]);
     check("NAME == word", expect!["NAME == 'word' => false"]);
@@ -344,7 +352,7 @@ fn hostile_conditions_end() {
         "'".repeat(99_999),
         "{".repeat(100_000),
     ] {
-        let (expression, diagnostics) = parse(&text, |at| at as u32, &names(), Position::RunCondition);
+        let (expression, diagnostics) = parse(&text, |at| at as u32, &names(), ExprPosition::RunCondition);
         assert!(expression.is_none() && diagnostics.len() == 1, "{}", &text[..9]);
     }
 }
@@ -388,7 +396,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
     #[test]
     fn any_condition_is_read_and_decided(text in any_condition(), ternary: bool) {
-        let position = if ternary { Position::Ternary } else { Position::RunCondition };
+        let position = if ternary { ExprPosition::Ternary } else { ExprPosition::RunCondition };
         let (expression, diagnostics) = parse(&text, |at| at as u32, &names(), position);
         prop_assert!(expression.is_some() || !diagnostics.is_empty());
         for label in diagnostics.iter().flat_map(|diagnostic| &diagnostic.labels) {
@@ -396,7 +404,7 @@ proptest! {
         }
         if let Some(expression) = &expression {
             let answer = eval(expression, &lookup);
-            let (again, _) = parse(&expression.to_string(), |at| at as u32, &names(), Position::Ternary);
+            let (again, _) = parse(&expression.to_string(), |at| at as u32, &names(), ExprPosition::Ternary);
             let again = again.map(|again| eval(&again, &lookup));
             prop_assert_eq!(Some(answer), again, "written as {}", expression);
         }

@@ -1,6 +1,6 @@
 use cycod_diagnostic::closest;
 
-use super::{ITEM, Names, Predefined, Reference, StepAttribute};
+use super::{ITEM, KnownNames, Predefined, Reference, StepAttribute};
 
 /// What a name turned out to be.
 #[derive(Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub(crate) enum Resolution {
     Unknown,
 }
 
-impl Names {
+impl KnownNames {
     pub(crate) fn resolve(&self, name: &str) -> Resolution {
         if name.starts_with(|first: char| first.is_ascii_digit()) && !name.contains('.') {
             return Resolution::Unknown;

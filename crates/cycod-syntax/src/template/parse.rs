@@ -9,10 +9,11 @@ use std::ops::Range;
 use cycod_diagnostic::{Code, Diagnostic, Span, closest};
 
 use super::{
-    Branch, Hole, HoleValue, Names, Reference, Resolution, Segment, StepAttribute, Template, is_name_start, name_len,
+    HoleValue, KnownNames, Placeholder, Reference, Resolution, StepAttribute, Template, TemplatePart, TernaryBranch,
+    is_name_start, name_len,
 };
 use crate::{
-    condition::{Expr, Failure, Parser, Position},
+    condition::{Expr, ExprPosition, Failure, Parser},
     decimal::Decimal,
 };
 
@@ -28,7 +29,7 @@ const MOST_NAMED: usize = 20;
 ///
 /// `origin` tells where in the file a byte of `text` was written, so that spans are right inside quoted and
 /// block scalars.
-pub fn parse(text: &str, origin: impl Fn(usize) -> u32, names: &Names) -> (Template, Vec<Diagnostic>) {
+pub fn parse(text: &str, origin: impl Fn(usize) -> u32, names: &KnownNames) -> (Template, Vec<Diagnostic>) {
     let scanner = Scanner { text, names, origin: &origin };
     let mut segments = Vec::new();
     let mut diagnostics = Vec::new();
@@ -52,9 +53,9 @@ pub fn parse(text: &str, origin: impl Fn(usize) -> u32, names: &Names) -> (Templ
             Token::Hole(hole, end, warning) => {
                 pending.push_str(&text[copied..open]);
                 if !pending.is_empty() {
-                    segments.push(Segment::Text(std::mem::take(&mut pending)));
+                    segments.push(TemplatePart::Text(std::mem::take(&mut pending)));
                 }
-                segments.push(Segment::Hole(hole));
+                segments.push(TemplatePart::Hole(hole));
                 diagnostics.extend(warning);
                 at = end;
                 copied = end;
@@ -63,7 +64,7 @@ pub fn parse(text: &str, origin: impl Fn(usize) -> u32, names: &Names) -> (Templ
     }
     pending.push_str(&text[copied..]);
     if !pending.is_empty() {
-        segments.push(Segment::Text(pending));
+        segments.push(TemplatePart::Text(pending));
     }
     (Template { segments }, diagnostics)
 }
@@ -71,7 +72,7 @@ pub fn parse(text: &str, origin: impl Fn(usize) -> u32, names: &Names) -> (Templ
 /// Returns `text` so that only the braces at `holes` are taken for placeholders.
 ///
 /// What a brace opens depends on all that follows on its line, so the whole text is read, and not each part by itself.
-pub(super) fn escape(text: &str, holes: &[Range<usize>], names: &Names) -> String {
+pub(super) fn escape(text: &str, holes: &[Range<usize>], names: &KnownNames) -> String {
     let scanner = Scanner { text, names, origin: &|_| 0 };
     let mut escaped = String::new();
     let mut holes = holes.iter().peekable();
@@ -105,12 +106,12 @@ enum Token {
     Wrong(usize, Diagnostic),
     /// Text that its author may have meant otherwise.
     Warned(Diagnostic),
-    Hole(Hole, usize, Option<Diagnostic>),
+    Hole(Placeholder, usize, Option<Diagnostic>),
 }
 
 struct Scanner<'a> {
     text: &'a str,
-    names: &'a Names,
+    names: &'a KnownNames,
     origin: &'a dyn Fn(usize) -> u32,
 }
 
@@ -273,7 +274,7 @@ impl Scanner<'_> {
     ) -> Token {
         let span = self.span(open, end);
         let name_span = self.span(name_start, name_start + name.len());
-        let hole = |of| Hole { span, raw, value: HoleValue::Reference { of, transforms, format } };
+        let hole = |of| Placeholder { span, raw, value: HoleValue::Reference { of, transforms, format } };
         match self.names.resolve(name) {
             Resolution::Known(of) => Token::Hole(hole(of), end, None),
             Resolution::Environment(name) => {
@@ -309,13 +310,13 @@ impl Scanner<'_> {
         if memchr::memchr(b'?', &self.text.as_bytes()[open..line_end]).is_none() {
             return Token::Text;
         }
-        let mut parser = Parser::new(&self.text[..line_end], open + 1, self.origin, self.names, Position::Ternary);
+        let mut parser = Parser::new(&self.text[..line_end], open + 1, self.origin, self.names, ExprPosition::Ternary);
         let declared =
             !head.is_empty() && !matches!(self.names.resolve(head), Resolution::Unknown | Resolution::Environment(_));
         match self.try_choice(&mut parser) {
             Ok((condition, then, otherwise, end)) if declared || !condition.references().is_empty() => {
                 let value = HoleValue::Choice { condition, then, otherwise };
-                Token::Hole(Hole { span: self.span(open, end), raw: false, value }, end, parser.warnings.pop())
+                Token::Hole(Placeholder { span: self.span(open, end), raw: false, value }, end, parser.warnings.pop())
             }
             Err(failure) if declared && failure.after_question => {
                 let end = self.text[failure.at..line_end].find('}').map_or(line_end, |offset| failure.at + offset + 1);
@@ -328,7 +329,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn try_choice(&self, parser: &mut Parser<'_>) -> Result<(Expr, Branch, Branch, usize), Failure> {
+    fn try_choice(&self, parser: &mut Parser<'_>) -> Result<(Expr, TernaryBranch, TernaryBranch, usize), Failure> {
         let condition = parser.expression()?;
         parser.expect('?')?;
         let in_branches = |mut failure: Failure| {
@@ -349,29 +350,29 @@ impl Scanner<'_> {
         Ok((condition, then, otherwise, parser.at))
     }
 
-    fn branch(&self, parser: &mut Parser<'_>) -> Result<Branch, Failure> {
+    fn branch(&self, parser: &mut Parser<'_>) -> Result<TernaryBranch, Failure> {
         parser.skip_blanks();
         let start = parser.at;
         let rest = parser.rest();
         if rest.starts_with(['\'', '"']) {
-            return parser.quoted().map(Branch::Text);
+            return parser.quoted().map(TernaryBranch::Text);
         }
         let word_len = rest.find([' ', '\t', ':', '}', '\'', '"', '?', '{']).unwrap_or(rest.len());
         let word = &rest[..word_len];
         if word.starts_with(|first: char| first.is_ascii_digit() || first == '-') && Decimal::read(word).is_some() {
             parser.at += word_len;
-            return Ok(Branch::Text(word.to_owned()));
+            return Ok(TernaryBranch::Text(word.to_owned()));
         }
         let resolution = self.names.resolve(word);
         let span = self.span(start, start + word_len);
         match resolution {
             Resolution::Known(reference) => {
                 parser.at += word_len;
-                Ok(Branch::Reference(reference))
+                Ok(TernaryBranch::Reference(reference))
             }
             Resolution::Environment(name) => {
                 parser.at += word_len;
-                Ok(Branch::Reference(Reference::Environment(name)))
+                Ok(TernaryBranch::Reference(Reference::Environment(name)))
             }
             Resolution::Unknown => {
                 let message = format!("expected a quoted text, a number or a known name, found `{word}`");
@@ -393,7 +394,7 @@ impl Scanner<'_> {
 }
 
 /// Returns the error for a name that looks like `step.attribute` and is not.
-pub(crate) fn unresolved(resolution: &Resolution, span: Span, names: &Names) -> Diagnostic {
+pub(crate) fn unresolved(resolution: &Resolution, span: Span, names: &KnownNames) -> Diagnostic {
     match resolution {
         Resolution::UnknownAttribute { step, attribute } => {
             let known = StepAttribute::NAMES.map(|(name, _)| name);

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn names() -> Names {
+fn names() -> KnownNames {
     let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Names {
+    KnownNames {
         parameters: own(&["NAME", "FILE", "author", "count", "SHOULD-RUN", "LOCATION", "DEBUG"]),
         steps: own(&["fetch", "try-https", "build.all", "1st"]),
         is_code: false,
@@ -17,15 +17,15 @@ fn names() -> Names {
     }
 }
 
-fn describe(text: &str, names: &Names) -> String {
+fn describe(text: &str, names: &KnownNames) -> String {
     let (template, diagnostics) = parse(text, |at| at as u32, names);
     let mut out = String::new();
     for segment in &template.segments {
         match segment {
-            Segment::Text(text) => {
+            TemplatePart::Text(text) => {
                 let _ = write!(out, "{text:?} ");
             }
-            Segment::Hole(hole) => {
+            TemplatePart::Hole(hole) => {
                 let covered = &text[hole.span.start as usize..hole.span.end as usize];
                 let kinds: Vec<String> = match &hole.value {
                     HoleValue::Reference { of, .. } => vec![kind(of)],
@@ -73,8 +73,8 @@ fn kind(reference: &Reference) -> String {
     .to_owned()
 }
 
-fn template_references(hole: &Hole) -> Vec<String> {
-    let template = Template { segments: vec![Segment::Hole(hole.clone())] };
+fn template_references(hole: &Placeholder) -> Vec<String> {
+    let template = Template { segments: vec![TemplatePart::Hole(hole.clone())] };
     template.references().map(|(reference, _)| kind(reference)).collect()
 }
 
@@ -312,13 +312,13 @@ fn mistakes_are_told() {
 
 #[test]
 fn a_tool_without_steps_has_no_step_references() {
-    let names = Names { parameters: vec!["a".to_owned()], ..Names::default() };
+    let names = KnownNames { parameters: vec!["a".to_owned()], ..KnownNames::default() };
     assert_eq!(describe("{foo.output} {a}", &names), "\"{foo.output} \" <parameter {a}>");
 }
 
 #[test]
 fn a_parameter_hides_a_predefined_name() {
-    let names = Names { parameters: vec!["HOME".to_owned()], ..Names::default() };
+    let names = KnownNames { parameters: vec!["HOME".to_owned()], ..KnownNames::default() };
     assert_eq!(describe("{HOME}", &names), "<parameter {HOME}>");
 }
 
@@ -414,7 +414,7 @@ fn without_spans(mut template: Template) -> String {
         }
     }
     for segment in &mut template.segments {
-        if let Segment::Hole(hole) = segment {
+        if let TemplatePart::Hole(hole) = segment {
             hole.span = Span::default();
             if let HoleValue::Choice { condition, .. } = &mut hole.value {
                 strip(condition);
@@ -452,13 +452,14 @@ proptest! {
     #[test]
     fn arbitrary_text_is_read_without_panic(text in "[{}\\\\$A-Z:?!'\"= ().a-z\n]{0,40}") {
         let _ = parse(&text, |at| at as u32, &names());
-        let _ = parse(&text, |at| at as u32, &Names::default());
+        let _ = parse(&text, |at| at as u32, &KnownNames::default());
     }
 }
 
 #[test]
 fn braces_of_code_are_its_own() {
-    let names = Names { parameters: vec!["count".to_owned(), "HOME".to_owned()], is_code: true, ..Names::default() };
+    let names =
+        KnownNames { parameters: vec!["count".to_owned(), "HOME".to_owned()], is_code: true, ..KnownNames::default() };
     let found = |text: &str| {
         let (template, diagnostics) = parse(text, |at| at as u32, &names);
         assert!(diagnostics.is_empty(), "{text}: {diagnostics:?}");

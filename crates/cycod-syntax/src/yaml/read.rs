@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use cycod_diagnostic::{Code, Diagnostic, Span};
 use granit_parser::{Event, Parser, Tag, options};
 
-use super::{Entry, MAX_DEPTH, MAX_NODES, Node, NodeKind, Places, Resolved, Scalar, ScalarStyle, origin, syntax_error};
+use super::{
+    MAX_DEPTH, MAX_NODES, MappingEntry, Node, NodeKind, Places, Resolved, Scalar, ScalarStyle, origin, syntax_error,
+};
 
 /// A tree, when there is one, with what is wrong in it.
 pub(super) type Read = (Option<Node>, Vec<Diagnostic>);
@@ -65,7 +67,7 @@ struct Open {
 
 enum OpenKind {
     Sequence(Vec<Node>),
-    Mapping { entries: Vec<Entry>, key: Key },
+    Mapping { entries: Vec<MappingEntry>, key: Key },
 }
 
 /// What a mapping waits for.
@@ -368,7 +370,7 @@ impl<'a> Reader<'a> {
         match &mut parent.kind {
             OpenKind::Sequence(items) => items.push(node),
             OpenKind::Mapping { entries, key } => match std::mem::replace(key, Key::Wanted) {
-                Key::Read(key, key_span) => entries.push(Entry { key, key_span, value: node }),
+                Key::Read(key, key_span) => entries.push(MappingEntry { key, key_span, value: node }),
                 Key::Refused => {}
                 Key::Wanted => {
                     let (span, is_plain) =
@@ -411,13 +413,13 @@ fn size(node: &Node) -> usize {
 }
 
 /// Returns the entries with each key once: what repeats is merged where nothing conflicts, else reported.
-fn unique(entries: Vec<Entry>, diagnostics: &mut Vec<Diagnostic>) -> Vec<Entry> {
+fn unique(entries: Vec<MappingEntry>, diagnostics: &mut Vec<Diagnostic>) -> Vec<MappingEntry> {
     let mut order: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
     order.sort_unstable();
     if order.windows(2).all(|pair| pair[0] != pair[1]) {
         return entries;
     }
-    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+    let mut kept: Vec<MappingEntry> = Vec::with_capacity(entries.len());
     let mut index: HashMap<String, usize> = HashMap::new();
     for entry in entries {
         let Some(&first) = index.get(&entry.key) else {

@@ -2,7 +2,7 @@
 
 use cycod_app::views::ago;
 use cycod_engine::{Engine, Request, approvals::request_from_json, definition::Privilege};
-use cycod_store::{StoreError, approvals::Pending};
+use cycod_store::{StoreError, approvals::PendingRequest};
 
 use super::asker;
 use crate::guard::now;
@@ -58,7 +58,7 @@ impl Approvals {
 }
 
 impl Card {
-    fn of(pending: &Pending) -> Option<Self> {
+    fn of(pending: &PendingRequest) -> Option<Self> {
         let request = request_of(pending)?;
         Some(Self {
             id: pending.id.to_string(),
@@ -84,6 +84,6 @@ impl Card {
 }
 
 /// What a request asks; nothing when its digest is not that of what it says.
-pub(crate) fn request_of(pending: &Pending) -> Option<Request> {
+pub(crate) fn request_of(pending: &PendingRequest) -> Option<Request> {
     request_from_json(&pending.about).filter(|request| request.call == pending.key.to_string())
 }

@@ -2,7 +2,11 @@
 
 use std::{io::Read, sync::Arc, time::Duration};
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{
+    ArgMatches, Command, CommandFactory, Parser,
+    builder::{PossibleValuesParser, TypedValueParser},
+    value_parser,
+};
 use cycod_agent::{Executor, no_object, text_of, tool_named};
 use cycod_app::jq_worker;
 use cycod_engine::{
@@ -14,57 +18,58 @@ use cycod_engine::{
     outputs::{LOOK, Shelf, read_look, retention},
 };
 use cycod_process::host_interrupts;
-use cycod_schema::{CallAnswer, Dialect, Exporter, Function, Message, ToolCall};
+use cycod_schema::{CallAnswer, CallMessage, Dialect, Exporter, Function, ToolCall};
 use serde_json::Value;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::approvals::{asker, queue_for_model, wait_for_approval, waits_for_approval},
-    rules,
+    commands::approvals::{WaitOptions, asker, queue_for_model},
+    options::parsed,
+    rules::{self, RuleOptions},
 };
 
 /// How much of an output is returned when nobody says, in tokens.
 const REPLY_TOKENS: usize = 8_000;
 
+/// What `cycod tool call` takes.
+#[derive(Parser)]
+#[command(name = "call", about = "Answer a model's tool calls")]
+struct Arguments {
+    /// The dialect of the message on standard input
+    #[arg(long, value_name = "DIALECT", value_parser = spoken())]
+    from: Dialect,
+    #[command(flatten)]
+    rules: RuleOptions,
+    #[command(flatten)]
+    waiting: WaitOptions,
+    /// Return at most this much of an output, in tokens
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(100..))]
+    reply_tokens: Option<u32>,
+    /// The limit for each run, instead of the tool's own
+    #[arg(long, value_name = "MS", value_parser = value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
+}
+
+/// The dialects in which a model's message is read.
+fn spoken() -> impl TypedValueParser<Value = Dialect> {
+    let spoken = Dialect::NAMES.into_iter().filter(|(_, dialect)| dialect.provider().is_some());
+    PossibleValuesParser::new(spoken.map(|(name, _)| name).collect::<Vec<_>>())
+        .try_map(|name| Dialect::named(&name).ok_or("this is not one of the names"))
+}
+
 /// `cycod tool call`.
 pub(crate) fn command() -> Command {
-    let spoken = Dialect::NAMES.into_iter().filter(|(_, dialect)| dialect.provider().is_some());
-    Command::new("call")
-        .about("Answer a model's tool calls")
-        .arg(
-            Arg::new("from")
-                .long("from")
-                .value_name("DIALECT")
-                .required(true)
-                .value_parser(spoken.map(|(name, _)| name).collect::<Vec<_>>())
-                .help("The dialect of the message on standard input"),
-        )
-        .args(rules::options())
-        .arg(wait_for_approval())
-        .arg(
-            Arg::new("reply-tokens")
-                .long("reply-tokens")
-                .value_name("N")
-                .value_parser(value_parser!(u32).range(100..))
-                .help("Return at most this much of an output, in tokens"),
-        )
-        .arg(
-            Arg::new("timeout")
-                .long("timeout")
-                .value_name("MS")
-                .value_parser(value_parser!(u64).range(1..))
-                .help("The limit for each run, instead of the tool's own"),
-        )
+    Arguments::command()
 }
 
 /// Runs the calls of a model's message from standard input, and prints the message that answers it.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let from = matches.get_one::<String>("from").expect("clap requires it");
-    let dialect = Dialect::named(from).expect("clap knows the names");
+    let args: Arguments = parsed(matches)?;
+    let dialect = args.from;
     let provider = dialect.provider().expect("clap takes no other");
-    let rules = rules::given(matches)?;
-    let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
+    let rules = args.rules.given()?;
+    let timeout = args.timeout.map(|limit| Duration::from_millis(limit));
 
     let mut text = Vec::new();
     let unread = |error: &dyn std::fmt::Display| {
@@ -73,11 +78,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     std::io::stdin().read_to_end(&mut text).map_err(|error| unread(&error))?;
     let message: Value =
         serde_json::from_slice(&text).map_err(|error| unread(&format!("this is not JSON: {error}")))?;
-    let message = Message::read(provider, &message).map_err(|problem| {
+    let message = CallMessage::read(provider, &message).map_err(|problem| {
         let place = if problem.pointer.is_empty() { String::new() } else { format!(" (at {})", problem.pointer) };
         let error = unread(&format!("{problem}{place}"));
         let speaks = |(_, other): &(&str, Dialect)| {
-            other.provider().is_some_and(|other| other != provider && Message::read(other, &message).is_ok())
+            other.provider().is_some_and(|other| other != provider && CallMessage::read(other, &message).is_ok())
         };
         match Dialect::NAMES.iter().find(|other| speaks(other)) {
             Some((other, _)) => error.hint(format!("did you mean `--from {other}`?")),
@@ -93,11 +98,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let interrupts = host_interrupts(&stop).map_err(failed)?;
     let asker = asker(Surface::Agent, "a model, by `cycod tool call`");
     let shelf = Shelf::new(engine.outputs_directory(), retention(&engine.settings()), jq_worker());
-    let cap =
-        matches.get_one::<u32>("reply-tokens").map_or(REPLY_TOKENS, |&cap| usize::try_from(cap).unwrap_or(usize::MAX));
+    let cap = args.reply_tokens.map_or(REPLY_TOKENS, |cap| usize::try_from(cap).unwrap_or(usize::MAX));
     let outputs = Some((&shelf, cap));
     let executor = Executor { engine, asker: &asker, stop: &stop, timeout, deadline: None, outputs };
-    let caller = Caller { executor, dialect, wait: waits_for_approval(matches) };
+    let caller = Caller { executor, dialect, wait: args.waiting.longest() };
     let mut answers = Vec::new();
     for call in message.calls() {
         let answer = caller.answer(call);

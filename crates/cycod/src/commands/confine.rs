@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::{
     confine::{outside, with_permissions, without_permissions},
     views::{ConfineView, trust_of},
@@ -16,44 +16,48 @@ use cycod_engine::{
 use cycod_process::host_interrupts;
 
 use super::{
-    run::{approved, arguments, with_arguments},
+    run::{ArgumentOptions, approved, arguments},
     trust::{ByHand, settle},
 };
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     editor::ask,
+    options::{TextOrJson, parsed},
     run::not_planned,
-    scope::{entry, scope, with_scope},
+    scope::{ScopeOptions, entry},
     store::{load_at, trust_written, write_error},
 };
 
+/// What `cycod tool confine` takes.
+#[derive(Parser)]
+#[command(name = "confine", about = "Watch what a tool touches, and propose its permissions")]
+struct Arguments {
+    #[arg(value_name = "TOOL_NAME")]
+    name: String,
+    #[command(flatten)]
+    given: ArgumentOptions,
+    /// Write the permissions into the tool's file
+    #[arg(long)]
+    write: bool,
+    /// Watch a tool that has permissions without them
+    #[arg(long)]
+    unconfined: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod tool confine`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("confine")
-        .about("Watch what a tool touches, and propose its permissions")
-        .arg(Arg::new("name").value_name("TOOL_NAME").required(true));
-    let command = with_arguments(command)
-        .arg(
-            Arg::new("write")
-                .long("write")
-                .action(ArgAction::SetTrue)
-                .help("Write the permissions into the tool's file"),
-        )
-        .arg(
-            Arg::new("unconfined")
-                .long("unconfined")
-                .action(ArgAction::SetTrue)
-                .help("Watch a tool that has permissions without them"),
-        )
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_parser(["text", "json"])
-                .default_value("text")
-                .help("Output format"),
-        );
-    with_scope(command)
+    Arguments::command()
+}
+
+/// Whether these arguments let more happen than before.
+pub(crate) fn grants(matches: &ArgMatches) -> bool {
+    parsed::<Arguments>(matches).map_or(true, |args| args.write || args.unconfined)
 }
 
 /// What was watched.
@@ -75,14 +79,14 @@ enum Verified {
 
 /// Runs a tool's tests, or one call of it, and proposes the permissions under which it touches what it touched.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("name").expect("clap requires it");
-    let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
+    let args: Arguments = parsed(matches)?;
+    let name = &args.name;
+    let filter = args.scope.filter()?.unwrap_or(ScopeFilter::Any);
     let entry = entry(&context.engine, name, filter)?;
     let opened = context.engine.open_tool(name, filter)?;
     let tool = Arc::new(opened.tool);
-    let given = arguments(context, "cycod tool confine", matches)?;
-    let is_call =
-        ["pairs", "param", "params-json"].iter().any(|option| matches.contains_id(option)) || tool.tests.is_empty();
+    let given = arguments(context, "cycod tool confine", name, &args.given, &args.scope)?;
+    let is_call = args.given.is_given() || tool.tests.is_empty();
     let watching = match tool.security.permissions.as_slice() {
         [] => Arc::clone(&tool),
         _ => {
@@ -94,7 +98,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             } else {
                 may_be_tested(context, &tool)?;
             }
-            unconfined(context, &entry, &opened.source.text, matches.get_flag("unconfined"))?
+            unconfined(context, &entry, &opened.source.text, args.unconfined)?
         }
     };
     let watched = if is_call { watch_call(context, &watching, given)? } else { watch_tests(context, &watching)? };
@@ -108,7 +112,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         )),
         None => Verified::Failed(verify(context, &entry, &text)?),
     };
-    if matches.get_flag("write") {
+    if args.write {
         let was_trusted = trust_of(&context.engine, &entry) == Some(Standing::Trusted);
         let writer = context.engine.catalog().writer();
         let written = writer.replace(&entry, &opened.source.text, &text);
@@ -123,12 +127,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Verified::Failed(failed) => Some(failed),
     };
     let holds = failed.map(Vec::is_empty);
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if args.format.is_json() {
         let Watched { needs, runs, failed: unseen } = &watched;
         let fails_confined = failed.map(Vec::as_slice);
         context.printer.json_of(&ConfineView::of(tool.name.as_str(), runs, unseen, needs, fails_confined));
     } else {
-        tell(context, &watched, &verified, matches.get_flag("write"));
+        tell(context, &watched, &verified, args.write);
     }
     Ok(if watched.failed.is_empty() && holds != Some(false) { 0 } else { exit::FAILURE })
 }

@@ -1,8 +1,8 @@
 use std::ffi::OsStr;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_engine::{
-    catalog::Scope,
+    catalog::{Scope, ScopeFilter},
     definition::{Host, ToolName},
     diagnostic::SourceFile,
 };
@@ -12,57 +12,59 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     create::{LANGUAGES, Language, TEMPLATES, Template, text},
-    scope::{parse, scope, with_scope},
+    options::{one_of, parsed},
+    scope::ScopeOptions,
     store,
 };
 
+/// What `cycod tool create` takes.
+/// For whom a tool is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Location {
+    Project,
+    Personal,
+}
+
+#[derive(Parser)]
+#[command(name = "create", about = "Create a tool from a template")]
+struct Arguments {
+    #[arg(value_name = "TOOL_NAME")]
+    new: String,
+    /// What the tool starts as
+    #[arg(long, value_name = "TEMPLATE", value_parser = one_of(TEMPLATES), default_value = "basic")]
+    template: Template,
+    /// What its code is written in
+    #[arg(long, value_name = "LANGUAGE", value_parser = one_of(LANGUAGES), default_value = "r")]
+    language: Language,
+    /// For this project or for you alone
+    #[arg(long, value_name = "LOCATION", conflicts_with_all = ["scope", "global", "user", "local", "any"])]
+    location: Option<Location>,
+    /// Replace an existing tool of this name
+    #[arg(long = "override", alias = "force")]
+    overwrite: bool,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod tool create`.
 pub(crate) fn command() -> Command {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    let command = Command::new("create")
-        .about("Create a tool from a template")
-        .arg(Arg::new("new").value_name("TOOL_NAME").required(true))
-        .arg(
-            option("template", "TEMPLATE", "What the tool starts as")
-                .value_parser(TEMPLATES.map(|(name, _)| name))
-                .default_value("basic"),
-        )
-        .arg(
-            option("language", "LANGUAGE", "What its code is written in")
-                .value_parser(LANGUAGES.map(|(name, _)| name))
-                .default_value("r"),
-        )
-        .arg(
-            option("location", "LOCATION", "For this project or for you alone")
-                .value_parser(["project", "personal"])
-                .conflicts_with_all(["scope", "global", "user", "local", "any"]),
-        )
-        .arg(
-            Arg::new("override")
-                .long("override")
-                .alias("force")
-                .action(ArgAction::SetTrue)
-                .help("Replace an existing tool of this name"),
-        );
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Writes a tool that runs and passes its own tests as it is.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let word = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let name = new_name(word("new").unwrap_or_default())?;
-    let template = Template::named(word("template").unwrap_or_default());
-    let language = Language::named(word("language").unwrap_or_default());
-    let asked = match word("location") {
-        Some(location) => Some(parse(location)?),
-        None => scope(matches)?,
+    let args: Arguments = parsed(matches)?;
+    let name = new_name(&args.new)?;
+    let (template, language) = (args.template, args.language);
+    let asked = match args.location {
+        Some(Location::Project) => Some(ScopeFilter::Only(Scope::Local)),
+        Some(Location::Personal) => Some(ScopeFilter::Only(Scope::User)),
+        None => args.scope.filter()?,
     };
     let scope = match asked {
         None => Scope::Local,
-        Some(cycod_engine::catalog::ScopeFilter::Only(scope)) => scope,
-        Some(cycod_engine::catalog::ScopeFilter::Any) => {
+        Some(ScopeFilter::Only(scope)) => scope,
+        Some(ScopeFilter::Any) => {
             return Err(CommandError::usage("a tool is written into one scope")
                 .hint("give --location project or --location personal"));
         }
@@ -72,7 +74,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let target = store::target(context, scope);
     let not_done = format!("tool `{name}` was not created");
     let tool = store::checked(context, &source, Some(name.as_str()), &target, &not_done)?;
-    let written = store::save(context, scope, &name, &text, matches.get_flag("override")).map_err(|error| {
+    let written = store::save(context, scope, &name, &text, args.overwrite).map_err(|error| {
         let is_taken = error.message.contains("is already there");
         if is_taken { error.hint(format!("or change it: cycod tool edit {name}")) } else { error }
     })?;

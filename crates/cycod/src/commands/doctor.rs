@@ -1,4 +1,4 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
     Control, Given, Ignore, PlanError, ToolAnswer,
     definition::Value,
@@ -12,6 +12,7 @@ use crate::{
     charset::Charset,
     cli::Context,
     command_error::{CommandError, exit},
+    options::{TextOrJson, parsed},
     printer::{DIM, ERROR, HEADING, WARNING, paint},
 };
 
@@ -21,27 +22,31 @@ const TOOL: &str = "cli_check_environment";
 /// The way that its calls come, so that they are told from what the user ran.
 pub(crate) const SURFACE: &str = "doctor";
 
+/// What `cycod doctor` takes.
+#[derive(Parser)]
+#[command(name = "doctor", about = "Check what tools need on this machine, and how to fix problems")]
+struct Arguments {
+    /// Show the findings of each check in detail
+    #[arg(long)]
+    verbose: bool,
+    /// Connect to the MCP servers that cycod connected to before, which starts them
+    #[arg(long)]
+    servers: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod doctor`.
 pub(crate) fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    Command::new("doctor")
-        .about("Check what tools need on this machine, and how to fix problems")
-        .arg(flag("verbose", "Show the findings of each check in detail"))
-        .arg(flag("servers", "Connect to the MCP servers that cycod connected to before, which starts them"))
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_name("FORMAT")
-                .value_parser(["text", "json"])
-                .default_value("text")
-                .help("Output format"),
-        )
+    Arguments::command()
 }
 
 /// Checks the environment as the tool does, and says what it found.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let verbose = matches.get_flag("verbose");
-    let found = match checked(context, verbose, matches.get_flag("servers")) {
+    let args: Arguments = parsed(matches)?;
+    let verbose = args.verbose;
+    let found = match checked(context, verbose, args.servers) {
         Ok(found) => found,
         // What is broken keeps everything from running, and this is where one looks for the reason.
         Err(error) if matches!(error.code, Some(Code::PolicyBroken | Code::SettingsBroken)) => {
@@ -51,7 +56,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Err(error) => return Err(error),
     };
     let printer = &mut context.printer;
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if args.format.is_json() {
         printer.json(&format!("{found:#}"));
     } else {
         let text = text(&found, verbose, Charset::of(context.engine.host()), printer.data_colour);

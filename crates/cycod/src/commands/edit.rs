@@ -1,4 +1,4 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::trust_of;
 use cycod_engine::{
     Standing,
@@ -10,29 +10,34 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     editor::{Edited, edit},
-    scope::{scope, with_scope},
+    options::parsed,
+    scope::ScopeOptions,
     store::{entry, forget, in_a_file, load_at, shown, trust_written, write_error},
 };
 
+/// What `cycod tool edit` takes.
+#[derive(Parser)]
+#[command(name = "edit", about = "Edit a tool definition")]
+struct Arguments {
+    #[arg(value_name = "TOOL_NAME")]
+    name: String,
+    /// Editor to use (default: $VISUAL, then $EDITOR)
+    #[arg(long, value_name = "EDITOR", allow_hyphen_values = true)]
+    editor: Option<String>,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod tool edit`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("edit")
-        .about("Edit a tool definition")
-        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
-        .arg(
-            Arg::new("editor")
-                .long("editor")
-                .value_name("EDITOR")
-                .allow_hyphen_values(true)
-                .help("Editor to use (default: $VISUAL, then $EDITOR)"),
-        );
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Opens a tool's file in an editor; what comes back is checked before it takes the old one's place.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("name").expect("clap requires it");
-    let entry = in_a_file(entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?)?;
+    let args: Arguments = parsed(matches)?;
+    let name = &args.name;
+    let entry = in_a_file(entry(context, name, args.scope.filter()?.unwrap_or(ScopeFilter::Any))?)?;
     let path = shown(&entry.path, context.engine.host());
     let (source, diagnostics) = entry.diagnostics();
     if source.text.is_empty() && matches!(entry.state, State::Broken { .. }) {
@@ -58,14 +63,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let is_broken = loaded.has_errors();
         Ok((loaded.name, is_broken))
     };
-    match edit(
-        context,
-        &stem,
-        &source.text,
-        &entry.path,
-        matches.get_one::<String>("editor").map(String::as_str),
-        &mut save,
-    )? {
+    match edit(context, &stem, &source.text, &entry.path, args.editor.as_deref(), &mut save)? {
         Edited::Unchanged => context.printer.say(&format!("Nothing was changed: {path}")),
         Edited::Saved((now, is_broken)) => {
             context.printer.say(&format!(

@@ -1,27 +1,36 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::closest;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
     markdown::rendered,
+    options::parsed,
     table::{Cell, Table},
 };
 
 /// The pages of `docs/errors/`, sorted by code.
 const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
+/// What `cycod explain` takes.
+#[derive(Parser)]
+#[command(name = "explain", about = "Explain an error code")]
+struct Arguments {
+    /// The code of an error or warning; without it, list all codes
+    #[arg(value_name = "CODE")]
+    code: Option<String>,
+}
+
 /// `cycod explain`.
 pub(crate) fn command() -> Command {
-    Command::new("explain")
-        .about("Explain an error code")
-        .arg(Arg::new("code").value_name("CODE").help("The code of an error or warning; without it, list all codes"))
+    Arguments::command()
 }
 
 /// Explains an error code.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let printer = &mut context.printer;
-    let Some(asked) = matches.get_one::<String>("code") else {
+    let Some(asked) = &args.code else {
         let mut table = Table::new(&["CODE", "WHAT IT MEANS"]);
         for (code, about) in codes() {
             table.row(vec![Cell::new(code), Cell::new(about)]);

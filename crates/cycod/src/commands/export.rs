@@ -1,42 +1,51 @@
 use std::fs;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_engine::{catalog::ScopeFilter, definition::document_json, diagnostic::count};
 use serde_json::{Map, Value};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    scope::{scope, with_scope},
+    options::parsed,
+    scope::ScopeOptions,
     store::{entry, in_a_file, stated},
 };
 
+/// What `cycod tool export` takes.
+/// How the result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Yaml,
+    Json,
+}
+
+#[derive(Parser)]
+#[command(name = "export", about = "Export a tool definition to a file")]
+struct Arguments {
+    #[arg(value_name = "TOOL_NAME")]
+    name: String,
+    /// Export format
+    #[arg(long, value_name = "FORMAT", default_value = "yaml")]
+    format: Format,
+    /// Output file; standard output when omitted or `-`
+    #[arg(long, value_name = "FILE")]
+    output: Option<String>,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod tool export`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("export")
-        .about("Export a tool definition to a file")
-        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_parser(["yaml", "json"])
-                .default_value("yaml")
-                .help("Export format"),
-        )
-        .arg(
-            Arg::new("output")
-                .long("output")
-                .value_name("FILE")
-                .help("Output file; standard output when omitted or `-`"),
-        );
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Writes a definition to a file or standard output: the file's own text, or the same as JSON.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("name").expect("clap requires it");
-    let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
-    let entry = in_a_file(entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?)?;
+    let args: Arguments = parsed(matches)?;
+    let name = &args.name;
+    let json = args.format == Format::Json;
+    let entry = in_a_file(entry(context, name, args.scope.filter()?.unwrap_or(ScopeFilter::Any))?)?;
     let (source, diagnostics) = entry.diagnostics();
     let unusable = |why: &str| {
         CommandError::failure(format!("tool `{}` {why}: {}", entry.name, count(&diagnostics)))
@@ -57,7 +66,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     } else {
         source.text.to_string()
     };
-    match matches.get_one::<String>("output").filter(|path| *path != "-") {
+    match args.output.as_ref().filter(|path| *path != "-") {
         Some(path) => {
             fs::write(path, text).map_err(|error| CommandError::failure(format!("cannot write `{path}`: {error}")))?;
             context.printer.say(&format!("Exported {} tool `{}` to {path}", entry.scope, entry.name));

@@ -1,4 +1,4 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_app::{
     shown_path,
     views::{Beyond, ToolDetail, notes},
@@ -6,39 +6,54 @@ use cycod_app::{
 use cycod_engine::{
     catalog::{LoadError, Scope, ScopeFilter, State},
     definition::document_json,
-    diagnostic::{Report, SourceFile, Style, render_text, shown},
+    diagnostic::{RenderStyle, SourceFile, SourceReport, render_text, shown},
 };
 
 use crate::{
     cli::Context,
     command_error::CommandError,
     detail::Detail,
-    scope::{entry, scope, with_scope},
+    options::parsed,
+    scope::{ScopeOptions, entry},
     yaml_text::yaml_text,
 };
 
+/// What `cycod tool get` takes.
+/// How the tool is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Yaml,
+    Json,
+}
+
+#[derive(Parser)]
+#[command(name = "get", about = "Display the details of a specific tool")]
+struct Arguments {
+    /// The tool
+    #[arg(value_name = "TOOL_NAME")]
+    name: String,
+    /// The text of the file, or the definition read from it
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Everything there is to know about it
+    #[arg(long)]
+    detail: bool,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod tool get`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("get")
-        .about("Display the details of a specific tool")
-        .arg(Arg::new("name").value_name("TOOL_NAME").required(true).help("The tool"))
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_name("FORMAT")
-                .value_parser(["yaml", "json"])
-                .help("The text of the file, or the definition read from it"),
-        )
-        .arg(Arg::new("detail").long("detail").action(ArgAction::SetTrue).help("Everything there is to know about it"));
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Displays a tool.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("name").expect("clap requires it");
-    let filter = scope(matches)?.unwrap_or_default();
-    let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
-    if matches.get_flag("detail") {
+    let args: Arguments = parsed(matches)?;
+    let name = &args.name;
+    let filter = args.scope.filter()?.unwrap_or_default();
+    let json = args.format == Some(Format::Json);
+    if args.detail {
         return detail(context, name, filter, json);
     }
     let Context { engine, printer, .. } = context;
@@ -109,8 +124,8 @@ pub(crate) fn detail(context: &mut Context, name: &str, filter: ScopeFilter, jso
     printer.text(Detail::new(engine, &entry, tool).text(printer.data_colour));
     if let Err((source, diagnostics)) = loaded {
         let source = SourceFile { name: shown_path(&entry.path, engine.host()), ..source };
-        let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
-        printer.text(shown!["\n", render_text(&Report { source, diagnostics }, style)]);
+        let style = if printer.data_colour { RenderStyle::Coloured } else { RenderStyle::Plain };
+        printer.text(shown!["\n", render_text(&SourceReport { source, diagnostics }, style)]);
     }
     Ok(0)
 }

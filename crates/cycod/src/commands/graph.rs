@@ -1,53 +1,58 @@
 use std::fs;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_engine::{
     catalog::ScopeFilter,
     graph::{self, Graph},
 };
 
 use crate::{
-    charset::Charset,
-    cli::Context,
-    command_error::CommandError,
-    scope::{scope, with_scope},
-    store::entry,
+    charset::Charset, cli::Context, command_error::CommandError, options::parsed, scope::ScopeOptions, store::entry,
 };
+
+/// What `cycod tool graph` takes.
+/// How the result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Mermaid,
+    Svg,
+}
+
+#[derive(Parser)]
+#[command(name = "graph", about = "Draw a tool's steps")]
+struct Arguments {
+    #[arg(value_name = "TOOL_NAME")]
+    name: String,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// Output file; standard output when omitted or `-`
+    #[arg(long, value_name = "FILE")]
+    output: Option<String>,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
 
 /// `cycod tool graph`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("graph")
-        .about("Draw a tool's steps")
-        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_parser(["text", "mermaid", "svg"])
-                .default_value("text")
-                .help("Output format"),
-        )
-        .arg(
-            Arg::new("output")
-                .long("output")
-                .value_name("FILE")
-                .help("Output file; standard output when omitted or `-`"),
-        );
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Draws what a tool's steps wait for, and so what can run at the same time.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("name").expect("clap requires it");
-    let tool = entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?
+    let args: Arguments = parsed(matches)?;
+    let name = &args.name;
+    let tool = entry(context, name, args.scope.filter()?.unwrap_or(ScopeFilter::Any))?
         .load()
         .map_err(cycod_engine::EngineError::from)?
         .tool;
     let graph = Graph::of(&tool);
-    let output = matches.get_one::<String>("output").filter(|path| *path != "-");
-    let text = match matches.get_one::<String>("format").map(String::as_str) {
-        Some("mermaid") => graph.mermaid(),
-        Some("svg") => graph.svg(),
-        _ => graph.text(match Charset::of(context.engine.host()) {
+    let output = args.output.as_ref().filter(|path| *path != "-");
+    let text = match args.format {
+        Format::Mermaid => graph.mermaid(),
+        Format::Svg => graph.svg(),
+        Format::Text => graph.text(match Charset::of(context.engine.host()) {
             Charset::Unicode => graph::Charset::Unicode,
             Charset::Ascii => graph::Charset::Ascii,
         }),

@@ -1,32 +1,44 @@
 use std::collections::BTreeMap;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_engine::{catalog::State, group_of};
 use serde_json::{Value, json};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    scope::{scope, with_scope},
+    options::parsed,
+    scope::ScopeOptions,
     table::{Cell, Table},
 };
 
+/// What `cycod tool groups` takes.
+/// How the result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+#[derive(Parser)]
+#[command(name = "groups", about = "List the groups of tools")]
+struct Arguments {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod tool groups`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("groups").about("List the groups of tools").arg(
-        Arg::new("format")
-            .long("format")
-            .value_name("FORMAT")
-            .value_parser(["table", "json"])
-            .default_value("table")
-            .help("Output format"),
-    );
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Lists the groups with the tools in each.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let filter = scope(matches)?.unwrap_or_default();
+    let args: Arguments = parsed(matches)?;
+    let filter = args.scope.filter()?.unwrap_or_default();
     let catalog = context.engine.catalog();
     let entries = catalog.every_entry();
     let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -35,7 +47,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     for entry in called.filter(|entry| catalog.scopes().admits(filter, entry.scope)) {
         groups.entry(group_of(entry).to_owned()).or_default().push(&entry.name);
     }
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if args.format == Format::Json {
         let list: Vec<Value> = groups
             .iter()
             .map(|(group, tools)| json!({ "group": group, "count": tools.len(), "tools": tools }))

@@ -1,4 +1,4 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::closest;
 
 use crate::{
@@ -6,18 +6,28 @@ use crate::{
     command_error::CommandError,
     help,
     markdown::rendered,
+    options::parsed,
     table::{Cell, Table},
 };
 
+/// What `cycod help` takes.
+#[derive(Parser)]
+#[command(name = "help", about = "Show help")]
+struct Arguments {
+    /// A command or a guide; `guides` lists the guides
+    #[arg(value_name = "TOPIC", num_args = 0..)]
+    topic: Vec<String>,
+}
+
 /// `cycod help`.
 pub(crate) fn command() -> Command {
-    let topic = Arg::new("topic").value_name("TOPIC").num_args(0..);
-    Command::new("help").about("Show help").arg(topic.help("A command or a guide; `guides` lists the guides"))
+    Arguments::command()
 }
 
 /// Shows help.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let words: Vec<&str> = matches.get_many::<String>("topic").into_iter().flatten().map(String::as_str).collect();
+    let args: Arguments = parsed(matches)?;
+    let words: Vec<&str> = args.topic.iter().map(String::as_str).collect();
     let topic = words.join(" ");
     if topic == "guides" {
         list_guides(context);

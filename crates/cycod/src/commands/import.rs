@@ -11,7 +11,7 @@ pub(super) use tasks::{first_task, task_files};
 
 use std::{io::Read, path::Path};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
     catalog::{Scope, ScopeFilter},
     definition::{ToolName, load},
@@ -27,31 +27,51 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     commands::add::{read_text, renamed, tool_name},
-    scope::{scope, with_scope},
+    options::parsed,
+    scope::ScopeOptions,
     store,
 };
 
+/// What `cycod import` takes.
+#[derive(Parser)]
+#[command(name = "import", about = "Import a tool definition from a file, or tools from the tasks of another program")]
+struct Arguments {
+    /// The file; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// Create tools from the tasks of another program; auto uses the file name
+    #[arg(long, value_name = "KIND", value_parser = tasks::kinds())]
+    from: Option<String>,
+    /// Only the tasks of these names, even if they are skipped by default
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Put this text before the name of every tool
+    #[arg(long, value_name = "TEXT")]
+    prefix: Option<String>,
+    /// Print what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Override existing tool if it already exists
+    #[arg(long = "override")]
+    overwrite: bool,
+    // It is always done.
+    /// Validate the tool before importing (always done)
+    #[arg(long = "validate")]
+    _validate: bool,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod import`.
 pub(crate) fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let from = tasks::with_kinds(Arg::new("from").long("from").value_name("KIND"));
-    let only = Arg::new("only").long("only").value_name("NAME").value_delimiter(',').action(ArgAction::Append);
-    let command = Command::new("import")
-        .about("Import a tool definition from a file, or tools from the tasks of another program")
-        .arg(Arg::new("file").value_name("FILE").required(true).help("The file; `-` reads standard input"))
-        .arg(from.help("Create tools from the tasks of another program; auto uses the file name"))
-        .arg(only.help("Only the tasks of these names, even if they are skipped by default"))
-        .arg(Arg::new("prefix").long("prefix").value_name("TEXT").help("Put this text before the name of every tool"))
-        .arg(flag("dry-run", "Print what would be written, and write nothing"))
-        .arg(flag("override", "Override existing tool if it already exists"))
-        .arg(flag("validate", "Validate the tool before importing (always done)"));
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Imports a tool definition from a file, once it is found to be right.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let path = matches.get_one::<String>("file").expect("clap requires it");
-    let scope = match scope(matches)? {
+    let args: Arguments = parsed(matches)?;
+    let path = &args.file;
+    let scope = match args.scope.filter()? {
         None => Scope::Local,
         Some(ScopeFilter::Only(scope)) => scope,
         Some(ScopeFilter::Any) => {
@@ -60,11 +80,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             );
         }
     };
-    let asked = matches.get_one::<String>("from").map(String::as_str);
+    let asked = args.from.as_deref();
     if let Some(kind) = tasks::kind(asked, path)? {
-        return tasks::run(context, matches, kind, path, scope);
+        return tasks::run(context, &args, kind, path, scope);
     }
-    if let Some(option) = ["only", "prefix"].into_iter().find(|option| matches.contains_id(option)) {
+    let of_tasks = [("only", !args.only.is_empty()), ("prefix", args.prefix.is_some())];
+    if let Some((option, _)) = of_tasks.into_iter().find(|(_, is_given)| *is_given) {
         return Err(CommandError::usage(format!("--{option} is for the tasks of another program"))
             .hint("name the program with --from"));
     }
@@ -73,11 +94,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let tool = store::checked(context, &source, Some(name.as_str()), &target, &format!("`{path}` was not imported"))?;
     // Importing is trusting: what is trusted is shown.
     context.printer.say(context.engine.described(&tool).trim_end());
-    if matches.get_flag("dry-run") {
+    if args.dry_run {
         context.printer.data(source.text.as_bytes());
         return Ok(0);
     }
-    let written = store::save(context, scope, &name, &source.text, matches.get_flag("override"))?;
+    let written = store::save(context, scope, &name, &source.text, args.overwrite)?;
     store::say_saved(context, "Imported", scope, &tool, &written);
     Ok(0)
 }

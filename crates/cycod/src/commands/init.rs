@@ -1,17 +1,30 @@
 //! `cycod init`: a first tool that fits the project, and what to do with it.
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::command_line::sample_arguments;
 use cycod_engine::{catalog::Scope, definition::ToolName, diagnostic::SourceFile};
 use serde_json::json;
 
-use crate::{cli::Context, command_error::CommandError, commands::import::first_task, store};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::import::first_task,
+    options::{TextOrJson, parsed},
+    store,
+};
+
+/// What `cycod init` takes.
+#[derive(Parser)]
+#[command(name = "init", about = "Write a first tool that fits this project")]
+struct Arguments {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
 
 /// `cycod init`.
 pub(crate) fn command() -> Command {
-    Command::new("init").about("Write a first tool that fits this project").arg(
-        Arg::new("format").long("format").value_parser(["text", "json"]).default_value("text").help("Output format"),
-    )
+    Arguments::command()
 }
 
 /// The command by which the projects of a language run their tests, with the file that tells the language.
@@ -42,7 +55,8 @@ impl Step {
 
 /// Writes a first tool where the project has none, and says what to do next.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
+    let args: Arguments = parsed(matches)?;
+    let json = args.format.is_json();
     let here: Vec<_> =
         context.engine.catalog().entries().into_iter().filter(|entry| entry.scope == Scope::Local).collect();
     if let Some(entry) = here.iter().find(|entry| entry.name.as_str() == "test").or_else(|| here.first()) {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use anstyle::Style;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_app::{
     shown_path,
     views::{Beyond, ToolView, misuse_of, notes},
@@ -20,58 +20,81 @@ use cycod_settings::Servers;
 use crate::{
     cli::Context,
     command_error::CommandError,
+    options::parsed,
     printer::{DIM, ERROR, Printer, WARNING},
-    scope::{scope, with_scope},
+    scope::ScopeOptions,
     servers::warn_of_mistakes,
     table::{Cell, Table},
     yaml_text::yaml_text,
 };
 
+/// How the result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Simple,
+    Table,
+    Json,
+    Yaml,
+}
+
+/// By what tools are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Order {
+    Name,
+    Category,
+    Scope,
+}
+
+/// What `cycod list` takes.
+#[derive(Parser)]
+#[command(name = "list", about = "List all available tools")]
+struct Arguments {
+    /// Only tools with this tag; repeat it for several
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Only tools of this group; see: cycod tool groups
+    #[arg(long, value_name = "GROUP")]
+    group: Option<String>,
+    /// Only tools that can run here and now
+    #[arg(long)]
+    available: bool,
+    /// Only tools of this category or subcategory
+    #[arg(long, value_name = "CATEGORY")]
+    category: Option<String>,
+    /// Only tools with this text in their name, description or keywords
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// Only tools that work there: windows, linux or macos
+    #[arg(long, value_name = "PLATFORM")]
+    platform: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+    /// The order of the list
+    #[arg(long, value_name = "KEY", default_value = "name")]
+    sort: Order,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod list`.
 pub(crate) fn command() -> Command {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    let command = Command::new("list")
-        .about("List all available tools")
-        .arg(option("tag", "TAG", "Only tools with this tag; repeat it for several").action(ArgAction::Append))
-        .arg(option("group", "GROUP", "Only tools of this group; see: cycod tool groups"))
-        .arg(
-            Arg::new("available")
-                .long("available")
-                .action(ArgAction::SetTrue)
-                .help("Only tools that can run here and now"),
-        )
-        .arg(option("category", "CATEGORY", "Only tools of this category or subcategory"))
-        .arg(option("search", "TEXT", "Only tools with this text in their name, description or keywords"))
-        .arg(option("platform", "PLATFORM", "Only tools that work there: windows, linux or macos"))
-        .arg(
-            option("format", "FORMAT", "Output format")
-                .value_parser(["simple", "table", "json", "yaml"])
-                .default_value("table"),
-        )
-        .arg(
-            option("sort", "KEY", "The order of the list")
-                .value_parser(["name", "category", "scope"])
-                .default_value("name"),
-        );
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Lists tools.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let asked_scope = scope(matches)?.unwrap_or_default();
-    let all = |name: &str| matches.get_many::<String>(name).into_iter().flatten();
+    let args: Arguments = parsed(matches)?;
+    let asked_scope = args.scope.filter()?.unwrap_or_default();
     let asked = Selection {
-        tags: all("tag").map(|tags| AnyOf::parse(tags)).collect(),
-        groups: AnyOf(all("group").cloned().collect()),
-        available: matches.get_flag("available"),
-        category: text("category").map(str::to_owned),
-        words: text("search").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
-        platform: text("platform").map(platform).transpose()?,
+        tags: args.tag.iter().map(|tags| AnyOf::parse(tags)).collect(),
+        groups: AnyOf(args.group.iter().cloned().collect()),
+        available: args.available,
+        category: args.category.clone(),
+        words: args.search.as_deref().unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
+        platform: args.platform.as_deref().map(platform).transpose()?,
         // What comes with this program is listed where somebody asks for its kind.
-        built_in: asked_scope == ScopeFilter::Only(Scope::BuiltIn) || matches.contains_id("group"),
+        built_in: asked_scope == ScopeFilter::Only(Scope::BuiltIn) || args.group.is_some(),
         ..Selection::default()
     };
     let catalog = context.engine.catalog();
@@ -85,14 +108,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let mut entries = if asked.built_in { catalog.every_entry() } else { catalog.entries() };
     let is_empty = entries.is_empty();
     entries.retain(|entry| catalog.scopes().admits(asked_scope, entry.scope) && asked.admits(entry));
-    match text("sort") {
+    match args.sort {
         // Sorting is stable: what is equal stays in the order of names.
-        Some("category") => entries.sort_by_cached_key(|entry| {
+        Order::Category => entries.sort_by_cached_key(|entry| {
             let category = entry.summary.category.as_ref();
             (category.is_none(), category.map(|category| category.to_lowercase()), entry.summary.subcategory.clone())
         }),
-        Some("scope") => entries.sort_by_key(|entry| entry.scope),
-        _ => {}
+        Order::Scope => entries.sort_by_key(|entry| entry.scope),
+        Order::Name => {}
     }
     let standings = match context.engine.standings(&entries) {
         Ok(standings) => standings,
@@ -104,25 +127,25 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let beyond =
         entries.iter().zip(standings).map(|(entry, trust)| Beyond { trust, misuse: misuse_of(&context.engine, entry) });
     let beyond: Vec<Beyond> = beyond.collect();
-    if !matches!(text("format"), Some("json" | "yaml")) {
+    if !matches!(args.format, Format::Json | Format::Yaml) {
         tell_ignored(&entries, &mut context.printer);
     }
-    match text("format") {
-        Some("json") => {
+    match args.format {
+        Format::Json => {
             let list = entries.iter().zip(&beyond).map(|(entry, beyond)| ToolView::of(entry, beyond));
             context.printer.json_of(&list.collect::<Vec<_>>());
         }
-        Some("yaml") => {
+        Format::Yaml => {
             let list = entries.iter().zip(&beyond).map(|(entry, beyond)| ToolView::of(entry, beyond));
             let list = serde_json::to_value(list.collect::<Vec<_>>()).expect("it has names for keys");
             context.printer.data(yaml_text(&list).as_bytes());
         }
-        Some("simple") => {
+        Format::Simple => {
             // A file whose name no tool can have is in the table, which shows what is wrong with it.
             let mut names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
             names.retain(|name| ToolName::new(name).is_some());
             // Tools of one name follow each other, except when another order was asked for.
-            if text("sort") == Some("name") {
+            if args.sort == Order::Name {
                 names.dedup_by(|one, other| one.eq_ignore_ascii_case(other));
             } else {
                 let mut seen = HashSet::new();

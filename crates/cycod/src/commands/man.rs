@@ -1,26 +1,37 @@
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use clap_mangen::Man;
 
-use crate::{cli, cli::Context, command_error::CommandError};
+use crate::{
+    cli::{self, Context},
+    command_error::CommandError,
+    options::parsed,
+};
+
+/// What `cycod man` takes.
+#[derive(Parser)]
+#[command(name = "man", about = "Print man pages")]
+struct Arguments {
+    /// Write one page for each command into DIR
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
 
 /// `cycod man`.
 pub(crate) fn command() -> Command {
-    Command::new("man").about("Print man pages").arg(
-        Arg::new("output")
-            .long("output")
-            .value_name("DIR")
-            .value_parser(value_parser!(std::path::PathBuf))
-            .help("Write one page for each command into DIR"),
-    )
+    Arguments::command()
 }
 
 /// Prints man pages.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let mut root = cli::command();
     root.build();
-    match matches.get_one::<std::path::PathBuf>("output") {
+    match &args.output {
         None => {
             let page =
                 rendered(&root).map_err(|error| CommandError::failure(format!("cannot write the page: {error}")))?;

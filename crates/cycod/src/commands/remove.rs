@@ -1,27 +1,37 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::catalog::{Scope, ScopeFilter, State};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    removal::{confirm, force},
-    scope::{scope, with_scope},
+    options::parsed,
+    removal::RemovalOptions,
+    scope::ScopeOptions,
     store::{entry, forget, shown, write_error},
 };
 
+/// What `cycod tool remove` takes.
+#[derive(Parser)]
+#[command(name = "remove", about = "Delete a tool")]
+struct Arguments {
+    #[arg(value_name = "TOOL_NAME")]
+    name: String,
+    #[command(flatten)]
+    removal: RemovalOptions,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod tool remove`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("remove")
-        .about("Delete a tool")
-        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
-        .arg(force());
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Deletes the first tool of a name, and says which.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("name").expect("clap requires it");
-    let entry = entry(context, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let args: Arguments = parsed(matches)?;
+    let name = &args.name;
+    let entry = entry(context, name, args.scope.filter()?.unwrap_or(ScopeFilter::Any))?;
     let path = shown(&entry.path, context.engine.host());
     if let State::Duplicate { with } = &entry.state {
         let files = with.iter().map(|other| shown(other, context.engine.host())).collect::<Vec<_>>().join(", ");
@@ -32,7 +42,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         .hint("remove one of the files"));
     }
     let what = format!("{} tool `{}`: {path}", entry.scope, entry.name);
-    confirm(context, matches, &what)?;
+    args.removal.confirm(context, &what)?;
     context.engine.catalog().writer().remove(&entry).map_err(|error| write_error(&error, context.engine.host()))?;
     forget(context, &entry)?;
     context.printer.say(&format!("Removed {what}"));

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Read, sync::Arc, time::Duration};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, Parser};
 use cycod_app::command_line::pair;
 use cycod_engine::{
     Approved, Control, Engine, EngineError, Given, Plan, RunReport, Surface,
@@ -22,122 +22,115 @@ use crate::{
         usage_of::{usage_of, with_pairs},
     },
     detail::Detail,
-    help, rules,
+    help,
+    options::{TextOrJson, parsed},
+    rules::{self, RuleOptions},
     run::{Display, answers, completed, not_planned, preview_json, preview_text},
-    scope::{entry, scope, with_scope},
+    scope::{ScopeOptions, entry},
 };
+
+/// What `cycod run` takes.
+#[derive(Parser)]
+#[command(name = "run", about = "Run a tool", disable_help_flag = true)]
+struct Arguments {
+    /// Show what the tool takes
+    #[arg(long, short = 'h', action = ArgAction::SetTrue)]
+    help: bool,
+    #[arg(value_name = "TOOL_NAME", required_unless_present = "help")]
+    name: Option<String>,
+    #[command(flatten)]
+    given: ArgumentOptions,
+    /// Check everything and show the whole plan; run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the commands in a form that you can paste; run nothing
+    #[arg(long)]
+    show_command: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+    /// The limit for the whole run, instead of the tool's own
+    #[arg(long, value_name = "MS")]
+    timeout: Option<u64>,
+    /// Let the run continue after a crash; see `cycod runs resume`
+    #[arg(long)]
+    durable: bool,
+    /// Return when the run has begun, and print its ID; see `cycod help background-runs`
+    #[arg(long, conflicts_with_all = ["dry_run", "show_command"])]
+    background: bool,
+    #[command(flatten)]
+    rules: RuleOptions,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
 
 /// `cycod run`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("run")
-        .about("Run a tool")
-        .disable_help_flag(true)
-        .arg(Arg::new("help").long("help").short('h').action(ArgAction::SetTrue).help("Show what the tool takes"))
-        .arg(Arg::new("name").value_name("TOOL_NAME").required_unless_present("help"));
-    let command = with_arguments(command)
-        .arg(
-            Arg::new("dry-run")
-                .long("dry-run")
-                .action(ArgAction::SetTrue)
-                .help("Check everything and show the whole plan; run nothing"),
-        )
-        .arg(
-            Arg::new("show-command")
-                .long("show-command")
-                .action(ArgAction::SetTrue)
-                .help("Print the commands in a form that you can paste; run nothing"),
-        )
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_parser(["text", "json"])
-                .default_value("text")
-                .help("Output format"),
-        )
-        .arg(
-            Arg::new("timeout")
-                .long("timeout")
-                .value_name("MS")
-                .value_parser(value_parser!(u64))
-                .help("The limit for the whole run, instead of the tool's own"),
-        )
-        .arg(
-            Arg::new("durable")
-                .long("durable")
-                .action(ArgAction::SetTrue)
-                .help("Let the run continue after a crash; see `cycod runs resume`"),
-        )
-        .arg(
-            Arg::new("background")
-                .long("background")
-                .action(ArgAction::SetTrue)
-                .conflicts_with_all(["dry-run", "show-command"])
-                .help("Return when the run has begun, and print its ID; see `cycod help background-runs`"),
-        )
-        .args(rules::options());
-    with_scope(command)
+    Arguments::command()
 }
 
 /// The options by which a person gives arguments.
-pub(super) fn with_arguments(command: Command) -> Command {
-    command
-        .arg(Arg::new("pairs").value_name("NAME=VALUE").num_args(0..).help("Arguments, as with --param"))
-        .arg(
-            Arg::new("param")
-                .long("param")
-                .short('p')
-                .value_name("NAME=VALUE")
-                .action(ArgAction::Append)
-                .allow_hyphen_values(true)
-                .help("An argument of the tool; repeat for the elements of a list"),
-        )
-        .arg(
-            Arg::new("params-json")
-                .long("params-json")
-                .value_name("JSON|@FILE|-")
-                .help("All arguments as one JSON object: inline, from a file, or from standard input"),
-        )
+#[derive(Args)]
+#[group(skip)]
+pub(super) struct ArgumentOptions {
+    /// Arguments, as with --param
+    #[arg(value_name = "NAME=VALUE", num_args = 0..)]
+    pairs: Vec<String>,
+    /// An argument of the tool; repeat for the elements of a list
+    #[arg(long, short = 'p', value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    param: Vec<String>,
+    /// All arguments as one JSON object: inline, from a file, or from standard input
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    params_json: Option<String>,
+}
+
+impl ArgumentOptions {
+    /// Whether any argument is given.
+    pub(super) fn is_given(&self) -> bool {
+        !self.pairs.is_empty() || !self.param.is_empty() || self.params_json.is_some()
+    }
 }
 
 /// Runs a tool, or shows what running it would do.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let Some(name) = matches.get_one::<String>("name") else {
+    let args: Arguments = parsed(matches)?;
+    let Some(name) = &args.name else {
         let page = help::page(if context.is_short { "run" } else { "tool run" });
         context.printer.page(&page.expect("every command has one"));
         return Ok(0);
     };
-    if matches.get_flag("help") {
-        return explain(context, name, matches);
+    if args.help {
+        return explain(context, name, &args.scope);
     }
     context.engine.expect_one_call();
-    let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
-    let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
-    let arguments = arguments(context, "cycod run", matches)?;
-    let rules = rules::given(matches)?;
+    let filter = args.scope.filter()?.unwrap_or(ScopeFilter::Any);
+    let json = args.format.is_json();
+    let arguments = arguments(context, "cycod run", name, &args.given, &args.scope)?;
+    let rules = args.rules.given()?;
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);
-    let timeout = matches.get_one::<u64>("timeout").map(|&limit| Duration::from_millis(limit));
+    let timeout = args.timeout.map(|limit| Duration::from_millis(limit));
     let opened = context.engine.open_tool(name, filter).map_err(CommandError::from);
     let tool = opened.as_ref().ok().map(|opened| Arc::new(opened.tool.clone()));
     let done = opened.and_then(|opened| {
         let tool = Arc::new(opened.tool);
-        if !matches.get_flag("dry-run") && !matches.get_flag("show-command") {
-            let (durable, in_background) = (matches.get_flag("durable"), matches.get_flag("background"));
+        if !args.dry_run && !args.show_command {
+            let (durable, in_background) = (args.durable, args.background);
             let how = How { timeout, json, durable, in_background, asks: true };
             return execute(context, &tool, arguments, how);
         }
         let arguments = completed(context, &tool, arguments)?;
         let arguments = context.engine.by_person(&tool, arguments)?;
         let plan = context.engine.plan_unasked(&tool, arguments, timeout).map_err(|error| not_planned(name, error))?;
-        show(context, &plan, matches.get_flag("dry-run"), json)
+        show(context, &plan, args.dry_run, json)
     });
     told(context, done, tool.as_deref(), json)
 }
 
 /// Shows what a tool takes and what it may do.
-fn explain(context: &mut Context, name: &str, matches: &ArgMatches) -> Result<u8, CommandError> {
+fn explain(context: &mut Context, name: &str, scope: &ScopeOptions) -> Result<u8, CommandError> {
     let Context { engine, printer, .. } = context;
-    let entry = entry(engine, name, scope(matches)?.unwrap_or_default())?;
+    let entry = entry(engine, name, scope.filter()?.unwrap_or_default())?;
     let tool = engine.resulting(entry.load().map_err(EngineError::from)?.tool);
     let detail = Detail::new(engine, &entry, Some(&tool));
     printer.text(detail.usage(&usage_of(&tool), printer.width, printer.data_colour));
@@ -272,31 +265,32 @@ fn person<'a>(engine: &'a Engine, control: &'a Control) -> TerminalOrQueue<'a> {
     TerminalOrQueue { engine, stop: &control.stop, wait: Duration::ZERO, command: None }
 }
 
-/// Collects the arguments of the call of `tool` by `command`; those given one by one are added to those given as JSON.
+/// The arguments that a person gives to the tool `name`.
 pub(super) fn arguments(
     context: &Context,
     command: &str,
-    matches: &ArgMatches,
+    name: &str,
+    given: &ArgumentOptions,
+    scope: &ScopeOptions,
 ) -> Result<Vec<(String, Given)>, CommandError> {
-    let mut arguments = match matches.get_one::<String>("params-json") {
+    let mut arguments = match &given.params_json {
         Some(text) => json_arguments(text)?,
         None => Vec::new(),
     };
-    let named = words_with_names(context, matches)?;
-    let given = parsed(named.iter()).map_err(|error| match with_names(context, command, matches, &named) {
-        Some(line) => error.hint(format!("try: {line}")),
-        None => error,
+    let named = words_with_names(context, name, given, scope)?;
+    let pairs = pairs(named.iter()).map_err(|error| {
+        let line = if given.params_json.is_some() { None } else { with_names(context, command, name, scope, &named) };
+        match line {
+            Some(line) => error.hint(format!("try: {line}")),
+            None => error,
+        }
     });
-    arguments.extend(given?);
+    arguments.extend(pairs?);
     Ok(arguments)
 }
 
 /// The arguments that are given one by one.
-pub(crate) fn pairs(matches: &ArgMatches) -> Result<Vec<(String, Given)>, CommandError> {
-    parsed(words(matches))
-}
-
-fn parsed<'a>(words: impl Iterator<Item = &'a String>) -> Result<Vec<(String, Given)>, CommandError> {
+pub(crate) fn pairs<'a>(words: impl Iterator<Item = &'a String>) -> Result<Vec<(String, Given)>, CommandError> {
     let argument = |word: &String| match word.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), Given::Text(value.to_owned()))),
         None => Err(CommandError::usage(format!("`{word}` is not of the form NAME=VALUE"))),
@@ -305,30 +299,25 @@ fn parsed<'a>(words: impl Iterator<Item = &'a String>) -> Result<Vec<(String, Gi
 }
 
 /// The words that give arguments; those of them that are options name parameters of the tool.
-fn words_with_names(context: &Context, matches: &ArgMatches) -> Result<Vec<String>, CommandError> {
-    let positional = matches.get_many::<String>("pairs").into_iter().flatten().cloned();
-    let mut named: Vec<String> = positional.collect();
+fn words_with_names(
+    context: &Context,
+    name: &str,
+    given: &ArgumentOptions,
+    scope: &ScopeOptions,
+) -> Result<Vec<String>, CommandError> {
+    let mut named = given.pairs.clone();
     if named.iter().any(|word| word.starts_with("--")) {
-        let name = matches.get_one::<String>("name").expect("clap wants it before others");
-        let tool = context.engine.open_tool(name, scope(matches)?.unwrap_or_default())?.tool;
+        let tool = context.engine.open_tool(name, scope.filter()?.unwrap_or_default())?.tool;
         named = with_pairs(&context.engine.resulting(tool), &self::command(), named)?;
     }
-    named.extend(matches.get_many::<String>("param").into_iter().flatten().cloned());
+    named.extend(given.param.iter().cloned());
     Ok(named)
-}
-
-fn words(matches: &ArgMatches) -> impl Iterator<Item = &String> {
-    ["pairs", "param"].into_iter().flat_map(|option| matches.get_many::<String>(option)).flatten()
 }
 
 /// The command line with names before the values that have none: those of the parameters that nothing is given for, required
 /// ones first.
-fn with_names(context: &Context, command: &str, matches: &ArgMatches, words: &[String]) -> Option<String> {
-    if matches.contains_id("params-json") {
-        return None;
-    }
-    let name = matches.get_one::<String>("name")?;
-    let tool = context.engine.open_tool(name, scope(matches).ok()?.unwrap_or(ScopeFilter::Any)).ok()?.tool;
+fn with_names(context: &Context, command: &str, name: &str, scope: &ScopeOptions, words: &[String]) -> Option<String> {
+    let tool = context.engine.open_tool(name, scope.filter().ok()?.unwrap_or(ScopeFilter::Any)).ok()?.tool;
     let meant = |name: &str| tool.parameter_meant(name).map(|index| &tool.parameters[index]);
     let is_free = |parameter: &&Parameter| {
         let mut named = words.iter().filter_map(|word| meant(word.split_once('=')?.0));

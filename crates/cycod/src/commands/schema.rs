@@ -1,6 +1,6 @@
 //! `cycod tool schema`: tools as functions in the words of a model's provider.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_engine::{
     Engine,
     catalog::{Availability, ScopeFilter, State},
@@ -12,59 +12,59 @@ use serde_json::{Value, json};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
+    options::{one_of, parsed},
     printer::Printer,
-    scope::{scope, with_scope},
+    scope::ScopeOptions,
 };
+
+/// What `cycod tool schema` takes.
+/// How the result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Json,
+    Text,
+}
+
+#[derive(Parser)]
+#[command(name = "schema", about = "Print function-calling schemas")]
+struct Arguments {
+    /// The tools
+    #[arg(value_name = "TOOL_NAME", num_args = 0..)]
+    name: Vec<String>,
+    /// Every tool that can run here
+    #[arg(long, conflicts_with = "name")]
+    all: bool,
+    /// The schema dialect
+    #[arg(long, value_name = "DIALECT", value_parser = one_of(Dialect::NAMES))]
+    dialect: Option<Dialect>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: Format,
+    /// Print what the dialect loses, as JSON, instead of the tools
+    #[arg(long, requires = "dialect", conflicts_with = "format")]
+    report: bool,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
 
 /// `cycod tool schema`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("schema")
-        .about("Print function-calling schemas")
-        .arg(Arg::new("name").value_name("TOOL_NAME").num_args(0..).help("The tools"))
-        .arg(
-            Arg::new("all")
-                .long("all")
-                .action(ArgAction::SetTrue)
-                .conflicts_with("name")
-                .help("Every tool that can run here"),
-        )
-        .arg(
-            Arg::new("dialect")
-                .long("dialect")
-                .value_name("DIALECT")
-                .value_parser(Dialect::NAMES.map(|(name, _)| name))
-                .help("The schema dialect"),
-        )
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_parser(["json", "text"])
-                .default_value("json")
-                .help("Output format"),
-        )
-        .arg(
-            Arg::new("report")
-                .long("report")
-                .action(ArgAction::SetTrue)
-                .requires("dialect")
-                .conflicts_with("format")
-                .help("Print what the dialect loses, as JSON, instead of the tools"),
-        );
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Prints function-calling schemas: an object for one tool, an array for several.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let filter = scope(matches)?.unwrap_or_default();
-    let names: Vec<&String> = matches.get_many("name").into_iter().flatten().collect();
-    let is_text = matches.get_one::<String>("format").is_some_and(|format| format == "text");
+    let args: Arguments = parsed(matches)?;
+    let filter = args.scope.filter()?.unwrap_or_default();
+    let names = &args.name;
+    let is_text = args.format == Format::Text;
     let Context { engine, printer, .. } = context;
     let functions = match names.as_slice() {
-        [] if matches.get_flag("all") => callable(engine, filter, printer),
+        [] if args.all => callable(engine, filter, printer),
         [] => return Err(CommandError::usage("no tool is named").hint("give the names of tools, or --all")),
         names => names.iter().map(|name| function(engine, name, filter)).collect::<Result<_, _>>()?,
     };
-    let Some(dialect) = matches.get_one::<String>("dialect").and_then(|name| Dialect::named(name)) else {
+    let Some(dialect) = args.dialect else {
         print(printer, functions, names.len() == 1, is_text);
         return Ok(0);
     };
@@ -72,13 +72,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let exports: Vec<Export> =
         functions.iter().map(|function| exporter.export(&Function::from_json(function))).collect();
     let named = || functions.iter().map(|function| function["name"].as_str().unwrap_or_default()).zip(&exports);
-    if matches.get_flag("report") {
+    if args.report {
         printer.json(&format!("{:#}", Value::Array(named().map(|(name, export)| report(name, export)).collect())));
     } else {
         named().for_each(|(name, export)| say(printer, name, export));
     }
     let is_refused = exports.iter().any(|export| export.fidelity == Fidelity::Refused);
-    if !matches.get_flag("report") {
+    if !args.report {
         print(printer, exports.into_iter().filter_map(|export| export.tool).collect(), names.len() == 1, is_text);
     }
     Ok(if is_refused { exit::FAILURE } else { 0 })

@@ -1,6 +1,6 @@
 //! `cycod tool search`: the tools that do what somebody describes, the best first.
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum, value_parser};
 use cycod_app::views::{Beyond, ToolView, misuse_of};
 use cycod_engine::{
     catalog::{Entry, State},
@@ -12,28 +12,43 @@ use super::list::table;
 use crate::{
     cli::Context,
     command_error::CommandError,
-    scope::{scope, with_scope},
+    options::parsed,
+    scope::ScopeOptions,
 };
+
+/// How the result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Simple,
+    Table,
+    Json,
+}
+
+/// What `cycod tool search` takes.
+#[derive(Parser)]
+#[command(name = "search", about = "Find tools by what they do")]
+struct Arguments {
+    #[arg(value_name = "WORDS", required = true)]
+    words: Vec<String>,
+    /// The most tools to show
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..), default_value = "8")]
+    limit: u16,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
 
 /// `cycod tool search`.
 pub(crate) fn command() -> Command {
-    let words = Arg::new("words").value_name("WORDS").required(true).num_args(1..);
-    let limit = Arg::new("limit").long("limit").value_name("N").help("The most tools to show");
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
-    let command = Command::new("search")
-        .about("Find tools by what they do")
-        .arg(words)
-        .arg(limit.value_parser(value_parser!(u16).range(1..)).default_value("8"))
-        .arg(format.value_parser(["simple", "table", "json"]).default_value("table"));
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Shows the tools that fit.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let filter = scope(matches)?.unwrap_or_default();
-    let words: Vec<&str> = matches.get_many::<String>("words").into_iter().flatten().map(String::as_str).collect();
-    let limit = usize::from(*matches.get_one::<u16>("limit").expect("it has a default"));
-    let format = matches.get_one::<String>("format").expect("it has a default");
+    let args: Arguments = parsed(matches)?;
+    let filter = args.scope.filter()?.unwrap_or_default();
     let catalog = context.engine.catalog();
     let mut entries = catalog.entries();
     entries.retain(|entry| entry.state == State::Active && catalog.scopes().admits(filter, entry.scope));
@@ -45,7 +60,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         keywords,
         parameters: "",
     }));
-    let found: Vec<Entry> = index.find(&words.join(" "), limit).into_iter().map(|at| entries[at].clone()).collect();
+    let found: Vec<Entry> = index.find(&args.words.join(" "), args.limit.into()).into_iter().map(|at| entries[at].clone()).collect();
     let standings = context.engine.standings(&found).unwrap_or_else(|_| vec![None; found.len()]);
     let beyond = found
         .iter()
@@ -53,17 +68,17 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         .map(|(entry, trust)| Beyond { trust, misuse: misuse_of(&context.engine, entry) })
         .collect::<Vec<_>>();
     let all = || found.iter().zip(&beyond);
-    match format.as_str() {
-        "json" => {
+    match args.format {
+        Format::Json => {
             let list: Vec<ToolView<'_>> = all().map(|(entry, beyond)| ToolView::of(entry, beyond)).collect();
             context.printer.json_of(&list);
         }
-        "simple" => {
+        Format::Simple => {
             let lines: String = found.iter().flat_map(|entry| [&entry.name, "\n"]).collect();
             context.printer.data(lines.as_bytes());
         }
-        _ if found.is_empty() => context.printer.say("no tool fits; try other words, or see all: cycod list"),
-        _ => {
+        Format::Table if found.is_empty() => context.printer.say("no tool fits; try other words, or see all: cycod list"),
+        Format::Table => {
             let table = table(all(), context.engine.host());
             let (width, colour) = (context.printer.width, context.printer.data_colour);
             context.printer.text(table.render(width, colour));

@@ -3,7 +3,7 @@
 use std::{fs, sync::Arc, time::Duration};
 
 use anstyle::{AnsiColor, Style};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_engine::{
     Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict,
     catalog::{Availability, Entry, ScopeFilter, State},
@@ -19,50 +19,66 @@ use crate::{
     command_error::{CommandError, exit},
     commands::trust::{ByHand, settle},
     junit::junit,
+    options::parsed,
     printer::{DIM, HEADING, paint},
     run::duration,
-    scope::{scope, with_scope},
+    scope::ScopeOptions,
     store,
 };
 
+/// What `cycod test` takes.
+/// How the report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Junit,
+}
+
+#[derive(Parser)]
+#[command(name = "test", about = "Test a tool with its defined tests")]
+struct Arguments {
+    #[arg(value_name = "TOOL_NAME", num_args = 1.., required_unless_present = "all")]
+    name: Option<Vec<String>>,
+    /// Test every tool that has tests
+    #[arg(long, conflicts_with = "name")]
+    all: bool,
+    /// Name of specific test to run (if omitted, runs all tests)
+    #[arg(long, value_name = "TEST_NAME")]
+    test: Option<String>,
+    /// Show detailed output
+    #[arg(long)]
+    verbose: bool,
+    /// Stop testing after the first failure
+    #[arg(long)]
+    stop_on_failure: bool,
+    /// Run each test in a fresh directory
+    #[arg(long)]
+    isolated: bool,
+    /// Report format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// Write the report to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<String>,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod test`.
 pub(crate) fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let command = Command::new("test")
-        .about("Test a tool with its defined tests")
-        .arg(Arg::new("name").value_name("TOOL_NAME").num_args(1..).required_unless_present("all"))
-        .arg(flag("all", "Test every tool that has tests").conflicts_with("name"))
-        .arg(
-            Arg::new("test")
-                .long("test")
-                .value_name("TEST_NAME")
-                .help("Name of specific test to run (if omitted, runs all tests)"),
-        )
-        .arg(flag("verbose", "Show detailed output"))
-        .arg(flag("stop-on-failure", "Stop testing after the first failure"))
-        .arg(flag("isolated", "Run each test in a fresh directory"))
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_parser(["text", "json", "junit"])
-                .default_value("text")
-                .help("Report format"),
-        )
-        .arg(Arg::new("output").long("output").value_name("FILE").help("Write the report to a file"));
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Runs the tests of tools; fails when one of them does.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let filter = scope(matches)?.unwrap_or(ScopeFilter::Any);
-    let all = matches.get_flag("all");
-    let options = TestOptions {
-        only: matches.get_one::<String>("test").cloned(),
-        stop_on_failure: matches.get_flag("stop-on-failure"),
-        isolated: matches.get_flag("isolated"),
-    };
-    let subjects = match matches.get_many::<String>("name") {
-        Some(names) => named(context, names, filter, &options)?,
+    let args: Arguments = parsed(matches)?;
+    let filter = args.scope.filter()?.unwrap_or(ScopeFilter::Any);
+    let all = args.all;
+    let options =
+        TestOptions { only: args.test.clone(), stop_on_failure: args.stop_on_failure, isolated: args.isolated };
+    let subjects = match &args.name {
+        Some(names) => named(context, names.iter(), filter, &options)?,
         None => every(context, filter, &options)?,
     };
     let mut to_trust = Vec::new();
@@ -76,20 +92,19 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let control = context.engine.control().map_err(failed)?;
     let interrupts = host_interrupts(&control.stop).map_err(failed)?;
 
-    let output = matches.get_one::<String>("output").filter(|path| *path != "-");
-    let format = matches.get_one::<String>("format").map_or("text", String::as_str);
+    let output = args.output.as_ref().filter(|path| *path != "-");
+    let format = args.format;
     let charset = Charset::of(context.engine.host());
-    let mut text =
-        Text { charset, colour: context.printer.data_colour && output.is_none(), verbose: matches.get_flag("verbose") };
+    let mut text = Text { charset, colour: context.printer.data_colour && output.is_none(), verbose: args.verbose };
     let mut written = Shown::default();
     let mut reports = Vec::new();
     let Context { engine, printer, .. } = context;
     for subject in subjects {
-        if format == "text" {
+        if format == Format::Text {
             text.tool(&mut written, &subject);
         }
         let mut finished = |outcome: &TestOutcome| {
-            if format == "text" {
+            if format == Format::Text {
                 text.outcome(&mut written, outcome);
                 if output.is_none() {
                     printer.text(std::mem::take(&mut written));
@@ -112,9 +127,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let signal = interrupts.signal();
     drop(interrupts);
     let data = match format {
-        "json" => Some(format!("{:#}\n", report_json(&reports))),
-        "junit" => Some(junit(&reports)),
-        _ => {
+        Format::Json => Some(format!("{:#}\n", report_json(&reports))),
+        Format::Junit => Some(junit(&reports)),
+        Format::Text => {
             written.push(if reports.iter().all(|report| report.outcomes.is_empty()) { "" } else { "\n" });
             text.summary(&mut written, &reports);
             None
@@ -128,7 +143,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             Text { colour: printer.colour, ..text }.summary(&mut line, &reports);
             printer.talk(line);
         }
-        (None, Some(json)) if format == "json" => printer.json(json.trim_end()),
+        (None, Some(json)) if format == Format::Json => printer.json(json.trim_end()),
         (None, Some(data)) => printer.data(data.as_bytes()),
         (None, None) => printer.text(written),
     }

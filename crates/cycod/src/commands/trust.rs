@@ -2,14 +2,14 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgGroup, ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::SubjectView;
 use cycod_engine::{
     Standing,
     catalog::{Scope, ScopeFilter},
     definition::Level,
     diagnostic::{Shown, shown as joined},
-    trust::{Exhibit, Mark, Subject, exported},
+    trust::{Exhibit, Mark, TrustSubject, exported},
 };
 use serde_json::json;
 
@@ -17,89 +17,87 @@ use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     editor::ask,
+    options::{TextOrJson, parsed},
     pager,
     printer::{ADDED, DIM, HEADING, REMOVED, WARNING, paint},
     store::{entry, shown},
     table::{Cell, Table},
 };
 
+/// What `cycod trust` takes.
+#[derive(Parser)]
+#[command(name = "trust", about = "Trust tools that came with a project", group = ArgGroup::new("whose").args(["mine"]).conflicts_with_all(["check", "export", "import"]))]
+struct Arguments {
+    /// The tools
+    #[arg(value_name = "TOOL_NAME", num_args = 0..)]
+    names: Vec<String>,
+    /// Every tool of the project
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// Trust what is shown, without asking
+    #[arg(long, group = "what")]
+    yes: bool,
+    /// Trust nothing; list the tools that aren't trusted, and fail if there are any
+    #[arg(long, group = "what")]
+    check: bool,
+    /// Write the digests of the trusted tools, for others
+    #[arg(long, value_name = "FILE", group = "what", num_args = 0..=1, default_missing_value = "-")]
+    export: Option<String>,
+    /// Trust the tools whose digests are in the file, which must be outside the project
+    #[arg(long, value_name = "FILE", group = "what")]
+    import: Option<String>,
+    /// Mark this project as your own: tools that you write in it run without a question when you run them
+    #[arg(long, conflicts_with_all = ["names", "all"])]
+    mine: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod trust`.
 pub(crate) fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    Command::new("trust")
-        .about("Trust tools that came with a project")
-        .arg(Arg::new("names").value_name("TOOL_NAME").num_args(0..).help("The tools"))
-        .arg(flag("all", "Every tool of the project").conflicts_with("names"))
-        .arg(flag("yes", "Trust what is shown, without asking"))
-        .arg(flag("check", "Trust nothing; list the tools that aren't trusted, and fail if there are any"))
-        .arg(
-            Arg::new("export")
-                .long("export")
-                .value_name("FILE")
-                .num_args(0..=1)
-                .default_missing_value("-")
-                .help("Write the digests of the trusted tools, for others"),
-        )
-        .arg(
-            Arg::new("import")
-                .long("import")
-                .value_name("FILE")
-                .help("Trust the tools whose digests are in the file, which must be outside the project"),
-        )
-        .arg(
-            flag(
-                "mine",
-                "Mark this project as your own: tools that you write in it run without a question when you run them",
-            )
-            .conflicts_with_all(["names", "all"]),
-        )
-        .group(clap::ArgGroup::new("what").args(["yes", "check", "export", "import"]))
-        .group(clap::ArgGroup::new("whose").args(["mine"]).conflicts_with_all(["check", "export", "import"]))
-        .arg(format())
+    Arguments::command()
+}
+
+/// Whether these arguments let more happen than before.
+pub(crate) fn grants(matches: &ArgMatches) -> bool {
+    parsed::<Arguments>(matches).map_or(true, |args| !args.check && args.export.is_none())
+}
+
+/// What `cycod tool untrust` takes.
+#[derive(Parser)]
+#[command(name = "untrust", about = "Stop trusting tools of a project")]
+struct UntrustArguments {
+    #[arg(value_name = "TOOL_NAME", num_args = 1.., required_unless_present_any = ["all", "mine"])]
+    names: Vec<String>,
+    /// Every tool of the project
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// Stop treating this project as your own; trusted tools stay trusted
+    #[arg(long, conflicts_with_all = ["names", "all"])]
+    mine: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
 }
 
 /// `cycod tool untrust`.
 pub(crate) fn untrust_command() -> Command {
-    Command::new("untrust")
-        .about("Stop trusting tools of a project")
-        .arg(Arg::new("names").value_name("TOOL_NAME").num_args(1..).required_unless_present_any(["all", "mine"]))
-        .arg(
-            Arg::new("all")
-                .long("all")
-                .action(ArgAction::SetTrue)
-                .conflicts_with("names")
-                .help("Every tool of the project"),
-        )
-        .arg(
-            Arg::new("mine")
-                .long("mine")
-                .action(ArgAction::SetTrue)
-                .conflicts_with_all(["names", "all"])
-                .help("Stop treating this project as your own; trusted tools stay trusted"),
-        )
-        .arg(format())
-}
-
-fn format() -> Arg {
-    Arg::new("format")
-        .long("format")
-        .value_name("FORMAT")
-        .value_parser(["text", "json"])
-        .default_value("text")
-        .help("Output format")
+    UntrustArguments::command()
 }
 
 /// Shows tools that came with the project, and trusts them when the person says so.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    if matches.get_flag("mine") {
-        return mark(context, matches.get_flag("yes"));
+    let args: Arguments = parsed(matches)?;
+    if args.mine {
+        return mark(context, args.yes);
     }
-    let (is_check, is_json) = (matches.get_flag("check"), is_json(matches));
-    let export = matches.get_one::<String>("export");
-    let import = matches.get_one::<String>("import");
-    let names: Vec<&String> = matches.get_many("names").into_iter().flatten().collect();
-    let is_for_all = matches.get_flag("all") || is_check || export.is_some() || import.is_some();
-    let is_seen = !matches.get_flag("yes") && context.is_attended();
+    let (is_check, is_json) = (args.check, args.format.is_json());
+    let export = args.export.as_ref();
+    let import = args.import.as_ref();
+    let names = &args.names;
+    let is_for_all = args.all || is_check || export.is_some() || import.is_some();
+    let is_seen = !args.yes && context.is_attended();
     let mut subjects = match names.as_slice() {
         // Who is asked about each of them has said nothing yet by naming none.
         [] if is_for_all || is_seen => context.engine.project_tools()?,
@@ -126,7 +124,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         if choice == Choice::Review {
             present(context, subject, is_json || is_seen);
         }
-        if matches.get_flag("yes") || choice == Choice::All || agrees(context, subject.name(), "")? {
+        if args.yes || choice == Choice::All || agrees(context, subject.name(), "")? {
             // One by one: who stops half-way keeps what was said so far.
             context.engine.trust([subject])?;
             trusted.push(subject);
@@ -156,7 +154,7 @@ enum Choice {
 }
 
 /// Shows many tools at once, and asks what is to be done with them.
-fn chosen(context: &mut Context, subjects: &[Subject]) -> Result<Choice, CommandError> {
+fn chosen(context: &mut Context, subjects: &[TrustSubject]) -> Result<Choice, CommandError> {
     let overview = overview(context, subjects);
     pager::show(context, &overview);
     if !context.engine.is_mine() {
@@ -171,7 +169,7 @@ fn chosen(context: &mut Context, subjects: &[Subject]) -> Result<Choice, Command
 }
 
 /// What many tools are, a line each, with what to beware of.
-fn overview(context: &Context, subjects: &[Subject]) -> Shown {
+fn overview(context: &Context, subjects: &[TrustSubject]) -> Shown {
     let engine = &context.engine;
     let reach: Vec<(Level, bool)> = subjects.iter().map(|subject| engine.told_reach(subject)).collect();
     let of_level = |level: Level| reach.iter().filter(|(one, _)| *one == level).count();
@@ -211,7 +209,7 @@ fn overview(context: &Context, subjects: &[Subject]) -> Shown {
 }
 
 /// Shows a tool that is to be trusted: through a pager where a person is asked about it.
-fn present(context: &mut Context, subject: &Subject, is_talk: bool) {
+fn present(context: &mut Context, subject: &TrustSubject, is_talk: bool) {
     let Exhibit { text, difference } = context.engine.exhibit(subject);
     let colour = if is_talk { context.printer.colour } else { context.printer.data_colour };
     let mut shown = Shown::from(&text);
@@ -255,14 +253,15 @@ fn mark(context: &mut Context, is_agreed: bool) -> Result<u8, CommandError> {
 
 /// Trusts tools no longer.
 pub(crate) fn untrust(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    if matches.get_flag("mine") {
+    let args: UntrustArguments = parsed(matches)?;
+    if args.mine {
         let was_marked = context.engine.mark_mine(false)?;
         context.printer.say(if was_marked { "No longer marked as yours" } else { "it was not marked as yours" });
         return Ok(0);
     }
-    let gone: Vec<String> = match matches.get_many::<String>("names") {
-        None => context.engine.distrust_all()?,
-        Some(names) => {
+    let gone: Vec<String> = match args.names.as_slice() {
+        [] => context.engine.distrust_all()?,
+        names => {
             let mut gone = Vec::new();
             for name in names {
                 if context.engine.distrust(name)? {
@@ -274,14 +273,14 @@ pub(crate) fn untrust(context: &mut Context, matches: &ArgMatches) -> Result<u8,
             gone
         }
     };
-    if is_json(matches) {
+    if args.format.is_json() {
         context.printer.json(&json!(gone).to_string());
     } else if gone.is_empty() {
         context.printer.say("nothing was trusted");
     } else {
         context.printer.say(&format!("No longer trusted: {}", list(gone.iter().map(String::as_str))));
     }
-    Ok(if gone.is_empty() && !matches.get_flag("all") { exit::FAILURE } else { 0 })
+    Ok(if gone.is_empty() && !args.all { exit::FAILURE } else { 0 })
 }
 
 /// What a person runs by hand.
@@ -297,8 +296,8 @@ pub(crate) enum ByHand {
 ///
 /// They are not asked about what only tells readers something, nor, in a project of their own, about their own work. Nobody
 /// there, or nothing to ask, is no error: what may run is decided elsewhere.
-pub(crate) fn settle(context: &mut Context, subjects: Vec<Subject>, what: ByHand) -> Result<(), CommandError> {
-    let mut waiting: Vec<Subject> = Vec::new();
+pub(crate) fn settle(context: &mut Context, subjects: Vec<TrustSubject>, what: ByHand) -> Result<(), CommandError> {
+    let mut waiting: Vec<TrustSubject> = Vec::new();
     for subject in subjects.into_iter().filter(|subject| subject.standing != Standing::Trusted) {
         if context.engine.is_vouched(&subject) || waiting.iter().any(|other| other.path() == subject.path()) {
             continue;
@@ -338,8 +337,8 @@ fn agrees(context: &mut Context, name: &str, more: &str) -> Result<bool, Command
 }
 
 /// The tools of the project behind names.
-fn named(context: &mut Context, names: &[&String]) -> Result<Vec<Subject>, CommandError> {
-    let mut subjects: Vec<Subject> = Vec::new();
+fn named(context: &mut Context, names: &[String]) -> Result<Vec<TrustSubject>, CommandError> {
+    let mut subjects: Vec<TrustSubject> = Vec::new();
     for name in names {
         let entry = entry(context, name, ScopeFilter::Any)?;
         let tool = entry.load().map_err(cycod_engine::EngineError::from)?.tool;
@@ -354,7 +353,7 @@ fn named(context: &mut Context, names: &[&String]) -> Result<Vec<Subject>, Comma
     Ok(subjects)
 }
 
-fn check(context: &mut Context, subjects: &[Subject], is_json: bool) -> u8 {
+fn check(context: &mut Context, subjects: &[TrustSubject], is_json: bool) -> u8 {
     if is_json {
         context.printer.json_of(&subjects.iter().map(SubjectView::of).collect::<Vec<_>>());
     } else {
@@ -366,7 +365,7 @@ fn check(context: &mut Context, subjects: &[Subject], is_json: bool) -> u8 {
     if subjects.is_empty() { 0 } else { exit::NOT_APPROVED }
 }
 
-fn export_to(context: &mut Context, file: &str, subjects: &[Subject]) -> Result<u8, CommandError> {
+fn export_to(context: &mut Context, file: &str, subjects: &[TrustSubject]) -> Result<u8, CommandError> {
     let text = format!("{:#}\n", exported(subjects));
     if file == "-" {
         context.printer.data(text.as_bytes());
@@ -378,13 +377,18 @@ fn export_to(context: &mut Context, file: &str, subjects: &[Subject]) -> Result<
 }
 
 /// Trusts the tools that are exactly those of a file; fails when one of the file is another here.
-fn import_from(context: &mut Context, file: &str, subjects: &[Subject], is_json: bool) -> Result<u8, CommandError> {
+fn import_from(
+    context: &mut Context,
+    file: &str,
+    subjects: &[TrustSubject],
+    is_json: bool,
+) -> Result<u8, CommandError> {
     let digests = context.engine.trust_file(Path::new(file))?;
-    let known = |subject: &&Subject| digests.get(&subject.name().to_ascii_lowercase());
-    let is_same = |subject: &&Subject| known(subject) == Some(&subject.fingerprint.digest());
-    let same: Vec<&Subject> = subjects.iter().filter(is_same).collect();
+    let known = |subject: &&TrustSubject| digests.get(&subject.name().to_ascii_lowercase());
+    let is_same = |subject: &&TrustSubject| known(subject) == Some(&subject.fingerprint.digest());
+    let same: Vec<&TrustSubject> = subjects.iter().filter(is_same).collect();
     context.engine.trust(same.iter().copied())?;
-    let others: Vec<&Subject> = subjects.iter().filter(|one| known(one).is_some() && !is_same(one)).collect();
+    let others: Vec<&TrustSubject> = subjects.iter().filter(|one| known(one).is_some() && !is_same(one)).collect();
     if is_json {
         let same = same.iter().map(|one| SubjectView::of(one).trusted());
         let others = others.iter().map(|one| SubjectView::of(one));
@@ -402,8 +406,4 @@ fn import_from(context: &mut Context, file: &str, subjects: &[Subject], is_json:
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-fn is_json(matches: &ArgMatches) -> bool {
-    matches.get_one::<String>("format").is_some_and(|format| format == "json")
 }

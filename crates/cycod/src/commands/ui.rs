@@ -4,7 +4,7 @@ use std::{
     path::PathBuf,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, CommandFactory, Parser, value_parser};
 use cycod_app::App;
 use cycod_engine::{
     Stop,
@@ -15,33 +15,40 @@ use cycod_engine::{
 };
 use cycod_process::{Program, find_program, host_interrupts, start_detached};
 use cycod_thread::Thread;
-use cycod_web::{Listening, Options, serve};
+use cycod_web::{PageOptions, PageServer, serve};
 
-use crate::{cli::Context, command_error::CommandError, printer::talk};
+use crate::{cli::Context, command_error::CommandError, options::parsed, printer::talk};
 
 /// Programs that open an address in the browser that the user prefers.
 const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
 
+/// What `cycod ui` takes.
+#[derive(Parser)]
+#[command(name = "ui", about = "Show tools, runs and approvals in a browser")]
+struct Arguments {
+    /// Use this port instead of 7717 or the next free one
+    #[arg(long, value_name = "PORT", value_parser = value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// Print the address, but don't open a browser
+    #[arg(long)]
+    no_open: bool,
+    /// Only show: run nothing, and answer no request
+    #[arg(long)]
+    read_only: bool,
+    /// Serve the page without a terminal, and print one code
+    #[arg(long)]
+    without_terminal: bool,
+}
+
 /// `cycod ui`.
 pub(crate) fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    Command::new("ui")
-        .about("Show tools, runs and approvals in a browser")
-        .arg(
-            Arg::new("port")
-                .long("port")
-                .value_name("PORT")
-                .value_parser(value_parser!(u16).range(1..))
-                .help("Use this port instead of 7717 or the next free one"),
-        )
-        .arg(flag("no-open", "Print the address, but don't open a browser"))
-        .arg(flag("read-only", "Only show: run nothing, and answer no request"))
-        .arg(flag("without-terminal", "Serve the page without a terminal, and print one code"))
+    Arguments::command()
 }
 
 /// Serves the page until the user interrupts.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    if !matches.get_flag("without-terminal") && !stdin().is_terminal() {
+    let args: Arguments = parsed(matches)?;
+    if !args.without_terminal && !stdin().is_terminal() {
         let why = "the page lets its user approve calls, and there is no terminal that shows the code for it";
         let attempt = "run `cycod ui` in a terminal; in a script: --without-terminal";
         return Err(Refusal::new(Code::ApprovalNeedsTerminal, why).attempt(attempt).into());
@@ -52,13 +59,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let user_directory = scopes.user_directory().to_owned();
     let stop = Stop::new().map_err(failed)?;
     let _interrupts = host_interrupts(&stop).map_err(failed)?;
-    let opens = !matches.get_flag("no-open") && !matches.get_flag("without-terminal");
-    let options = Options {
+    let opens = !args.no_open && !args.without_terminal;
+    let options = PageOptions {
         host: host.clone(),
         app: App::new(),
         user_directory,
-        port: matches.get_one::<u16>("port").copied(),
-        is_read_only: matches.get_flag("read-only"),
+        port: args.port,
+        is_read_only: args.read_only,
     };
     let printer = &mut context.printer;
     let mut thread = None;
@@ -83,7 +90,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(0)
 }
 
-fn way_in(listening: &Listening) -> String {
+fn way_in(listening: &PageServer) -> String {
     match listening.way_in() {
         Ok(address) => format!("Open this address in a browser. It works once, within a minute:\n\n  {address}\n"),
         Err(error) => format!("cannot write an address: {error}"),
@@ -91,7 +98,7 @@ fn way_in(listening: &Listening) -> String {
 }
 
 /// Prints another address each time the user presses Enter.
-fn more_ways_in(listening: &Listening) {
+fn more_ways_in(listening: &PageServer) {
     let mut line = String::new();
     while stdin().read_line(&mut line).is_ok_and(|length| length > 0) {
         talk(&format!("{}\n", way_in(listening)));

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::{
     shown_path,
     validate::{
-        Checked, FixError, ProgramsFile, Subject, Validation, ValidationView, is_programs_file, once_each,
+        Checked, CheckedPrograms, FixError, ValidationSubject, ValidationView, Validator, is_programs_file, once_each,
         programs_files, reports, steps,
     },
     views::placeholders,
@@ -14,53 +14,63 @@ use cycod_app::{
 use cycod_engine::{
     Engine,
     catalog::{Entry, Scope, ScopeFilter},
-    diagnostic::{Diagnostic, Report, Severity, Shown, Style, count, render_text, shown, visible},
+    diagnostic::{Diagnostic, RenderStyle, Severity, Shown, SourceReport, count, render_text, shown, visible},
 };
 
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
+    options::{TextOrJson, parsed},
     printer::{ERROR, HEADING, WARNING, paint},
-    scope::{entry, scope, with_scope},
+    scope::{ScopeOptions, entry},
 };
+
+/// What `cycod validate` takes.
+#[derive(Parser)]
+#[command(name = "validate", about = "Validate a tool definition")]
+struct Arguments {
+    /// Tools or files; without any, validate every tool
+    #[arg(value_name = "TOOL_NAME", num_args = 0..)]
+    name: Vec<String>,
+    /// Fix validation issues if possible
+    #[arg(long)]
+    fix: bool,
+    /// Show all checks, and every place where a value goes
+    #[arg(long)]
+    detailed: bool,
+    /// Treat unknown keys as errors
+    #[arg(long)]
+    strict: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
 
 /// `cycod validate`.
 pub(crate) fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let command = Command::new("validate")
-        .about("Validate a tool definition")
-        .arg(
-            Arg::new("name")
-                .value_name("TOOL_NAME")
-                .num_args(0..)
-                .help("Tools or files; without any, validate every tool"),
-        )
-        .arg(flag("fix", "Fix validation issues if possible"))
-        .arg(flag("detailed", "Show all checks, and every place where a value goes"))
-        .arg(flag("strict", "Treat unknown keys as errors"))
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_name("FORMAT")
-                .value_parser(["text", "json"])
-                .default_value("text")
-                .help("Output format"),
-        );
-    with_scope(command)
+    Arguments::command()
+}
+
+/// Whether these arguments let more happen than before.
+pub(crate) fn grants(matches: &ArgMatches) -> bool {
+    parsed::<Arguments>(matches).map_or(true, |args| args.fix)
 }
 
 /// Validates tools; the exit code is 1 when one has an error.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let Context { engine, printer, .. } = context;
-    let filter = scope(matches)?.unwrap_or_default();
-    let names: Vec<&String> = matches.get_many("name").into_iter().flatten().collect();
+    let filter = args.scope.filter()?.unwrap_or_default();
+    let names = &args.name;
     let mut houses = if names.is_empty() { programs_files(engine, filter) } else { Vec::new() };
-    let subjects: Vec<Subject> = if names.is_empty() {
+    let subjects: Vec<ValidationSubject> = if names.is_empty() {
         let entries = engine.catalog().entries();
         entries
             .into_iter()
             .filter(|entry| engine.catalog().scopes().admits(filter, entry.scope))
-            .map(|entry| Subject::Entry(Box::new(entry)))
+            .map(|entry| ValidationSubject::Entry(Box::new(entry)))
             .collect()
     } else {
         let (of_programs, of_tools): (Vec<&String>, Vec<&String>) =
@@ -77,34 +87,34 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             printer.warn(&format!("{} is not read: call it programs.yaml", visible(&name)));
         }
     }
-    let files: Vec<ProgramsFile> = houses
+    let files: Vec<CheckedPrograms> = houses
         .iter()
-        .filter_map(|path| ProgramsFile::check(engine, path, matches.get_flag("fix")).transpose())
+        .filter_map(|path| CheckedPrograms::check(engine, path, args.fix).transpose())
         .collect::<Result<_, _>>()
         .map_err(unfixed)?;
-    let validation = Validation::new(engine, matches.get_flag("strict"));
+    let validation = Validator::new(engine, args.strict);
     let mut checked = Vec::new();
     for subject in &subjects {
         let mut found = validation.check(subject);
-        if matches.get_flag("fix") {
+        if args.fix {
             found = validation.fix(subject, found).map_err(unfixed)?;
         }
         checked.push(found);
     }
-    let is_detailed = matches.get_flag("detailed");
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    let is_detailed = args.detailed;
+    if args.format.is_json() {
         printer.json_of(&ValidationView::of(&checked, &files, is_detailed));
     } else {
-        let style = if printer.data_colour { Style::Coloured } else { Style::Plain };
+        let style = if printer.data_colour { RenderStyle::Coloured } else { RenderStyle::Plain };
         let mut text = Shown::default();
         files.iter().for_each(|file| write_report(&file.report, &file.fixed, style, &mut text));
         for found in &checked {
             write(found, style, is_detailed, &mut text);
         }
-        text.push(summary(&checked, &files, matches.get_flag("fix"), printer.data_colour));
+        text.push(summary(&checked, &files, args.fix, printer.data_colour));
         printer.text(text);
     }
-    Ok(if reports(&checked, &files).any(Report::has_errors) { exit::FAILURE } else { 0 })
+    Ok(if reports(&checked, &files).any(SourceReport::has_errors) { exit::FAILURE } else { 0 })
 }
 
 /// What one would take for a file that speaks about programs, and is not.
@@ -119,7 +129,7 @@ fn unfixed(error: FixError) -> CommandError {
 }
 
 /// A name means a tool; a path, or a name that only a file has, means a file.
-fn named(engine: &Engine, name: &str, filter: ScopeFilter) -> Result<Subject, CommandError> {
+fn named(engine: &Engine, name: &str, filter: ScopeFilter) -> Result<ValidationSubject, CommandError> {
     let path = engine.host().working_directory.join(name);
     let is_path = name.contains(std::path::is_separator);
     if !is_path {
@@ -128,10 +138,10 @@ fn named(engine: &Engine, name: &str, filter: ScopeFilter) -> Result<Subject, Co
         if let Some(entry) = files.find(|entry| engine.catalog().scopes().admits(filter, entry.scope))
             && engine.entry(name, filter).is_ok_and(|found| found.scope == Scope::BuiltIn)
         {
-            return Ok(Subject::Entry(Box::new(entry)));
+            return Ok(ValidationSubject::Entry(Box::new(entry)));
         }
         match entry(engine, name, filter) {
-            Ok(entry) => return Ok(Subject::Entry(Box::new(entry))),
+            Ok(entry) => return Ok(ValidationSubject::Entry(Box::new(entry))),
             Err(error) if !path.is_file() => return Err(error),
             Err(_) => {}
         }
@@ -145,12 +155,12 @@ fn named(engine: &Engine, name: &str, filter: ScopeFilter) -> Result<Subject, Co
     let scopes = Scope::ALL.map(ScopeFilter::Only);
     let mut entries = scopes.into_iter().filter_map(|scope| engine.catalog().find(stem, scope));
     let same = |entry: &Entry| fs::canonicalize(&entry.path).is_ok_and(|path| path == real);
-    Ok(entries.find(same).map_or(Subject::File(path), |entry| Subject::Entry(Box::new(entry))))
+    Ok(entries.find(same).map_or(ValidationSubject::File(path), |entry| ValidationSubject::Entry(Box::new(entry))))
 }
 
 /// Writes what validating a tool found.
-fn write(found: &Checked, style: Style, is_detailed: bool, text: &mut Shown) {
-    let colour = style == Style::Coloured;
+fn write(found: &Checked, style: RenderStyle, is_detailed: bool, text: &mut Shown) {
+    let colour = style == RenderStyle::Coloured;
     write_report(&found.report, &found.fixed, style, text);
     for reason in &found.unavailable {
         let head = paint(colour, WARNING, "note");
@@ -189,17 +199,17 @@ fn details(found: &Checked) -> String {
 }
 
 /// Writes what was fixed in a file, and what is wrong with it.
-fn write_report(report: &Report, fixed: &[String], style: Style, text: &mut Shown) {
+fn write_report(report: &SourceReport, fixed: &[String], style: RenderStyle, text: &mut Shown) {
     for fixed in fixed {
         let what = format!("{}: {fixed}", report.source.name);
-        text.line(shown![paint(style == Style::Coloured, HEADING, "fixed"), " ", &what].hanging(2));
+        text.line(shown![paint(style == RenderStyle::Coloured, HEADING, "fixed"), " ", &what].hanging(2));
     }
     let rendered = render_text(report, style);
     text.push(&rendered);
     text.push(if rendered.is_empty() { "" } else { "\n" });
 }
 
-fn summary(checked: &[Checked], files: &[ProgramsFile], was_fixed: bool, colour: bool) -> Shown {
+fn summary(checked: &[Checked], files: &[CheckedPrograms], was_fixed: bool, colour: bool) -> Shown {
     let all: Vec<Diagnostic> = reports(checked, files).flat_map(|report| report.diagnostics.clone()).collect();
     let what = match checked {
         [] => match files {

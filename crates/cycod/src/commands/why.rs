@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
     Decision, Layer, Plan, PlanError, Standing, Surface, Verdict,
     catalog::{Availability, Entry, ScopeFilter},
@@ -15,22 +15,34 @@ use serde_json::{Value, json};
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::run::{arguments, with_arguments},
-    rules,
+    commands::run::{ArgumentOptions, arguments},
+    options::{TextOrJson, parsed},
+    rules::{self, RuleOptions},
     run::{not_planned, preview::shortened},
-    scope::{scope, with_scope},
+    scope::ScopeOptions,
     store::shown,
 };
 
+/// What `cycod tool why` takes.
+#[derive(Parser)]
+#[command(name = "why", about = "Explain who may run a tool, and by which rule")]
+struct Arguments {
+    #[arg(value_name = "TOOL_NAME")]
+    name: String,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+    #[command(flatten)]
+    rules: RuleOptions,
+    #[command(flatten)]
+    given: ArgumentOptions,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod tool why`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
-    let command = Command::new("why")
-        .about("Explain who may run a tool, and by which rule")
-        .arg(Arg::new("name").value_name("TOOL_NAME").required(true))
-        .arg(format.value_parser(["text", "json"]).default_value("text"))
-        .args(rules::options());
-    with_scope(with_arguments(command))
+    Arguments::command()
 }
 
 /// What would become of a call, by whomever it is made.
@@ -44,13 +56,14 @@ struct Answer {
 
 /// Says for each surface what would become of a call, and why. Nothing is run and nobody is asked.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("name").expect("clap requires it");
-    let given = arguments(context, "cycod tool why", matches)?;
-    let rules = rules::given(matches)?;
+    let args: Arguments = parsed(matches)?;
+    let name = &args.name;
+    let given = arguments(context, "cycod tool why", name, &args.given, &args.scope)?;
+    let rules = args.rules.given()?;
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);
     let engine = &context.engine;
-    let entry = crate::scope::entry(engine, name, scope(matches)?.unwrap_or(ScopeFilter::Any))?;
+    let entry = crate::scope::entry(engine, name, args.scope.filter()?.unwrap_or(ScopeFilter::Any))?;
     let tool = Arc::new(engine.open_tool(name, ScopeFilter::Only(entry.scope))?.tool);
     let is_bare = given.is_empty();
     let plan = match engine.plan_unasked(&tool, engine.by_person(&tool, given)?, None) {
@@ -73,7 +86,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         .collect();
     let level = plan.as_ref().map_or(entry.level, |plan| plan.level);
     let facts = facts(&entry, &tool, &plan, context);
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if args.format.is_json() {
         let mut whole = json!({"tool": tool.name.as_str(), "level": level.name()});
         whole["surfaces"] = answers.iter().map(as_json).collect();
         for (name, values) in &facts {

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use cycod_app::command_line::{pair, sample_pair};
 use cycod_engine::{
-    AnswerTo, AskedOf, Given, PlanError, Question,
+    AnswerTo, AskedOf, Given, PendingQuestion, PlanError,
     definition::{Parameter, Tool, Value, Whom},
     diagnostic::{Code, Refusal, Shown, shown, visible},
 };
@@ -51,7 +51,7 @@ fn answer(
     context: &mut Context,
     tool: &Tool,
     arguments: &[(String, Given)],
-    question: &Question,
+    question: &PendingQuestion,
 ) -> Result<AnswerTo, CommandError> {
     let is_attended = context.is_attended();
     match &question.whom {
@@ -78,7 +78,7 @@ fn answer(
 fn unanswered(
     tool: &Tool,
     arguments: &[(String, Given)],
-    question: &Question,
+    question: &PendingQuestion,
     field: &str,
     why: String,
 ) -> CommandError {

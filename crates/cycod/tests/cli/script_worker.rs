@@ -8,8 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_process::{Conversation, Ending, Limits, Program};
-use cycod_script::protocol::{self, Call, CallContext, FromWorker, Lines, MessageError, Reply, ToWorker};
+use cycod_process::{Conversation, Ending, ProcessLimits, Program};
+use cycod_script::protocol::{
+    self, CallContext, FrameReader, FromWorker, HostReply, MessageError, ToWorker, WorkerCall,
+};
 use serde_json::{Map, Value, json};
 
 /// How long a worker may be busy before a test gives up; only a failure takes that long.
@@ -36,9 +38,10 @@ impl Worker {
     fn start(arguments: &[&str]) -> Self {
         let mut program = Program::new(env!("CARGO_BIN_EXE_cycod"), "/");
         program.args = ["--script-worker"].iter().chain(arguments).map(Into::into).collect();
-        let (conversation, streams) = Conversation::start(program, Limits::default()).expect("our own program starts");
+        let (conversation, streams) =
+            Conversation::start(program, ProcessLimits::default()).expect("our own program starts");
         let (tell, heard) = channel();
-        let mut lines = Lines::new(streams.stdout);
+        let mut lines = FrameReader::new(streams.stdout);
         thread::spawn(move || {
             loop {
                 let message = protocol::receive(&mut lines);
@@ -57,7 +60,7 @@ impl Worker {
     /// Makes a call of a function with this body, and waits for it until `patience` is over.
     fn run(&mut self, body: &str, timeout: u64, patience: Duration) -> Outcome {
         let code = format!("export async function execute(args: any, context: any) {{\n{body}\n}}");
-        let call = Call {
+        let call = WorkerCall {
             tool: "probe".to_owned(),
             key: code.clone(),
             code,
@@ -78,7 +81,7 @@ impl Worker {
                 Ok(Ok(Some(FromWorker::Result { value, .. }))) => return Outcome::Result(value),
                 Ok(Ok(Some(FromWorker::Failure { failure, .. }))) => return Outcome::Failure(failure.message),
                 Ok(Ok(Some(FromWorker::Ask { id, ask }))) => {
-                    let reply = Reply { to: ask.number, answer: Ok(json!("answer")) };
+                    let reply = HostReply { to: ask.number, answer: Ok(json!("answer")) };
                     protocol::send(&mut self.input, &ToWorker::Reply { id, reply }).expect("the worker reads");
                 }
                 Ok(Ok(Some(_))) => {}

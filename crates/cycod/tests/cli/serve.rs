@@ -1156,7 +1156,7 @@ fn a_long_list_is_searched() {
         let nothing = client.call("tools_search", json!({"query": "zzzz"}));
         assert_eq!(nothing["structuredContent"]["tools"], json!([]), "{nothing}");
         let used = names(&mut Client::modern(&place, &options, json!({})));
-        assert!(used.contains(&"greet".to_owned()) && used.contains(&"water-7".to_owned()), "{used:?}");
+        assert!(used.contains(&"greet".to_owned()), "{used:?}");
     }
 }
 

@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::super::calls::{Arg, Calls, Slot, add};
 use super::{Refused, system};
-use crate::{Access, Confinement, Mechanism, Network, Root, Terminal};
+use crate::{Confinement, Mechanism, MountAccess, Network, Root, Terminal};
 
 /// What came of it, for the rules on files.
 #[derive(Debug)]
@@ -235,9 +235,9 @@ fn grants(confinement: &Confinement) -> Result<BTreeMap<PathBuf, Grant>, Refused
             return Err(invalid("something else is mounted on the same target"));
         }
         match mount.access {
-            Access::Read => {}
-            Access::Execute => grant.execute = true,
-            Access::Write => {
+            MountAccess::Read => {}
+            MountAccess::Execute => grant.execute = true,
+            MountAccess::Write => {
                 grant.write = true;
                 grant.is_system = false;
             }

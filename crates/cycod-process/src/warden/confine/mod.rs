@@ -38,8 +38,8 @@ use super::body::{Report, list};
 use super::calls::{Arg, Calls, Slot, add};
 use super::observe;
 use crate::{
-    Confinement, Enforced, Gate, Mechanism, Network, NetworkEnforcement, Observer, ProcessEnforcement, Program, Root,
-    StartError, Terminal,
+    Confinement, Enforced, Mechanism, Network, NetworkEnforcement, NetworkGate, Observer, ProcessEnforcement, Program,
+    Root, StartError, Terminal,
 };
 use landlock::right;
 pub(crate) use offered::offered;
@@ -65,7 +65,7 @@ pub(super) struct Plan {
 #[derive(Debug)]
 enum Receiver {
     Nobody,
-    Gate(Arc<dyn Gate>),
+    Gate(Arc<dyn NetworkGate>),
     Observer(Arc<dyn Observer>),
 }
 

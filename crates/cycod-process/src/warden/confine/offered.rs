@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::landlock;
 use crate::{
-    Confinement, Ended, Lack, Limits, Mechanism, Network, Offered, Program, Root, Session, Spec, StartError, Stop,
+    Confinement, EndedProcess, Lack, Mechanism, Network, Offered, ProcessLimits, Program, Root, Session, Spec,
+    StartError, Stop,
 };
 
 /// Programs that do nothing, of which a system has one.
@@ -30,8 +31,9 @@ pub(crate) fn offered() -> Offered {
         });
     }
     // Without a network of its own first: what fails there fails everywhere.
-    let tried = trial(Network::None, Limits::default(), None)
-        .and_then(|_| trial(Network::None, Limits { memory: Some(256 << 20), ..Limits::default() }, Some(64)));
+    let tried = trial(Network::None, ProcessLimits::default(), None).and_then(|_| {
+        trial(Network::None, ProcessLimits { memory: Some(256 << 20), ..ProcessLimits::default() }, Some(64))
+    });
     let limits = match tried {
         Ok(ended) => ended.confined.map(|confined| (ended.memory, confined.processes)),
         Err(error) => {
@@ -51,7 +53,7 @@ fn key() -> String {
 }
 
 /// Confines a program that does nothing.
-fn trial(network: Network, limits: Limits, processes: Option<u32>) -> Result<Ended, StartError> {
+fn trial(network: Network, limits: ProcessLimits, processes: Option<u32>) -> Result<EndedProcess, StartError> {
     let confinement = Confinement { network, processes, ..Confinement::new(Root::Minimal) };
     let path = IDLE.into_iter().find(|path| fs::exists(path).unwrap_or(false)).unwrap_or(IDLE[0]);
     let spec = Spec { confinement: Some(Arc::new(confinement)), limits, ..Spec::new(Program::new(path, "/")) };

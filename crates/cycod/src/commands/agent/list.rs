@@ -1,20 +1,34 @@
 use std::time::{Duration, UNIX_EPOCH};
 
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_agent::{Transcript, What};
 use cycod_engine::{diagnostic::visible, timestamp};
 use serde_json::json;
 
-use super::{directory, failed, format, is_json};
-use crate::{cli::Context, command_error::CommandError};
+use super::{directory, failed};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    options::{TextOrJson, parsed},
+};
+
+/// What `cycod agent list` takes.
+#[derive(Parser)]
+#[command(name = "list", about = "List the sessions that you can resume or replay")]
+struct Arguments {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
 
 /// `cycod agent list`.
 pub(crate) fn command() -> Command {
-    Command::new("list").about("List the sessions that you can resume or replay").arg(format())
+    Arguments::command()
 }
 
 /// Lists what was written down, the latest first.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let directory = directory(&context.engine);
     let mut ids = Transcript::list(&directory).map_err(|error| failed(&error))?;
     ids.reverse();
@@ -35,7 +49,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let task = transcript.about["task"].as_str().unwrap_or_default().to_owned();
         rows.push((id, began, turned.unwrap_or_else(|| "broken off".to_owned()), task));
     }
-    if is_json(matches) {
+    if args.format.is_json() {
         let rows = rows
             .into_iter()
             .map(|(id, began, ending, task)| json!({"id": id, "began": began, "ending": ending, "task": task}));

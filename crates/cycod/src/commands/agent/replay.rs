@@ -1,32 +1,43 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_agent::{Transcript, What};
 use cycod_engine::diagnostic::{Shown, shown};
 use cycod_model::Message;
 use serde_json::json;
 
 use super::{
-    directory, failed, format, is_json,
+    directory, failed,
     show::{begins, result_text},
 };
 use crate::{
     cli::Context,
     command_error::CommandError,
+    options::{TextOrJson, parsed},
     printer::{HEADING, paint},
 };
 
+/// What `cycod agent replay` takes.
+#[derive(Parser)]
+#[command(name = "replay", about = "Show a recorded session, without a model")]
+struct Arguments {
+    /// The session's name, or the beginning of it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod agent replay`.
 pub(crate) fn command() -> Command {
-    Command::new("replay")
-        .about("Show a recorded session, without a model")
-        .arg(Arg::new("id").value_name("ID").required(true).help("The session's name, or the beginning of it"))
-        .arg(format())
+    Arguments::command()
 }
 
 /// Shows what was said and done; nothing runs, and no model is asked.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let start = matches.get_one::<String>("id").expect("clap requires it");
+    let args: Arguments = parsed(matches)?;
+    let start = &args.id;
     let transcript = Transcript::read(&directory(&context.engine), start).map_err(|error| failed(&error))?;
-    if is_json(matches) {
+    if args.format.is_json() {
         let value = json!({"id": transcript.id, "about": transcript.about, "entries": transcript.entries});
         context.printer.json(&format!("{value:#}"));
         return Ok(0);

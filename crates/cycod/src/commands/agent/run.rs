@@ -8,77 +8,81 @@ use std::{
     time::Duration,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, CommandFactory, Parser, value_parser};
 use cycod_agent::{Choice, Ending, Event, Limit, Limits, Preset, STOPPED, Session, Tools, TurnError, Turned, With};
 use cycod_engine::{Approver, Engine, Nobody, Stop, Surface, diagnostic::visible, host};
 use cycod_model::{Message, Provider, Reply, StopReason};
 use cycod_process::host_interrupts;
 use serde_json::{Value as Json, json};
 
-use super::{directory, failed, format, is_json, show};
+use super::{directory, failed, show};
 use crate::{
     app::app,
     charset::Charset,
-    choice,
+    choice::{self, ChoiceOptions},
     cli::Context,
     command_error::{CommandError, exit},
-    commands::approvals::{TerminalOrQueue, asker, wait_for_approval, waits_for_approval},
-    models, piped, rules,
+    commands::approvals::{TerminalOrQueue, WaitOptions, asker},
+    models,
+    options::{TextOrJson, parsed},
+    piped, rules,
 };
 
 /// The most of a file that is given with `--context`.
 const LARGEST_CONTEXT: u64 = 1 << 20;
 
+/// What `cycod agent run` takes.
+#[derive(Parser)]
+#[command(name = "run", about = "Let a model carry out a task with tools")]
+struct Arguments {
+    /// The task; `-`, or nothing, reads it from standard input
+    #[arg(value_name = "TASK")]
+    task: Option<String>,
+    /// How often the model may be asked
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), default_value = "10")]
+    max_iterations: u32,
+    /// Check everything without calling a model
+    #[arg(long)]
+    dry_run: bool,
+    /// The working directory
+    #[arg(long, value_name = "DIR")]
+    working_dir: Option<PathBuf>,
+    /// A file to give to the model first
+    #[arg(long, value_name = "FILE")]
+    context: Vec<PathBuf>,
+    /// The model, as PROVIDER/NAME
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+    /// How many tokens may be used in all
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    max_tokens_total: Option<u64>,
+    /// What the tokens may cost
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    max_cost: Option<f64>,
+    /// How long the work may take
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..))]
+    max_time: Option<u64>,
+    /// How many calls may be made
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    max_calls: Option<u32>,
+    /// How many tokens the descriptions of tools may take
+    #[arg(long, value_name = "TOKENS")]
+    tool_budget: Option<u32>,
+    /// Continue a session
+    #[arg(long, value_name = "ID")]
+    resume: Option<String>,
+    #[command(flatten)]
+    waiting: WaitOptions,
+    #[command(flatten)]
+    choice: ChoiceOptions,
+}
+
 /// `cycod agent run`.
 pub(crate) fn command() -> Command {
-    let number = |name: &'static str, what: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(what).help(help)
-    };
-    let command = Command::new("run")
-        .about("Let a model carry out a task with tools")
-        .arg(Arg::new("task").value_name("TASK").help("The task; `-`, or nothing, reads it from standard input"))
-        .arg(
-            number("max-iterations", "N", "How often the model may be asked")
-                .value_parser(value_parser!(u32).range(1..))
-                .default_value("10"),
-        )
-        .arg(
-            Arg::new("dry-run")
-                .long("dry-run")
-                .action(ArgAction::SetTrue)
-                .help("Check everything without calling a model"),
-        )
-        .arg(
-            Arg::new("working-dir")
-                .long("working-dir")
-                .value_name("DIR")
-                .value_parser(value_parser!(PathBuf))
-                .help("The working directory"),
-        )
-        .arg(
-            Arg::new("context")
-                .long("context")
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .action(ArgAction::Append)
-                .help("A file to give to the model first"),
-        )
-        .arg(Arg::new("model").long("model").value_name("MODEL").help("The model, as PROVIDER/NAME"))
-        .arg(format())
-        .arg(
-            number("max-tokens-total", "N", "How many tokens may be used in all")
-                .value_parser(value_parser!(u64).range(1..)),
-        )
-        .arg(number("max-cost", "USD", "What the tokens may cost").value_parser(dollars))
-        .arg(number("max-time", "SECONDS", "How long the work may take").value_parser(value_parser!(u64).range(1..)))
-        .arg(number("max-calls", "N", "How many calls may be made").value_parser(value_parser!(u32).range(1..)))
-        .arg(
-            number("tool-budget", "TOKENS", "How many tokens the descriptions of tools may take")
-                .value_parser(value_parser!(u32)),
-        )
-        .arg(Arg::new("resume").long("resume").value_name("ID").help("Continue a session"))
-        .arg(wait_for_approval());
-    choice::with_choice(command)
+    Arguments::command()
 }
 
 fn dollars(text: &str) -> Result<f64, String> {
@@ -102,8 +106,9 @@ struct Work {
 
 /// Lets a model carry out a task, or checks that it could.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let rules = choice::rules(matches)?;
-    let resumed = matches.get_one::<String>("resume");
+    let args: Arguments = parsed(matches)?;
+    let rules = args.choice.rules()?;
+    let resumed = args.resume.as_ref();
     let before = match resumed {
         Some(start) => {
             Some(cycod_agent::Transcript::read(&directory(&context.engine), start).map_err(|error| failed(&error))?)
@@ -111,8 +116,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         None => None,
     };
     let about = before.as_ref().map_or(&Json::Null, |before| &before.about);
-    work_in(context, matches, about)?;
-    let work = checked(context, matches, about)?;
+    work_in(context, &args, about)?;
+    let work = checked(context, &args, about)?;
     let is_answered = || {
         let messages = before.as_ref().map(cycod_agent::Transcript::messages).unwrap_or_default();
         match messages.last() {
@@ -128,18 +133,18 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);
     choice::warn_of_untrusted(&work.tools, &mut context.printer);
-    if matches.get_flag("dry-run") {
-        return Ok(dry_run(context, &work, is_json(matches)));
+    if args.dry_run {
+        return Ok(dry_run(context, &work, args.format.is_json()));
     }
-    let model = matches.get_one::<String>("model").map(String::as_str).or_else(|| about["model"].as_str());
+    let model = args.model.as_deref().or_else(|| about["model"].as_str());
     let provider = models::provider(&context.engine, model)?;
-    carry_out(context, matches, &work, &*provider)
+    carry_out(context, &args, &work, &*provider)
 }
 
 /// Opens the tools where the work is to be done, when that is somewhere else.
-fn work_in(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<(), CommandError> {
+fn work_in(context: &mut Context, args: &Arguments, about: &Json) -> Result<(), CommandError> {
     let here = context.engine.host().working_directory.clone();
-    let given = matches.get_one::<PathBuf>("working-dir").cloned();
+    let given = args.working_dir.clone();
     let Some(given) = given.or_else(|| about["working_dir"].as_str().map(PathBuf::from)) else { return Ok(()) };
     let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("--working-dir {}: {why}", given.display()));
     let directory = here.join(&given).canonicalize().map_err(|error| wrong(&error))?;
@@ -156,28 +161,27 @@ fn work_in(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<
 }
 
 /// Checks everything that can be checked without a model.
-fn checked(context: &mut Context, matches: &ArgMatches, about: &Json) -> Result<Work, CommandError> {
-    let task = matches.get_one::<String>("task").cloned().filter(|task| task != "-");
+fn checked(context: &mut Context, args: &Arguments, about: &Json) -> Result<Work, CommandError> {
+    let task = args.task.clone().filter(|task| task != "-");
     if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
         return Err(CommandError::usage("the task is empty").hint("give a task: cycod agent \"TASK\""));
     }
     let piped = piped::text(LARGEST_CONTEXT, &mut context.printer)?;
     let (task, given) = if task.is_none() { (piped, None) } else { (task, piped) };
-    let choice = choice::chosen(matches).or_else(|| choice_of(about)).unwrap_or(Choice::All);
+    let choice = args.choice.chosen().or_else(|| choice_of(about)).unwrap_or(Choice::All);
     let tools = Tools::choose(&context.engine, &choice).map_err(choice::refused)?;
-    let tokens = |name: &str| matches.get_one::<u32>(name).map(|&tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
     let limits = Limits {
-        iterations: *matches.get_one::<u32>("max-iterations").expect("it has a default"),
-        tokens: matches.get_one::<u64>("max-tokens-total").copied(),
-        cost: matches.get_one::<f64>("max-cost").copied(),
-        time: matches.get_one::<u64>("max-time").map(|&seconds| Duration::from_secs(seconds)),
-        calls: matches.get_one::<u32>("max-calls").copied(),
-        tool_tokens: tokens("tool-budget"),
+        iterations: args.max_iterations,
+        tokens: args.max_tokens_total,
+        cost: args.max_cost,
+        time: args.max_time.map(Duration::from_secs),
+        calls: args.max_calls,
+        tool_tokens: args.tool_budget.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX)),
         ..Limits::default()
     };
     let working_directory = context.engine.host().working_directory.clone();
     let mut told = String::new();
-    for path in matches.get_many::<PathBuf>("context").into_iter().flatten() {
+    for path in &args.context {
         let text = context_file(path)?;
         let _ = write!(told, "\nThe user gives you {}:\n\n{text}\n", path.display());
     }
@@ -253,17 +257,17 @@ fn dry_run(context: &mut Context, work: &Work, is_json: bool) -> u8 {
 
 fn carry_out(
     context: &mut Context,
-    matches: &ArgMatches,
+    args: &Arguments,
     work: &Work,
     provider: &dyn Provider,
 ) -> Result<u8, CommandError> {
     let unprepared =
         |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
-    let is_json = is_json(matches);
+    let is_json = args.format.is_json();
     let Context { engine, printer, .. } = context;
     let engine: &Engine = engine;
     let transcripts = directory(engine);
-    let mut session = match matches.get_one::<String>("resume") {
+    let mut session = match &args.resume {
         Some(start) => Session::resume(&transcripts, start, engine).map_err(|error| failed(&error))?.0,
         None => {
             let mut session = Session::default();
@@ -284,9 +288,8 @@ fn carry_out(
     let stop = Stop::new().map_err(unprepared)?;
     let interrupts = host_interrupts(&stop).map_err(unprepared)?;
     let asker = asker(Surface::Agent, "a model, by `cycod agent`");
-    let asked =
-        TerminalOrQueue { engine, stop: &stop, wait: waits_for_approval(matches), command: Some("cycod agent") };
-    let approver: &dyn Approver = if matches.get_flag("no-safe-mode") { &Nobody } else { &asked };
+    let asked = TerminalOrQueue { engine, stop: &stop, wait: args.waiting.longest(), command: Some("cycod agent") };
+    let approver: &dyn Approver = if args.choice.no_safe_mode { &Nobody } else { &asked };
     let with = With {
         engine,
         provider,

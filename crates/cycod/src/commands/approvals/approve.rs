@@ -1,53 +1,66 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
-    Answer, Breadth, Request,
+    Answer, Breadth, LostAnswer, Request,
     diagnostic::{Code, Refusal},
 };
 
-use super::{answer, id, lost, pending, request};
+use super::{RequestName, answer, lost, pending, request};
 use crate::{
     cli::Context,
     command_error::CommandError,
+    options::{one_of, parsed},
     printer::Tty,
     run::{Prompt, Said},
 };
 
+/// What `cycod approvals approve` takes.
+#[derive(Parser)]
+#[command(name = "approve", about = "Approve a request, or decide about an interrupted step")]
+struct Arguments {
+    #[command(flatten)]
+    request: RequestName,
+    /// Approve it for the rest of the requester's session
+    #[arg(long, conflicts_with = "always")]
+    session: bool,
+    /// Approve it until the tool changes
+    #[arg(long)]
+    always: bool,
+    /// With --session or --always: approve it for any arguments
+    #[arg(long)]
+    any_arguments: bool,
+    /// Change the arguments; cycod asks again with the new ones
+    #[arg(long, conflicts_with_all = ["session", "always", "any_arguments"])]
+    edit: bool,
+    /// What to do with a step that was running: start it again, count it as done, or count it as failed
+    #[arg(long, value_name = "WHAT", value_parser = one_of(lost::WORDS), conflicts_with_all = ["session", "always", "any_arguments", "edit"])]
+    lost: Option<LostAnswer>,
+    /// Approve it without showing it; for programs that ask the user in another way
+    #[arg(long)]
+    without_terminal: bool,
+}
+
 /// `cycod approvals approve`.
 pub(crate) fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    Command::new("approve")
-        .about("Approve a request, or decide about an interrupted step")
-        .arg(id())
-        .arg(flag("session", "Approve it for the rest of the requester's session").conflicts_with("always"))
-        .arg(flag("always", "Approve it until the tool changes"))
-        .arg(flag("any-arguments", "With --session or --always: approve it for any arguments"))
-        .arg(
-            Arg::new("edit")
-                .long("edit")
-                .action(ArgAction::SetTrue)
-                .conflicts_with_all(["session", "always", "any-arguments"])
-                .help("Change the arguments; cycod asks again with the new ones"),
-        )
-        .arg(lost::option().conflicts_with_all(["session", "always", "any-arguments", "edit"]))
-        .arg(flag("without-terminal", "Approve it without showing it; for programs that ask the user in another way"))
+    Arguments::command()
 }
 
 /// Shows a request to the person at the terminal, and answers it.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    if let Some(lost) = lost::named(context, matches)? {
-        return lost::approve(context, matches, &lost);
+    let args: Arguments = parsed(matches)?;
+    if let Some(lost) = lost::named(context, &args.request)? {
+        return lost::approve(context, args.lost, &lost);
     }
-    let pending = pending(context, matches)?;
-    if lost::wanted(matches).is_some() {
+    let pending = pending(context, &args.request)?;
+    if args.lost.is_some() {
         return Err(CommandError::usage("--lost is for a step that was interrupted, and this is a request"));
     }
     let request = request(&pending)?;
-    let wanted = wanted(matches, &request)?;
-    let said = match (Tty::open(), matches.get_flag("without-terminal")) {
+    let wanted = wanted(&args, &request)?;
+    let said = match (Tty::open(), args.without_terminal) {
         (_, true) => Said::Answer(wanted.unwrap_or(Answer::Once)),
         (Some(tty), false) => {
             let prompt = Prompt { tty, host: context.engine.host(), stop: None };
-            prompt.ask_for(&request, wanted, matches.get_flag("edit"))
+            prompt.ask_for(&request, wanted, args.edit)
         }
         (None, false) => {
             let command = format!("cycod approvals approve {}", pending.id);
@@ -75,10 +88,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// The answer that the options name.
-fn wanted(matches: &ArgMatches, request: &Request) -> Result<Option<Answer>, CommandError> {
-    let any = matches.get_flag("any-arguments");
+fn wanted(args: &Arguments, request: &Request) -> Result<Option<Answer>, CommandError> {
+    let any = args.any_arguments;
     let breadth = if any { Breadth::AnyArguments } else { Breadth::TheseArguments };
-    let wanted = match (matches.get_flag("session"), matches.get_flag("always")) {
+    let wanted = match (args.session, args.always) {
         (true, _) => Answer::Session(breadth),
         (_, true) => Answer::Always(breadth),
         _ if any => return Err(CommandError::usage("--any-arguments goes with --session or --always")),

@@ -1,43 +1,46 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::{LostView, PendingView, QueuedView, StandingView};
 use cycod_engine::diagnostic::Shown;
-use cycod_store::approvals::{Pending, Standing};
+use cycod_store::approvals::{PendingRequest, StandingAnswer};
 
 use super::{failed, lost, now};
 use crate::{
     cli::Context,
     command_error::CommandError,
+    options::{TextOrJson, parsed},
     table::{Cell, Table},
 };
 
 /// How many digits of the name of a standing approval are shown, and are enough to revoke it.
 pub(super) const SHOWN: usize = 12;
 
+/// What `cycod approvals list` takes.
+#[derive(Parser)]
+#[command(
+    name = "list",
+    about = "List requests that wait for approval, and interrupted steps that wait for a decision"
+)]
+struct Arguments {
+    /// List approvals for a session or for always, instead of requests
+    #[arg(long)]
+    standing: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod approvals list`.
 pub(crate) fn command() -> Command {
-    Command::new("list")
-        .about("List requests that wait for approval, and interrupted steps that wait for a decision")
-        .arg(
-            Arg::new("standing")
-                .long("standing")
-                .action(ArgAction::SetTrue)
-                .help("List approvals for a session or for always, instead of requests"),
-        )
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_parser(["text", "json"])
-                .default_value("text")
-                .help("Output format"),
-        )
+    Arguments::command()
 }
 
 /// Lists requests, or answers that stand.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let approvals = context.engine.approvals();
-    let json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
+    let json = args.format.is_json();
     let (width, colour) = (context.printer.width, context.printer.data_colour);
-    let (is_empty, text, nothing) = if matches.get_flag("standing") {
+    let (is_empty, text, nothing) = if args.standing {
         let all = approvals.all_standing(now()).map_err(|error| failed(&error))?;
         if json {
             context.printer.json_of(&all.iter().map(StandingView::of).collect::<Vec<_>>());
@@ -77,15 +80,15 @@ pub(crate) fn waiting(context: &Context) -> Result<Vec<String>, CommandError> {
 /// A table of the answers that stand and that somebody wants to see; nothing when there are none.
 pub(crate) fn standing(
     context: &Context,
-    is_wanted: impl Fn(&Standing) -> bool,
+    is_wanted: impl Fn(&StandingAnswer) -> bool,
 ) -> Result<Option<Shown>, CommandError> {
     let all = context.engine.approvals().all_standing(now()).map_err(|error| failed(&error))?;
-    let all: Vec<&Standing> = all.iter().filter(|one| is_wanted(one)).collect();
+    let all: Vec<&StandingAnswer> = all.iter().filter(|one| is_wanted(one)).collect();
     let (width, colour) = (context.printer.width, context.printer.data_colour);
     Ok((!all.is_empty()).then(|| standing_table(&all).render(width, colour)))
 }
 
-fn pending_row(pending: &Pending) -> Vec<Cell<'_>> {
+fn pending_row(pending: &PendingRequest) -> Vec<Cell<'_>> {
     let text = |name: &str| Cell::new(pending.about[name].as_str().unwrap_or("?"));
     let left = format!("{} s", pending.expires.saturating_sub(now()));
     vec![
@@ -98,13 +101,13 @@ fn pending_row(pending: &Pending) -> Vec<Cell<'_>> {
     ]
 }
 
-fn standing_table<'a>(all: &[&'a Standing]) -> Table<'a> {
+fn standing_table<'a>(all: &[&'a StandingAnswer]) -> Table<'a> {
     let mut table = Table::new(&["NAME", "TOOL", "LEVEL", "ARGUMENTS", "LASTS", "ASKED BY"]);
     all.iter().for_each(|one| table.row(standing_row(one)));
     table
 }
 
-fn standing_row(standing: &Standing) -> Vec<Cell<'_>> {
+fn standing_row(standing: &StandingAnswer) -> Vec<Cell<'_>> {
     let text = |name: &str| Cell::new(standing.about[name].as_str().unwrap_or("?"));
     let arguments = standing.about["arguments"].as_str().unwrap_or("any");
     let lasts = if standing.session.is_some() { "for a session" } else { "always" };

@@ -1,6 +1,5 @@
 //! Steps that a crash interrupted: they wait in the queue until somebody decides what follows.
 
-use clap::{Arg, ArgMatches};
 use cycod_app::views::{LostView, who};
 use cycod_engine::{
     LostAnswer, LostStep, Resumption,
@@ -8,7 +7,7 @@ use cycod_engine::{
     journal::Reached,
 };
 
-use super::failed;
+use super::{RequestName, failed};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -19,23 +18,8 @@ use crate::{
 };
 
 /// What can be done about a lost step, as options say it.
-const WORDS: [(&str, LostAnswer); 3] =
+pub(crate) const WORDS: [(&str, LostAnswer); 3] =
     [("again", LostAnswer::Again), ("done", LostAnswer::Done), ("stop", LostAnswer::Stop)];
-
-/// The option that decides about lost steps.
-pub(crate) fn option() -> Arg {
-    Arg::new("lost")
-        .long("lost")
-        .value_name("WHAT")
-        .value_parser(WORDS.map(|(word, _)| word))
-        .help("What to do with a step that was running: start it again, count it as done, or count it as failed")
-}
-
-/// What the option says.
-pub(crate) fn wanted(matches: &ArgMatches) -> Option<LostAnswer> {
-    let word = matches.get_one::<String>("lost")?;
-    WORDS.iter().find(|(known, _)| known == word).map(|(_, answer)| *answer)
-}
 
 /// Asks the user at the terminal what follows for a lost step; nothing when they leave it.
 pub(crate) fn ask(tty: &Tty, is_over: &mut dyn FnMut() -> bool) -> Option<LostAnswer> {
@@ -60,9 +44,8 @@ pub(super) fn all(context: &Context) -> Result<Vec<LostStep>, CommandError> {
 }
 
 /// The lost step that waits under the name that was given.
-pub(super) fn named(context: &Context, matches: &ArgMatches) -> Result<Option<LostStep>, CommandError> {
-    let id = matches.get_one::<String>("id").expect("clap requires it");
-    Ok(all(context)?.into_iter().find(|lost| lost.id.to_string() == *id))
+pub(super) fn named(context: &Context, name: &RequestName) -> Result<Option<LostStep>, CommandError> {
+    Ok(all(context)?.into_iter().find(|lost| lost.id.to_string() == name.id))
 }
 
 /// Its row in the list of what waits.
@@ -121,8 +104,8 @@ fn page(lost: &LostStep, reached: &Reached) -> Page {
 }
 
 /// Approves with one of the three answers: that of the option, or of the user at the terminal.
-pub(super) fn approve(context: &mut Context, matches: &ArgMatches, lost: &LostStep) -> Result<u8, CommandError> {
-    let answer = match (wanted(matches), Tty::open()) {
+pub(super) fn approve(context: &mut Context, wanted: Option<LostAnswer>, lost: &LostStep) -> Result<u8, CommandError> {
+    let answer = match (wanted, Tty::open()) {
         (Some(answer), _) => answer,
         (None, Some(tty)) => {
             tty.say(text(context, lost)?);

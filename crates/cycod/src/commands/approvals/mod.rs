@@ -11,7 +11,7 @@ pub(crate) mod watch;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use clap::{Arg, ArgMatches, value_parser};
+use clap::{Args, value_parser};
 use cycod_engine::{
     Answer, Approver, Asker, Engine, Request, SessionName, Stop, Surface,
     approvals::{Queue, answer_json, request_from_json},
@@ -20,24 +20,26 @@ use cycod_engine::{
 use cycod_process::{is_below_a_run, terminal_session};
 use cycod_store::{
     StoreError,
-    approvals::{Pending, RequestId},
+    approvals::{PendingRequest, RequestId},
 };
 
 pub(crate) use self::there::TerminalOrQueue;
 use crate::{cli::Context, command_error::CommandError, editor::ask, printer::talk};
 
 /// The option of commands whose calls may wait for somebody.
-pub(crate) fn wait_for_approval() -> Arg {
-    Arg::new("wait-for-approval")
-        .long("wait-for-approval")
-        .value_name("SECONDS")
-        .value_parser(value_parser!(u64).range(1..=590))
-        .help("How long a call that needs approval waits for 'cycod approvals approve'")
+#[derive(Args)]
+#[group(skip)]
+pub(crate) struct WaitOptions {
+    /// How long a call that needs approval waits for 'cycod approvals approve'
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=590))]
+    pub(crate) wait_for_approval: Option<u64>,
 }
 
-/// How long a call may wait.
-pub(crate) fn waits_for_approval(matches: &ArgMatches) -> Duration {
-    Duration::from_secs(matches.get_one::<u64>("wait-for-approval").copied().unwrap_or(0))
+impl WaitOptions {
+    /// How long a call may wait.
+    pub(crate) fn longest(&self) -> Duration {
+        Duration::from_secs(self.wait_for_approval.unwrap_or(0))
+    }
 }
 
 /// Who asks by a command of this program.
@@ -73,8 +75,12 @@ pub(crate) fn queue_for_model(
 }
 
 /// The argument that names a request.
-fn id() -> Arg {
-    Arg::new("id").value_name("ID").required(true).help("The ID from 'cycod approvals list'")
+#[derive(Args)]
+#[group(skip)]
+struct RequestName {
+    /// The ID from 'cycod approvals list'
+    #[arg(value_name = "ID")]
+    id: String,
 }
 
 pub(crate) fn now() -> u64 {
@@ -92,15 +98,15 @@ fn failed(error: &StoreError) -> CommandError {
 }
 
 /// The request of a name that has no answer yet.
-fn pending(context: &Context, matches: &ArgMatches) -> Result<Pending, CommandError> {
-    let id: RequestId = matches.get_one::<String>("id").expect("clap requires it").parse().map_err(|e| failed(&e))?;
+fn pending(context: &Context, name: &RequestName) -> Result<PendingRequest, CommandError> {
+    let id: RequestId = name.id.parse().map_err(|e| failed(&e))?;
     let all = context.engine.approvals().pending(now()).map_err(|error| failed(&error))?;
     let found = all.into_iter().find(|one| one.id == id);
     found.ok_or_else(|| failed(&StoreError::NotWaiting(id.to_string())))
 }
 
 /// What a request asks.
-fn request(pending: &Pending) -> Result<Request, CommandError> {
+fn request(pending: &PendingRequest) -> Result<Request, CommandError> {
     let request = request_from_json(&pending.about).filter(|request| request.call == pending.key.to_string());
     request.ok_or_else(|| CommandError::failure(format!("the request `{}` cannot be understood", pending.id)))
 }
@@ -121,21 +127,28 @@ pub(crate) fn by_a_person(command: &str) -> Result<(), CommandError> {
 }
 
 /// `--yes` of a command that grants something and asks before it does.
-pub(crate) fn yes() -> Arg {
-    Arg::new("yes").long("yes").action(clap::ArgAction::SetTrue).help("Don't ask for confirmation")
+#[derive(Args)]
+#[group(skip)]
+pub(crate) struct ConfirmationOptions {
+    /// Don't ask for confirmation
+    #[arg(long)]
+    yes: bool,
 }
 
-/// Has a person confirm what a command grants, unless they said so with it. Below a tool nobody can, see [`by_a_person`].
-pub(crate) fn confirm(context: &mut Context, matches: &ArgMatches, question: &str) -> Result<(), CommandError> {
-    if matches.get_flag("yes") {
-        return Ok(());
+impl ConfirmationOptions {
+    /// Has a person confirm what a command grants, unless they said so with it. Below a tool nobody can, see
+    /// [`by_a_person`].
+    pub(crate) fn confirm(&self, context: &mut Context, question: &str) -> Result<(), CommandError> {
+        if self.yes {
+            return Ok(());
+        }
+        if !context.is_attended() {
+            return Err(CommandError::failure("nothing was granted: there is no terminal to ask at")
+                .hint("when it is what you want, add: --yes"));
+        }
+        if ask(context, &format!("{question} [y/n] "), &["y", "n"])? == Some("y") {
+            return Ok(());
+        }
+        Err(CommandError::failure("nothing was granted"))
     }
-    if !context.is_attended() {
-        return Err(CommandError::failure("nothing was granted: there is no terminal to ask at")
-            .hint("when it is what you want, add: --yes"));
-    }
-    if ask(context, &format!("{question} [y/n] "), &["y", "n"])? == Some("y") {
-        return Ok(());
-    }
-    Err(CommandError::failure("nothing was granted"))
 }

@@ -1,37 +1,34 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::visible;
 
 use super::{failed, now};
-use crate::{cli::Context, command_error::CommandError};
+use crate::{cli::Context, command_error::CommandError, options::parsed};
+
+/// What `cycod approvals revoke` takes.
+#[derive(Parser)]
+#[command(name = "revoke", about = "Revoke standing approvals")]
+struct Arguments {
+    /// A name from 'cycod approvals list --standing', or the name of a tool
+    #[arg(value_name = "NAME", num_args = 0.., required_unless_present = "all")]
+    approved: Vec<String>,
+    /// Revoke all of them
+    #[arg(long, conflicts_with = "approved")]
+    all: bool,
+}
 
 /// `cycod approvals revoke`.
 pub(crate) fn command() -> Command {
-    Command::new("revoke")
-        .about("Revoke standing approvals")
-        .arg(
-            Arg::new("approved")
-                .value_name("NAME")
-                .num_args(0..)
-                .required_unless_present("all")
-                .help("A name from 'cycod approvals list --standing', or the name of a tool"),
-        )
-        .arg(
-            Arg::new("all")
-                .long("all")
-                .action(ArgAction::SetTrue)
-                .conflicts_with("approved")
-                .help("Revoke all of them"),
-        )
+    Arguments::command()
 }
 
 /// Removes answers that stand.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let approvals = context.engine.approvals();
     let all = approvals.all_standing(now()).map_err(|error| failed(&error))?;
-    let names: Vec<&String> = matches.get_many::<String>("approved").into_iter().flatten().collect();
     let tool = |about: &serde_json::Value| about["tool"].as_str().unwrap_or_default().to_owned();
     let mut chosen = Vec::new();
-    for name in &names {
+    for name in &args.approved {
         let is_meant = |text: &str, of: &str| {
             of.eq_ignore_ascii_case(name) || (name.len() >= 8 && text.starts_with(name.as_str()))
         };
@@ -42,7 +39,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 .hint("see: cycod approvals list --standing"));
         }
     }
-    if matches.get_flag("all") {
+    if args.all {
         chosen.extend(&all);
     }
     for standing in chosen {

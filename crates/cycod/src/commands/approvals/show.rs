@@ -1,23 +1,38 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::PendingView;
 
-use super::{id, lost, pending, request};
-use crate::{cli::Context, command_error::CommandError, run::request_text};
+use super::{RequestName, lost, pending, request};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    options::{TextOrJson, parsed},
+    run::request_text,
+};
+
+/// What `cycod approvals show` takes.
+#[derive(Parser)]
+#[command(name = "show", about = "Show a request in full")]
+struct Arguments {
+    #[command(flatten)]
+    request: RequestName,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
 
 /// `cycod approvals show`.
 pub(crate) fn command() -> Command {
-    Command::new("show").about("Show a request in full").arg(id()).arg(
-        Arg::new("format").long("format").value_parser(["text", "json"]).default_value("text").help("Output format"),
-    )
+    Arguments::command()
 }
 
 /// Shows a request in full.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let is_json = matches.get_one::<String>("format").is_some_and(|format| format == "json");
-    if let Some(lost) = lost::named(context, matches)? {
+    let args: Arguments = parsed(matches)?;
+    let is_json = args.format.is_json();
+    if let Some(lost) = lost::named(context, &args.request)? {
         return lost::show(context, &lost, is_json);
     }
-    let pending = pending(context, matches)?;
+    let pending = pending(context, &args.request)?;
     if is_json {
         context.printer.json_of(&PendingView::of(&pending));
     } else {

@@ -9,7 +9,7 @@ use cycod_engine::{
     diagnostic::{Code, Refusal, shown},
 };
 use cycod_process::host_interrupts;
-use cycod_store::approvals::{Pending, RequestId};
+use cycod_store::approvals::{PendingRequest, RequestId};
 
 use super::{answer, failed, lost, now, request};
 use crate::{
@@ -66,7 +66,7 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
         }
         let all = approvals.pending(now()).map_err(|error| failed(&error))?;
         left.retain(|id| all.iter().any(|one| one.id == *id));
-        let is_new = |one: &&Pending| one.answer.is_none() && !left.contains(&one.id);
+        let is_new = |one: &&PendingRequest| one.answer.is_none() && !left.contains(&one.id);
         let Some(pending) = all.iter().find(is_new) else { continue };
         let request = match request(pending) {
             Ok(request) => request,
@@ -82,7 +82,7 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
                 return stop.is_raised();
             }
             looked = Instant::now();
-            let is_open = |one: &Pending| one.id == pending.id && one.answer.is_none();
+            let is_open = |one: &PendingRequest| one.id == pending.id && one.answer.is_none();
             stop.is_raised() || approvals.pending(now()).is_ok_and(|all| !all.iter().any(is_open))
         });
         match said.or_no() {

@@ -6,7 +6,7 @@ use cycod_engine::{
     Answer, Approver, Engine, Layer, Origin, Pattern, Request, Rule, Stop, Verdict,
     diagnostic::{Code, Refusal, shown, visible},
 };
-use cycod_store::approvals::Standing;
+use cycod_store::approvals::StandingAnswer;
 
 use crate::{
     cli::{Context, within},
@@ -101,7 +101,7 @@ pub(super) fn deny(context: &mut Context, names: &[String], given: &mut Vec<Rule
 
 fn shown(context: &mut Context, session: Option<&str>, given: &[Rule]) -> Result<(), CommandError> {
     within(context, &["approvals".to_owned(), "list".to_owned()])?;
-    let holds = |standing: &Standing| standing.session.is_none() || standing.session.as_deref() == session;
+    let holds = |standing: &StandingAnswer| standing.session.is_none() || standing.session.as_deref() == session;
     match list::standing(context, holds)? {
         Some(table) => context.printer.text(shown!["\n", table]),
         None => context.printer.say("nothing was approved for longer than a call"),

@@ -2,17 +2,18 @@
 
 use std::{convert::Infallible, path::Path};
 
-use clap::{Arg, ArgMatches};
+use clap::builder::ValueParser;
 use cycod_engine::catalog::Scope;
 
+use super::Arguments;
 use crate::{cli::Context, command_error::CommandError, commands::init::First};
 
 /// How the names of files with definitions end.
 const DEFINITIONS: [&str; 5] = ["yaml", "yml", "json", "md", "markdown"];
 
 /// Takes every kind, so that the answer is the reason why none is known.
-pub(super) fn with_kinds(argument: Arg) -> Arg {
-    argument
+pub(super) fn kinds() -> ValueParser {
+    ValueParser::string()
 }
 
 /// Only definitions are known here.
@@ -26,7 +27,7 @@ pub(super) fn kind(asked: Option<&str>, path: &str) -> Result<Option<Infallible>
     Err(CommandError::failure(why).hint("import the definition of a tool, or build it with the feature `imports`"))
 }
 
-pub(super) fn run(_: &mut Context, _: &ArgMatches, kind: Infallible, _: &str, _: Scope) -> Result<u8, CommandError> {
+pub(super) fn run(_: &mut Context, _: &Arguments, kind: Infallible, _: &str, _: Scope) -> Result<u8, CommandError> {
     match kind {}
 }
 

@@ -6,15 +6,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgMatches};
+use clap::builder::PossibleValuesParser;
 use cycod_engine::{
     catalog::{Entry, Scope, ScopeFilter},
     definition::{Tool, ToolName},
-    diagnostic::{Diagnostic, Report, SourceFile, Style, closest, render_text, visible},
+    diagnostic::{Diagnostic, RenderStyle, SourceFile, SourceReport, closest, render_text, visible},
 };
-use cycod_import::{Directory, Imported, Kind, Loss, Proposal, Source};
+use cycod_import::{Imported, TaskDirectory, TaskKind, TaskLoss, TaskProposal, TaskSource};
 use cycod_shell::quoted_if_needed;
 
+use super::Arguments;
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -25,31 +26,32 @@ use crate::{
     store,
 };
 
-/// Lets an option name a kind of tasks.
-pub(super) fn with_kinds(argument: Arg) -> Arg {
-    argument.value_parser(std::iter::once("auto").chain(Kind::ALL.map(Kind::name)).collect::<Vec<_>>())
+/// The kinds of tasks that an option can name.
+pub(super) fn kinds() -> PossibleValuesParser {
+    std::iter::once("auto").chain(TaskKind::ALL.map(TaskKind::name)).collect::<Vec<_>>().into()
 }
 
 /// The kind of tasks that is meant; nothing where a path is that of a definition.
-pub(super) fn kind(asked: Option<&str>, path: &str) -> Result<Option<Kind>, CommandError> {
+pub(super) fn kind(asked: Option<&str>, path: &str) -> Result<Option<TaskKind>, CommandError> {
     // A directory is never a definition.
-    let is_known = || Kind::of_path(path).is_some() || Path::new(path).is_dir();
-    match asked.and_then(Kind::named) {
+    let is_known = || TaskKind::of_path(path).is_some() || Path::new(path).is_dir();
+    match asked.and_then(TaskKind::named) {
         None if asked == Some("auto") || is_known() => kind_of(path).map(Some),
         kind => Ok(kind),
     }
 }
 
 /// The kind of what lies at a path, by its name, or for a directory by what is in it.
-fn kind_of(path: &str) -> Result<Kind, CommandError> {
+fn kind_of(path: &str) -> Result<TaskKind, CommandError> {
     let none = |why: &str| {
-        let kinds: Vec<&str> = Kind::ALL.map(Kind::name).into();
+        let kinds: Vec<&str> = TaskKind::ALL.map(TaskKind::name).into();
         CommandError::usage(format!("`{path}` {why}")).hint(format!("say what it is: --from {}", kinds.join(" | ")))
     };
     if !Path::new(path).is_dir() {
-        return Kind::of_path(path).ok_or_else(|| none("has the name of no file of tasks"));
+        return TaskKind::of_path(path).ok_or_else(|| none("has the name of no file of tasks"));
     }
-    let there: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| !files(*kind, Path::new(path)).is_empty()).collect();
+    let there: Vec<TaskKind> =
+        TaskKind::ALL.into_iter().filter(|kind| !files(*kind, Path::new(path)).is_empty()).collect();
     match there.as_slice() {
         [] => Err(none("holds no file of tasks")),
         [only] => Ok(*only),
@@ -64,15 +66,15 @@ fn kind_of(path: &str) -> Result<Kind, CommandError> {
 const MAX_FILES: usize = 2000;
 
 /// The files of a kind in a directory: the one of its usual name, or for what is a file each, all of them.
-fn files(kind: Kind, directory: &Path) -> Vec<PathBuf> {
-    let is_of_kind = |path: &Path| Kind::of_path(&path.to_string_lossy()) == Some(kind);
+fn files(kind: TaskKind, directory: &Path) -> Vec<PathBuf> {
+    let is_of_kind = |path: &Path| TaskKind::of_path(&path.to_string_lossy()) == Some(kind);
     match kind {
-        Kind::Nanocoder => {
+        TaskKind::Nanocoder => {
             let named = directory.join(".nanocoder");
             let root = if named.is_dir() { named } else { directory.to_owned() };
             below(&root, 4).into_iter().filter(|path| is_of_kind(path)).filter(|path| is_member(path)).collect()
         }
-        Kind::Mise => {
+        TaskKind::Mise => {
             let here = below(directory, 1).into_iter().find(|path| is_of_kind(path) && has_ending(path, "toml"));
             let scripts =
                 || below(directory, 4).into_iter().filter(|path| is_of_kind(path) && !has_ending(path, "toml"));
@@ -86,9 +88,9 @@ fn files(kind: Kind, directory: &Path) -> Vec<PathBuf> {
 struct Tasks {
     /// Its name.
     file: String,
-    kind: Kind,
+    kind: TaskKind,
     /// A tool for each task that is meant for everyone; there is at least one.
-    proposals: Vec<Proposal>,
+    proposals: Vec<TaskProposal>,
 }
 
 /// The files of tasks in the working directory that tools of the project can be made of: runners of tasks first, then
@@ -98,13 +100,13 @@ fn tasks_here(context: &Context) -> Vec<Tasks> {
     let tasks = |path: PathBuf| {
         let file = path.file_name()?.to_str()?.to_owned();
         // Only what is a file can be read to its end.
-        let kind = Kind::of_path(&file).filter(|_| path.is_file())?;
+        let kind = TaskKind::of_path(&file).filter(|_| path.is_file())?;
         let TaskFile { imported, .. } = open(context, kind, Path::new(&file), Scope::Local, ("", &taken)).ok()?;
         let proposals: Vec<_> = imported.ok()?.proposals.into_iter().filter(|of| of.withheld.is_none()).collect();
         (!proposals.is_empty()).then_some(Tasks { file, kind, proposals })
     };
     let mut found: Vec<Tasks> = below(Path::new("."), 1).into_iter().filter_map(tasks).collect();
-    found.sort_by_key(|tasks| Kind::ALL.iter().position(|kind| *kind == tasks.kind));
+    found.sort_by_key(|tasks| TaskKind::ALL.iter().position(|kind| *kind == tasks.kind));
     found
 }
 
@@ -190,7 +192,7 @@ fn below(directory: &Path, levels: usize) -> Vec<PathBuf> {
 /// A tool that is to be written, with the file it comes from.
 struct Wanted {
     from: String,
-    proposal: Proposal,
+    proposal: TaskProposal,
     name: ToolName,
     source: SourceFile,
     tool: Tool,
@@ -199,8 +201,8 @@ struct Wanted {
 /// Makes tools of tasks.
 pub(super) fn run(
     context: &mut Context,
-    matches: &ArgMatches,
-    kind: Kind,
+    args: &Arguments,
+    kind: TaskKind,
     path: &str,
     scope: Scope,
 ) -> Result<u8, CommandError> {
@@ -208,8 +210,8 @@ pub(super) fn run(
         return Err(CommandError::usage("tasks are imported from a file")
             .hint("their tools call the runner where the file lies"));
     }
-    let only: Vec<&str> = matches.get_many::<String>("only").into_iter().flatten().map(String::as_str).collect();
-    let prefix = matches.get_one::<String>("prefix").map_or("", String::as_str);
+    let only: Vec<&str> = args.only.iter().map(String::as_str).collect();
+    let prefix = args.prefix.as_deref().unwrap_or_default();
     let given = PathBuf::from(path);
     let paths = if given.is_dir() { files(kind, &given) } else { vec![given] };
     if paths.is_empty() {
@@ -225,8 +227,8 @@ pub(super) fn run(
     for (from, proposal) in wanted {
         tools.push(checked(context, from, proposal, scope)?);
     }
-    refuse_collisions(context, &tools, scope, matches.get_flag("override"))?;
-    let is_dry = matches.get_flag("dry-run");
+    refuse_collisions(context, &tools, scope, args.overwrite)?;
+    let is_dry = args.dry_run;
     for (index, wanted) in tools.iter().enumerate() {
         say_losses(context, &wanted.from, &wanted.proposal);
         if is_dry {
@@ -238,7 +240,7 @@ pub(super) fn run(
         }
         // Importing is trusting: what is trusted is shown.
         context.printer.say(context.engine.described(&wanted.tool).trim_end());
-        let written = store::save(context, scope, &wanted.name, &wanted.source.text, matches.get_flag("override"))?;
+        let written = store::save(context, scope, &wanted.name, &wanted.source.text, args.overwrite)?;
         store::say_saved(context, "Imported", scope, &wanted.tool, &written);
     }
     Ok(0)
@@ -266,7 +268,7 @@ struct TaskFile {
 /// Reads one file, for tools of a scope.
 fn open(
     context: &Context,
-    kind: Kind,
+    kind: TaskKind,
     path: &Path,
     scope: Scope,
     (prefix, taken): (&str, &[String]),
@@ -293,13 +295,13 @@ fn open(
         Some(inside) => format!("{inside}/{name}"),
         None => format!("{absolute}/{name}"),
     };
-    let place = place.as_deref().map_or(Directory::Absolute(&absolute), Directory::Workspace);
-    let levels = if kind == Kind::Skill { 3 } else { 1 };
+    let place = place.as_deref().map_or(TaskDirectory::Absolute(&absolute), TaskDirectory::Workspace);
+    let levels = if kind == TaskKind::Skill { 3 } else { 1 };
     let beside: Vec<String> = below(directory, levels)
         .iter()
         .filter_map(|path| Some(path.strip_prefix(directory).ok()?.to_str()?.replace('\\', "/")))
         .collect();
-    let source = Source::new(&called, &text, place).beside(&beside).prefix(prefix).taken(taken);
+    let source = TaskSource::new(&called, &text, place).beside(&beside).prefix(prefix).taken(taken);
     let imported = cycod_import::import(kind, &source);
     Ok(TaskFile { shown, imported, text })
 }
@@ -307,16 +309,16 @@ fn open(
 /// Reads one file; what it becomes goes to `found`, what of it belongs to no task is said.
 fn read(
     context: &mut Context,
-    kind: Kind,
+    kind: TaskKind,
     path: &Path,
     scope: Scope,
     names: (&str, &[String]),
-    found: &mut Vec<(String, Proposal)>,
+    found: &mut Vec<(String, TaskProposal)>,
 ) -> Result<(), CommandError> {
     let TaskFile { shown, text, imported } = open(context, kind, path, scope, names)?;
     let imported = imported.map_err(|diagnostics| {
-        let style = if context.printer.colour { Style::Coloured } else { Style::Plain };
-        let report = Report { source: SourceFile::new(shown.as_str(), text.as_str()), diagnostics };
+        let style = if context.printer.colour { RenderStyle::Coloured } else { RenderStyle::Plain };
+        let report = SourceReport { source: SourceFile::new(shown.as_str(), text.as_str()), diagnostics };
         context.printer.say(render_text(&report, style));
         CommandError::failure(format!("nothing of `{shown}` was imported"))
     })?;
@@ -330,12 +332,12 @@ fn read(
 /// What is to be imported: what was named, or what is meant for everybody; the others are said.
 fn chosen(
     context: &mut Context,
-    kind: Kind,
+    kind: TaskKind,
     path: &str,
-    found: Vec<(String, Proposal)>,
+    found: Vec<(String, TaskProposal)>,
     only: &[&str],
-) -> Result<Vec<(String, Proposal)>, CommandError> {
-    let is_called = |proposal: &Proposal, name: &str| proposal.task == name || proposal.name == name;
+) -> Result<Vec<(String, TaskProposal)>, CommandError> {
+    let is_called = |proposal: &TaskProposal, name: &str| proposal.task == name || proposal.name == name;
     if let Some(unknown) = only.iter().find(|name| !found.iter().any(|(_, proposal)| is_called(proposal, name))) {
         let error = CommandError::failure(format!("`{path}` has no {} `{unknown}`", kind.noun()));
         let names = found.iter().map(|(_, proposal)| proposal.task.as_str());
@@ -374,7 +376,7 @@ fn chosen(
 }
 
 /// Loads a proposal as the tool it is going to be.
-fn checked(context: &mut Context, from: String, proposal: Proposal, scope: Scope) -> Result<Wanted, CommandError> {
+fn checked(context: &mut Context, from: String, proposal: TaskProposal, scope: Scope) -> Result<Wanted, CommandError> {
     let name = crate::commands::add::tool_name(&proposal.name)?;
     let source = SourceFile::new(format!("{name}.yaml"), proposal.yaml.as_str());
     let not_done = format!("`{}` of `{from}` was not imported", visible(&proposal.task));
@@ -401,14 +403,14 @@ fn refuse_collisions(context: &Context, tools: &[Wanted], scope: Scope, overwrit
     Ok(())
 }
 
-fn say_losses(context: &mut Context, from: &str, proposal: &Proposal) {
+fn say_losses(context: &mut Context, from: &str, proposal: &TaskProposal) {
     for loss in &proposal.losses {
         let what = format!("{} (task `{}`)", loss.what, proposal.task);
-        say_loss(context, from, &Loss { what, ..loss.clone() });
+        say_loss(context, from, &TaskLoss { what, ..loss.clone() });
     }
 }
 
-fn say_loss(context: &mut Context, from: &str, loss: &Loss) {
+fn say_loss(context: &mut Context, from: &str, loss: &TaskLoss) {
     let said = format!("{from}:{}: not carried over: {}: {}", loss.line, loss.what, loss.why);
     context.printer.say(&visible(&said));
 }

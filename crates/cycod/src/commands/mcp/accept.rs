@@ -1,4 +1,4 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::ProposalView;
 use cycod_engine::{
     catalog::ScopeFilter,
@@ -11,23 +11,35 @@ use crate::{
     command_error::CommandError,
     commands::mcp::{get::keys, usable},
     editor::ask,
+    options::parsed,
     store,
 };
 
+/// What `cycod mcp accept` takes.
+#[derive(Parser)]
+#[command(name = "accept", about = "Accept an MCP server, or its changes")]
+struct Arguments {
+    #[arg(value_name = "SERVER")]
+    server: String,
+    /// Accept only these tools of the server
+    #[arg(value_name = "TOOL", num_args = 0..)]
+    tools: Vec<String>,
+    /// Accept everything shown, without asking
+    #[arg(long)]
+    all: bool,
+}
+
 /// `cycod mcp accept`.
 pub(crate) fn command() -> Command {
-    Command::new("accept")
-        .about("Accept an MCP server, or its changes")
-        .arg(Arg::new("server").value_name("SERVER").required(true))
-        .arg(Arg::new("tools").value_name("TOOL").num_args(0..).help("Accept only these tools of the server"))
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Accept everything shown, without asking"))
+    Arguments::command()
 }
 
 /// Shows what waits to be accepted, and accepts it.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("server").expect("clap requires it");
-    let named: Vec<&String> = matches.get_many::<String>("tools").into_iter().flatten().collect();
-    let all = matches.get_flag("all");
+    let args: Arguments = parsed(matches)?;
+    let name = &args.server;
+    let named: Vec<&String> = args.tools.iter().collect();
+    let all = args.all;
     let has_consented = consent(context, name, all)?;
     let servers = usable(context, name)?;
     let mut proposals = servers.proposals(name)?;

@@ -2,76 +2,87 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, builder::NonEmptyStringValueParser, value_parser};
+use clap::{ArgMatches, Command, CommandFactory, Parser, builder::NonEmptyStringValueParser, value_parser};
 use cycod_engine::{
     catalog::{Scope, Scopes},
     definition::Host,
     diagnostic::visible,
 };
-use cycod_settings::{Entry, Servers, Transport, is_server_name, masked, servers_file};
+use cycod_settings::{ServerEntry, Servers, Transport, is_server_name, masked, servers_file};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
     commands::{
-        approvals::{confirm, yes},
+        approvals::ConfirmationOptions,
         mcp::{file_error, forget, written_scope},
     },
-    scope::{scope, with_scope},
+    options::parsed,
+    scope::ScopeOptions,
     store::shown,
 };
 
+/// What `cycod mcp add` takes.
+#[derive(Parser)]
+#[command(name = "add", about = "Add an MCP server")]
+struct Arguments {
+    /// The name of the server
+    #[arg(value_name = "SERVER")]
+    server: String,
+    /// The program and its arguments
+    #[arg(value_name = "COMMAND", num_args = 1.., last = true)]
+    command: Vec<String>,
+    /// Connect to the server at this URL, over HTTP
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    url: Option<String>,
+    /// Send this header with every request
+    #[arg(long, value_name = "NAME:VALUE")]
+    header: Vec<String>,
+    /// Set this environment variable
+    #[arg(long, value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// Start the program in this directory
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<String>,
+    /// Limit each call to this many milliseconds
+    #[arg(long, value_name = "MS", value_parser = value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
+    /// Use only these tools of the server
+    #[arg(long, value_name = "NAMES", value_parser = NonEmptyStringValueParser::new(), value_delimiter = ',')]
+    tools: Option<Vec<String>>,
+    /// Replace an existing server of this name
+    #[arg(long = "override")]
+    overwrite: bool,
+    #[command(flatten)]
+    confirmation: ConfirmationOptions,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod mcp add`.
 pub(crate) fn command() -> Command {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    let command = Command::new("add")
-        .about("Add an MCP server")
-        .arg(Arg::new("server").value_name("SERVER").required(true).help("The name of the server"))
-        .arg(Arg::new("command").value_name("COMMAND").num_args(1..).last(true).help("The program and its arguments"))
-        .arg(option("url", "URL", "Connect to the server at this URL, over HTTP").conflicts_with("command"))
-        .arg(option("header", "NAME:VALUE", "Send this header with every request").action(ArgAction::Append))
-        .arg(option("env", "NAME=VALUE", "Set this environment variable").action(ArgAction::Append))
-        .arg(option("cwd", "DIR", "Start the program in this directory"))
-        .arg(
-            option("timeout", "MS", "Limit each call to this many milliseconds")
-                .value_parser(value_parser!(u64).range(1..)),
-        )
-        .arg(
-            option("tools", "NAMES", "Use only these tools of the server")
-                .value_parser(NonEmptyStringValueParser::new())
-                .value_delimiter(',')
-                .action(ArgAction::Append),
-        )
-        .arg(
-            Arg::new("override")
-                .long("override")
-                .action(ArgAction::SetTrue)
-                .help("Replace an existing server of this name"),
-        )
-        .arg(yes());
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Adds an MCP server.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("server").expect("clap requires it");
+    let args: Arguments = parsed(matches)?;
+    let name = &args.server;
     if !is_server_name(name) {
         return Err(CommandError::usage(format!("`{name}` cannot name a server"))
             .hint("names start with a letter or digit and hold letters, digits, `_` and `-`, at most 32"));
     }
-    let scope = written_scope(scope(matches)?, Scope::Local)?;
-    let mut entry = Entry::new(transport(matches, scope, context.engine.host())?);
-    entry.timeout = matches.get_one::<u64>("timeout").map(|timeout| Duration::from_millis(*timeout));
-    entry.tools = matches.get_many::<String>("tools").map(|tools| tools.cloned().collect());
+    let scope = written_scope(args.scope.filter()?, Scope::Local)?;
+    let mut entry = ServerEntry::new(transport(&args, scope, context.engine.host())?);
+    entry.timeout = args.timeout.map(Duration::from_millis);
+    entry.tools = args.tools.clone();
     entry.check().map_err(|problem| CommandError::usage(problem.to_string()))?;
-    let what = matches.get_many::<String>("command").into_iter().flatten().chain(matches.get_one::<String>("url"));
+    let what = args.command.iter().chain(&args.url);
     let what = what.map(String::as_str).collect::<Vec<_>>().join(" ");
-    confirm(context, matches, &visible(&format!("Add the server `{name}`: {what}?")))?;
+    args.confirmation.confirm(context, &visible(&format!("Add the server `{name}`: {what}?")))?;
     let scopes = context.engine.catalog().scopes();
     let host = context.engine.host();
-    let added = cycod_settings::add(scopes, scope, name, &entry, matches.get_flag("override"));
+    let added = cycod_settings::add(scopes, scope, name, &entry, args.overwrite);
     let Some((path, replaced)) = added.map_err(|error| file_error(&error, host))? else {
         let path = shown(&servers_file(scopes, scope), host);
         return Err(CommandError::failure(format!("server `{name}` is already there: {path}"))
@@ -114,24 +125,22 @@ fn standing(scopes: &Scopes, scope: Scope, name: &str, host: &Host) -> Vec<Strin
     said
 }
 
-fn transport(matches: &ArgMatches, scope: Scope, host: &Host) -> Result<Transport, CommandError> {
-    let all = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned();
-    let pairs = |name: &str, separator: char, form: &str| {
-        let pair = |text: String| match text.split_once(separator) {
+fn transport(args: &Arguments, scope: Scope, host: &Host) -> Result<Transport, CommandError> {
+    let pairs = |name: &str, values: &[String], separator: char, form: &str| {
+        let pair = |text: &String| match text.split_once(separator) {
             Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim_start().to_owned())),
             _ => Err(CommandError::usage(format!("`--{name} {text}` is not of the form {form}"))),
         };
-        all(name).map(pair).collect::<Result<Vec<_>, _>>()
+        values.iter().map(pair).collect::<Result<Vec<_>, _>>()
     };
-    let stray = |names: &[&'static str]| names.iter().copied().find(|name| matches.contains_id(name));
-    let mut words = all("command");
-    match (words.next(), matches.get_one::<String>("url")) {
+    let mut words = args.command.iter().cloned();
+    match (words.next(), &args.url) {
         (Some(command), _) => {
-            if let Some(name) = stray(&["header"]) {
-                return Err(CommandError::usage(format!("`--{name}` is for a server with `--url`")));
+            if !args.header.is_empty() {
+                return Err(CommandError::usage("`--header` is for a server with `--url`"));
             }
-            let env = pairs("env", '=', "NAME=VALUE")?;
-            let cwd = matches.get_one::<String>("cwd").map(|cwd| {
+            let env = pairs("env", &args.env, '=', "NAME=VALUE")?;
+            let cwd = args.cwd.as_ref().map(|cwd| {
                 let cwd = host.working_directory.join(cwd);
                 // A project that moves keeps its servers.
                 match cwd.strip_prefix(&host.workspace) {
@@ -142,10 +151,13 @@ fn transport(matches: &ArgMatches, scope: Scope, host: &Host) -> Result<Transpor
             });
             Ok(Transport::Stdio { command, args: words.collect(), env, cwd })
         }
-        (None, Some(url)) => match stray(&["env", "cwd"]) {
-            Some(name) => Err(CommandError::usage(format!("`--{name}` is for a server that is a program"))),
-            None => Ok(Transport::Http { url: url.clone(), headers: pairs("header", ':', "NAME:VALUE")? }),
-        },
+        (None, Some(_)) if !args.env.is_empty() => {
+            Err(CommandError::usage("`--env` is for a server that is a program"))
+        }
+        (None, Some(_)) if args.cwd.is_some() => Err(CommandError::usage("`--cwd` is for a server that is a program")),
+        (None, Some(url)) => {
+            Ok(Transport::Http { url: url.clone(), headers: pairs("header", &args.header, ':', "NAME:VALUE")? })
+        }
         (None, None) => Err(CommandError::usage("neither a command nor --url is given")
             .hint("cycod mcp add NAME -- COMMAND [ARGUMENT...]")
             .hint("cycod mcp add NAME --url URL")),

@@ -1,6 +1,6 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::visible;
-use cycod_settings::{Entry, Servers, masked, to_json};
+use cycod_settings::{ServerEntry, Servers, masked, to_json};
 use cycod_shell::quoted_if_needed;
 use serde_json::Value;
 
@@ -8,27 +8,37 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     commands::mcp::server,
-    scope::{scope, with_scope},
+    options::{TextOrJson, parsed},
+    scope::ScopeOptions,
     store::shown,
 };
 
+/// What `cycod mcp get` takes.
+#[derive(Parser)]
+#[command(name = "get", about = "Show an MCP server")]
+struct Arguments {
+    #[arg(value_name = "SERVER")]
+    server: String,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod mcp get`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
-    let command = Command::new("get")
-        .about("Show an MCP server")
-        .arg(Arg::new("server").value_name("SERVER").required(true))
-        .arg(format.value_parser(["text", "json"]).default_value("text").action(ArgAction::Set));
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Shows an MCP server.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("server").expect("clap requires it");
+    let args: Arguments = parsed(matches)?;
+    let name = &args.server;
     let host = context.engine.host();
     let servers = Servers::load(context.engine.catalog().scopes());
-    let server = server(&servers, name, scope(matches)?.unwrap_or_default(), &context.engine)?;
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    let server = server(&servers, name, args.scope.filter()?.unwrap_or_default(), &context.engine)?;
+    if args.format.is_json() {
         context.printer.json(&serde_json::to_string_pretty(&to_json(server)).expect("JSON values can be written"));
         return Ok(0);
     }
@@ -52,7 +62,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// The keys of an entry as people read them, without those that are shown otherwise.
-pub(super) fn keys(entry: &Entry, shown: &[&str]) -> Vec<String> {
+pub(super) fn keys(entry: &ServerEntry, shown: &[&str]) -> Vec<String> {
     let mut lines = Vec::new();
     for (key, value) in entry.to_json().as_object().into_iter().flatten() {
         match value {

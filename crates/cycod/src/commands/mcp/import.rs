@@ -2,39 +2,58 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{catalog::Scope, definition::Host, diagnostic::visible};
-use cycod_settings::{Entry, Found, HOSTS, McpHost, files_of, masked, read_foreign, servers_file};
+use cycod_settings::{ForeignServer, HOSTS, McpHost, ServerEntry, files_of, masked, read_foreign, servers_file};
 use serde_json::{Map, Value, json};
 
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     commands::{
-        approvals::{confirm, yes},
+        approvals::ConfirmationOptions,
         mcp::{file_error, forget, named_host, written_scope},
     },
-    scope::{scope, with_scope},
+    options::parsed,
+    scope::ScopeOptions,
     store::shown,
     table::{Cell, Table},
 };
 
+/// What `cycod mcp import` takes.
+#[derive(Parser)]
+#[command(name = "import", about = "Import MCP servers from other programs")]
+struct Arguments {
+    /// A program, or a file in its format
+    #[arg(value_name = "HOST|FILE", num_args = 0..)]
+    from: Option<Vec<String>>,
+    /// Show what would be imported, and import nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Replace existing servers of the same names
+    #[arg(long = "override")]
+    overwrite: bool,
+    #[command(flatten)]
+    confirmation: ConfirmationOptions,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod mcp import`.
 pub(crate) fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let command = Command::new("import")
-        .about("Import MCP servers from other programs")
-        .arg(Arg::new("from").value_name("HOST|FILE").num_args(0..).help("A program, or a file in its format"))
-        .arg(flag("dry-run", "Show what would be imported, and import nothing"))
-        .arg(flag("override", "Replace existing servers of the same names"))
-        .arg(yes());
-    with_scope(command)
+    Arguments::command()
+}
+
+/// Whether these arguments let more happen than before.
+pub(crate) fn grants(matches: &ArgMatches) -> bool {
+    parsed::<Arguments>(matches).map_or(true, |args| !args.dry_run)
 }
 
 /// Imports MCP servers from other programs, or shows what there is.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let scope = written_scope(scope(matches)?, Scope::Local)?;
-    let Some(from) = matches.get_many::<String>("from") else {
+    let args: Arguments = parsed(matches)?;
+    let scope = written_scope(args.scope.filter()?, Scope::Local)?;
+    let Some(from) = &args.from else {
         return overview(context);
     };
     let host = context.engine.host().clone();
@@ -54,13 +73,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         files.extend(there.into_iter().map(|path| (path, Some(of))));
     }
-    let mut import = Import {
-        scope,
-        is_dry: matches.get_flag("dry-run"),
-        overwrite: matches.get_flag("override"),
-        seen: Map::new(),
-        failed: 0,
-    };
+    let mut import = Import { scope, is_dry: args.dry_run, overwrite: args.overwrite, seen: Map::new(), failed: 0 };
     let mut read = Vec::new();
     for (path, of) in files {
         let all = read_foreign(&path, of, &host).map_err(|error| file_error(&error, &host))?;
@@ -75,7 +88,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         .collect();
     if !import.is_dry && !servers.is_empty() {
         let many = if servers.len() == 1 { "this server" } else { "these servers" };
-        confirm(context, matches, &format!("Import {many}?{}\n", servers.concat()))?;
+        args.confirmation.confirm(context, &format!("Import {many}?{}\n", servers.concat()))?;
     }
     for (path, all) in read {
         if all.is_empty() {
@@ -102,7 +115,7 @@ struct Import {
 }
 
 impl Import {
-    fn one(&mut self, context: &mut Context, path: &Path, found: &Found) -> Result<(), CommandError> {
+    fn one(&mut self, context: &mut Context, path: &Path, found: &ForeignServer) -> Result<(), CommandError> {
         let host = context.engine.host().clone();
         let place = format!("{}:{}", shown(path, &host), found.at.line);
         let mut said = match &found.entry {
@@ -124,7 +137,13 @@ impl Import {
         Ok(())
     }
 
-    fn write(&mut self, context: &Context, found: &Found, entry: &Entry, place: &str) -> Result<String, CommandError> {
+    fn write(
+        &mut self,
+        context: &Context,
+        found: &ForeignServer,
+        entry: &ServerEntry,
+        place: &str,
+    ) -> Result<String, CommandError> {
         let (scope, name) = (self.scope, &found.name);
         let scopes = context.engine.catalog().scopes();
         let host = context.engine.host();

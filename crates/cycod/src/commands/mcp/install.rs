@@ -2,56 +2,82 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
-    NotOffered, Selection, WhyNot,
+    NotOffered, WhyNot,
     catalog::{Scope, ScopeFilter},
     definition::Host,
 };
 use cycod_process::find_program;
-use cycod_settings::{Done, HostFile, McpHost, Offer, is_server_name};
+use cycod_settings::{Done, HostEntry, HostFile, McpHost, is_server_name};
 use cycod_shell::quoted_if_needed;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::mcp::{file_error, named_host, selection, serve},
-    rules,
-    scope::{scope, with_scope},
+    commands::mcp::{
+        file_error, named_host,
+        selection::SelectionOptions,
+        serve::{self, OfferOptions},
+    },
+    options::parsed,
+    rules::RuleOptions,
+    scope::ScopeOptions,
     store::shown,
 };
 
+/// What `cycod mcp install` takes.
+#[derive(Parser)]
+#[command(name = "install", about = "Offer your tools to a host")]
+struct Arguments {
+    /// The host
+    #[arg(value_name = "HOST")]
+    host: String,
+    /// The name of the entry
+    #[arg(long, value_name = "NAME", default_value = NAME)]
+    name: String,
+    /// Show the entry and its file, and write nothing
+    #[arg(long)]
+    print: bool,
+    /// Replace an entry of this name that starts something else
+    #[arg(long = "override")]
+    overwrite: bool,
+    #[command(flatten)]
+    selection: SelectionOptions,
+    #[command(flatten)]
+    rules: RuleOptions,
+    #[command(flatten)]
+    server: OfferOptions,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod mcp install`.
 pub(crate) fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let command = Command::new("install")
-        .about("Offer your tools to a host")
-        .arg(Arg::new("host").value_name("HOST").required(true).help("The host"))
-        .arg(Arg::new("name").long("name").value_name("NAME").default_value(NAME).help("The name of the entry"))
-        .arg(flag("print", "Show the entry and its file, and write nothing"))
-        .arg(flag("override", "Replace an entry of this name that starts something else"))
-        .args(selection::options())
-        .arg(selection::built_in())
-        .args(rules::options())
-        .args(serve::passed_on());
-    with_scope(command)
+    Arguments::command()
+}
+
+/// Whether these arguments let more happen than before.
+pub(crate) fn grants(matches: &ArgMatches) -> bool {
+    parsed::<Arguments>(matches).map_or(true, |args| !args.print)
 }
 
 /// Writes our entry into the configuration of a host.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let host = context.engine.host().clone();
-    let (of, file) = host_file(matches, &host)?;
-    rules::given(matches)?;
+    let (of, file) = host_file(&args.host, &args.scope, &host)?;
+    args.rules.given()?;
     // Others read the file of a project, too: their program may be elsewhere.
     let program = if file.project.is_some() { NAME.to_owned() } else { program(&host)? };
-    let directory = serve::directory(matches)?;
-    let offer = Offer { name: entry_name(matches)?, program, options: options(matches, directory.as_deref())? };
-    if matches.get_flag("print") {
+    let directory = args.server.directory()?;
+    let offer = HostEntry { name: entry_name(&args.name)?, program, options: options(&args, directory.as_deref())? };
+    if args.print {
         context.printer.data(offer.snippet(of).as_bytes());
         context.printer.say(&format!("belongs into {}", shown(&file.path, &host)));
         return Ok(0);
     }
-    let done = offer.install(of, &file, matches.get_flag("override")).map_err(|error| file_error(&error, &host))?;
+    let done = offer.install(of, &file, args.overwrite).map_err(|error| file_error(&error, &host))?;
     let (name, title, path) = (&offer.name, of.title, shown(&file.path, &host));
     let said = match done {
         Done::Unchanged => format!("{title} has the entry `{name}` already: {path}"),
@@ -81,8 +107,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             quoted_if_needed(&host.workspace.to_string_lossy()),
         ));
     }
-    let selection = Selection { built_in: matches.get_flag(selection::BUILT_IN), ..selection::selected(matches) };
-    for words in missing_words(&context.engine.not_offered(&selection)) {
+    for words in missing_words(&context.engine.not_offered(&args.selection.selected())) {
         context.printer.warn(&words);
     }
     Ok(0)
@@ -128,9 +153,13 @@ pub(super) fn missing_words(missing: &[NotOffered]) -> Vec<String> {
 pub(super) const NAME: &str = "cycod";
 
 /// The host, and the file of it that is meant.
-pub(super) fn host_file(matches: &ArgMatches, host: &Host) -> Result<(&'static McpHost, HostFile), CommandError> {
-    let of = named_host(matches.get_one::<String>("host").expect("clap requires it"))?;
-    let file = match scope(matches)? {
+pub(super) fn host_file(
+    name: &str,
+    scope: &ScopeOptions,
+    host: &Host,
+) -> Result<(&'static McpHost, HostFile), CommandError> {
+    let of = named_host(name)?;
+    let file = match scope.filter()? {
         None | Some(ScopeFilter::Only(Scope::User)) => HostFile { path: of.user_file(host), project: None },
         Some(ScopeFilter::Only(Scope::Local)) => {
             let path = of.project_file(&host.workspace);
@@ -146,29 +175,22 @@ pub(super) fn host_file(matches: &ArgMatches, host: &Host) -> Result<(&'static M
 }
 
 /// The name of the entry.
-pub(super) fn entry_name(matches: &ArgMatches) -> Result<String, CommandError> {
-    let name = matches.get_one::<String>("name").expect("it has a default");
+pub(super) fn entry_name(name: &str) -> Result<String, CommandError> {
     if is_server_name(name) {
-        return Ok(name.clone());
+        return Ok(name.to_owned());
     }
     Err(CommandError::usage(format!("`{name}` cannot name a server"))
         .hint("names start with a letter or digit and hold letters, digits, `_` and `-`, at most 32"))
 }
 
 /// The options that are passed on to `cycod mcp serve`.
-fn options(matches: &ArgMatches, directory: Option<&Path>) -> Result<Vec<String>, CommandError> {
-    let given = |name: &'static str| {
-        let values = matches.get_many::<String>(name).into_iter().flatten();
-        values.flat_map(move |value| [format!("--{name}"), value.clone()])
-    };
-    let built_in = matches.get_flag(selection::BUILT_IN).then(|| format!("--{}", selection::BUILT_IN));
-    let mut options: Vec<String> = selection::NAMES.into_iter().flat_map(given).chain(built_in).collect();
-    options.extend(rules::NAMES.into_iter().flat_map(given));
-    if let Some(seconds) = matches.get_one::<u64>("wait-for-approval") {
+fn options(args: &Arguments, directory: Option<&Path>) -> Result<Vec<String>, CommandError> {
+    let mut options: Vec<String> = args.selection.words().chain(args.rules.words()).collect();
+    if let Some(seconds) = args.server.waiting.wait_for_approval {
         options.extend(["--wait-for-approval".to_owned(), seconds.to_string()]);
     }
-    for name in ["reply-tokens", "list-tokens"] {
-        let tokens = matches.get_one::<u32>(name);
+    let sizes = [("reply-tokens", args.server.reply_tokens), ("list-tokens", args.server.list_tokens)];
+    for (name, tokens) in sizes {
         options.extend(tokens.into_iter().flat_map(|tokens| [format!("--{name}"), tokens.to_string()]));
     }
     if let Some(directory) = directory {

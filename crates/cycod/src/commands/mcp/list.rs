@@ -1,5 +1,5 @@
 use anstyle::Style;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_app::server_problem;
 use cycod_engine::{catalog::ScopeFilter, definition::Host};
 use cycod_settings::{Server, Servers, Transport, masked, to_json};
@@ -9,24 +9,41 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     commands::mcp::get::plain,
+    options::parsed,
     printer::{DIM, WARNING},
-    scope::{scope, with_scope},
+    scope::ScopeOptions,
     store::shown,
     table::{Cell, Table},
 };
 
+/// What `cycod mcp list` takes.
+/// How the result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Simple,
+    Table,
+    Json,
+}
+
+#[derive(Parser)]
+#[command(name = "list", about = "List MCP servers")]
+struct Arguments {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod mcp list`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
-    let command = Command::new("list")
-        .about("List MCP servers")
-        .arg(format.value_parser(["simple", "table", "json"]).default_value("table").action(ArgAction::Set));
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Lists MCP servers.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let filter = scope(matches)?.unwrap_or_default();
+    let args: Arguments = parsed(matches)?;
+    let filter = args.scope.filter()?.unwrap_or_default();
     let scopes = context.engine.catalog().scopes();
     let host = context.engine.host();
     let mut all = Servers::load(scopes);
@@ -35,8 +52,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     for problem in &all.problems {
         context.printer.warn(&server_problem(problem, host));
     }
-    match matches.get_one::<String>("format").map(String::as_str) {
-        Some("json") => {
+    match args.format {
+        Format::Json => {
             let broken = all.problems.iter().filter(|problem| !problem.is_warning).map(|problem| {
                 json!({
                     "name": problem.server,
@@ -49,13 +66,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             let list: Vec<Value> = all.servers.iter().map(to_json).chain(broken).collect();
             context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
         }
-        Some("simple") => {
+        Format::Simple => {
             let names = all.servers.iter().filter(|server| server.shadowed_by.is_none());
             let lines: String = names.map(|server| format!("{}\n", server.name)).collect();
             context.printer.data(lines.as_bytes());
         }
-        _ if all.servers.is_empty() => {}
-        _ => {
+        Format::Table if all.servers.is_empty() => {}
+        Format::Table => {
             let mut table = Table::new(&["NAME", "SCOPE", "HOW"]);
             for server in &all.servers {
                 let is_used = server.shadowed_by.is_none() && server.entry.enabled;

@@ -4,49 +4,64 @@ use std::{
     sync::Arc,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::{Shown, shown};
 use cycod_mcp_client::Identity;
 
-use crate::{cli::Context, command_error::CommandError, commands::mcp::usable, printer::talk};
+use crate::{cli::Context, command_error::CommandError, commands::mcp::usable, options::parsed, printer::talk};
+
+/// What `cycod mcp login` takes.
+#[derive(Parser)]
+#[command(name = "login", about = "Log in to an MCP server")]
+struct Arguments {
+    #[arg(value_name = "SERVER")]
+    server: String,
+    /// A scope to request; repeat for several
+    #[arg(long, value_name = "SCOPE")]
+    scope: Vec<String>,
+    /// The ID of a client that the server's operator registered
+    #[arg(long, value_name = "ID")]
+    client_id: Option<String>,
+    /// The file with the client's secret
+    #[arg(long, value_name = "FILE", requires = "client_id")]
+    client_secret_file: Option<String>,
+    /// The URL of a document that describes the client
+    #[arg(long, value_name = "URL", conflicts_with = "client_id")]
+    client_metadata: Option<String>,
+    /// Log out: delete the tokens
+    #[arg(long)]
+    forget: bool,
+}
 
 /// `cycod mcp login`.
 pub(crate) fn command() -> Command {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    Command::new("login")
-        .about("Log in to an MCP server")
-        .arg(Arg::new("server").value_name("SERVER").required(true))
-        .arg(option("scope", "SCOPE", "A scope to request; repeat for several").action(ArgAction::Append))
-        .arg(option("client-id", "ID", "The ID of a client that the server's operator registered"))
-        .arg(option("client-secret-file", "FILE", "The file with the client's secret").requires("client-id"))
-        .arg(
-            option("client-metadata", "URL", "The URL of a document that describes the client")
-                .conflicts_with("client-id"),
-        )
-        .arg(Arg::new("forget").long("forget").action(ArgAction::SetTrue).help("Log out: delete the tokens"))
+    Arguments::command()
+}
+
+/// Whether these arguments let more happen than before.
+pub(crate) fn grants(matches: &ArgMatches) -> bool {
+    parsed::<Arguments>(matches).map_or(true, |args| !args.forget)
 }
 
 /// Logs in to a server, or out.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("server").expect("clap requires it");
+    let args: Arguments = parsed(matches)?;
+    let name = &args.server;
     let servers = usable(context, name)?;
-    if matches.get_flag("forget") {
+    if args.forget {
         let said = if servers.logout(name)? { "Forgot the login" } else { "there was no login" };
         context.printer.say(&format!("{said} of the server `{name}`"));
         return Ok(0);
     }
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
     let secret = |path: String| {
         let read = fs::read_to_string(&path);
         read.map_err(|error| CommandError::usage(format!("cannot read `{path}`: {error}")))
     };
     let identity = Identity {
-        client_id: text("client-id"),
-        client_secret: text("client-secret-file").map(secret).transpose()?.map(|secret| secret.trim().to_owned()),
-        metadata_url: text("client-metadata"),
-        scopes: matches.get_many::<String>("scope").into_iter().flatten().cloned().collect(),
+        client_id: args.client_id.clone(),
+        client_secret: args.client_secret_file.clone().map(secret).transpose()?.map(|secret| secret.trim().to_owned()),
+        metadata_url: args.client_metadata.clone(),
+        scopes: args.scope.clone(),
     };
     servers.login(name, identity, Arc::new(browse)).map_err(|refusal| match &refusal.attempt {
         // That is being done.

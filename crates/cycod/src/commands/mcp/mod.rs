@@ -23,7 +23,7 @@ use cycod_engine::{
     definition::Host,
     diagnostic::closest,
 };
-use cycod_mcp_client::Servers as Connections;
+use cycod_mcp_client::RemoteServers as Connections;
 use cycod_settings::{FileError, McpHost, Server, Servers};
 
 use crate::{cli::Context, command_error::CommandError, person::Terminal, store::shown};

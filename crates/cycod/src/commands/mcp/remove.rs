@@ -1,32 +1,42 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_settings::Servers;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
     commands::mcp::{file_error, forget, server},
-    removal::{confirm, force},
-    scope::{scope, with_scope},
+    options::parsed,
+    removal::RemovalOptions,
+    scope::ScopeOptions,
     store::shown,
 };
 
+/// What `cycod mcp remove` takes.
+#[derive(Parser)]
+#[command(name = "remove", about = "Remove an MCP server")]
+struct Arguments {
+    #[arg(value_name = "SERVER")]
+    server: String,
+    #[command(flatten)]
+    removal: RemovalOptions,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod mcp remove`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("remove")
-        .about("Remove an MCP server")
-        .arg(Arg::new("server").value_name("SERVER").required(true))
-        .arg(force());
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Removes the first MCP server of a name, and says which.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("server").expect("clap requires it");
+    let args: Arguments = parsed(matches)?;
+    let name = &args.server;
     let servers = Servers::load(context.engine.catalog().scopes());
-    let server = server(&servers, name, scope(matches)?.unwrap_or_default(), &context.engine)?;
+    let server = server(&servers, name, args.scope.filter()?.unwrap_or_default(), &context.engine)?;
     let path = shown(&server.origin.path, context.engine.host());
     let what = format!("{} server `{}`: {path}", server.origin.scope, server.name);
-    confirm(context, matches, &what)?;
+    args.removal.confirm(context, &what)?;
     let host = context.engine.host();
     cycod_settings::remove(context.engine.catalog().scopes(), server).map_err(|error| file_error(&error, host))?;
     forget(context.engine.catalog().scopes(), &server.name, &server.origin.path)?;

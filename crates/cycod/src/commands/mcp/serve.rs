@@ -4,91 +4,92 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Args, Command, CommandFactory, Parser, value_parser};
 use cycod_app::{App, jq_worker};
 use cycod_engine::{
-    NotOffered, Selection, Stop,
+    NotOffered, Stop,
     catalog::{Overrides, Scopes},
     host,
     outputs::retention,
     settings::Settings,
 };
-use cycod_mcp_server::{Equip, Options, Waiting, serve_stdio};
+use cycod_mcp_server::{Equip, NotOfferedSink, ServerOptions, serve_stdio};
 use cycod_process::{host_interrupts, share_arenas};
 
-use super::{install::missing_words, selection, serve_http};
-use crate::{
-    cli::Context,
-    command_error::CommandError,
-    commands::approvals::{wait_for_approval, waits_for_approval},
-    printer::talk,
-    rules,
-    servers::warn_of_mistakes,
+use super::{
+    install::missing_words,
+    selection::SelectionOptions,
+    serve_http::{self, OverHttp},
 };
+use crate::{
+    cli::Context, command_error::CommandError, commands::approvals::WaitOptions, options::parsed, printer::talk,
+    rules::RuleOptions, servers::warn_of_mistakes,
+};
+
+/// What `cycod mcp serve` takes.
+#[derive(Parser)]
+#[command(name = "serve", about = "Offer your tools to an MCP client", mut_arg("tools", |names| names.value_delimiter(',')), mut_arg("group", |names| names.value_delimiter(',')))]
+struct Arguments {
+    #[command(flatten)]
+    selection: SelectionOptions,
+    #[command(flatten)]
+    rules: RuleOptions,
+    #[command(flatten)]
+    server: OfferOptions,
+    /// Serve over HTTP at this address, instead of standard input and output
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    http: Option<SocketAddr>,
+    #[command(flatten)]
+    over_http: OverHttp,
+}
 
 /// `cycod mcp serve`.
 pub(crate) fn command() -> Command {
-    let [tools, tag, group, level] = selection::options();
-    Command::new("serve")
-        .about("Offer your tools to an MCP client")
-        .args([tools, group].map(|names| names.value_delimiter(',')))
-        .args([tag, level])
-        .arg(selection::built_in())
-        .args(rules::options())
-        .args(passed_on())
-        .arg(
-            Arg::new("http")
-                .long("http")
-                .value_name("ADDRESS:PORT")
-                .value_parser(value_parser!(SocketAddr))
-                .help("Serve over HTTP at this address, instead of standard input and output"),
-        )
-        .args(serve_http::options())
+    Arguments::command()
 }
 
 /// The options that an entry in the configuration of a host can hold as well.
-pub(super) fn passed_on() -> [Arg; 4] {
-    [
-        wait_for_approval(),
-        Arg::new("reply-tokens")
-            .long("reply-tokens")
-            .value_name("N")
-            .value_parser(value_parser!(u32).range(100..))
-            .help("Return at most this much of an output, in tokens"),
-        Arg::new("list-tokens")
-            .long("list-tokens")
-            .value_name("N")
-            .value_parser(value_parser!(u32))
-            .help("If a list of all tools is longer than this, in tokens, list a part and offer a search"),
-        Arg::new(DIRECTORY)
-            .long(DIRECTORY)
-            .value_name("PATH")
-            .value_parser(value_parser!(PathBuf))
-            .help("Offer the tools of this directory, wherever the server is started"),
-    ]
+#[derive(Args)]
+#[group(skip)]
+pub(super) struct OfferOptions {
+    #[command(flatten)]
+    pub(super) waiting: WaitOptions,
+    /// Return at most this much of an output, in tokens
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(100..))]
+    pub(super) reply_tokens: Option<u32>,
+    /// If a list of all tools is longer than this, in tokens, list a part and offer a search
+    #[arg(long, value_name = "N")]
+    pub(super) list_tokens: Option<u32>,
+    /// Offer the tools of this directory, wherever the server is started
+    #[arg(long = DIRECTORY, value_name = "PATH")]
+    directory: Option<PathBuf>,
+}
+
+impl OfferOptions {
+    /// The directory that was given, if it is one.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub(super) fn directory(&self) -> Result<Option<PathBuf>, CommandError> {
+        let Some(path) = &self.directory else { return Ok(None) };
+        let wrong =
+            |why: &dyn std::fmt::Display| CommandError::usage(format!("--{DIRECTORY} {}: {why}", path.display()));
+        let whole = path.canonicalize().map_err(|error| wrong(&error))?;
+        if whole.is_dir() { Ok(Some(whole)) } else { Err(wrong(&"it is not a directory")) }
+    }
 }
 
 /// The option that says which directory's tools are offered.
 pub(super) const DIRECTORY: &str = "directory";
 
-/// The directory that was given, if it is one.
-///
-/// # Errors
-/// When it is none.
-pub(super) fn directory(matches: &ArgMatches) -> Result<Option<PathBuf>, CommandError> {
-    let Some(path) = matches.get_one::<PathBuf>(DIRECTORY) else { return Ok(None) };
-    let wrong = |why: &dyn std::fmt::Display| CommandError::usage(format!("--{DIRECTORY} {}: {why}", path.display()));
-    let whole = path.canonicalize().map_err(|error| wrong(&error))?;
-    if whole.is_dir() { Ok(Some(whole)) } else { Err(wrong(&"it is not a directory")) }
-}
-
 /// Serves until the client is gone or somebody interrupts.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let rules = rules::given(matches)?;
+    let args: Arguments = parsed(matches)?;
+    let rules = args.rules.given()?;
     // The first answer does not wait for a look at the tools, so the engine of other commands is not opened here.
     let mut host = host::current()
         .map_err(|error| CommandError::failure(format!("cannot determine the working directory: {error}")))?;
-    if let Some(directory) = directory(matches)? {
+    if let Some(directory) = args.server.directory()? {
         host.offered = host::offered(&host.environment, &directory);
         host.workspace.clone_from(&directory);
         host.working_directory = directory;
@@ -99,30 +100,29 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let retention = retention(&Settings::load(&scopes, &host));
     // Who answers questions is the client's user, not the user at the terminal where the server was started.
     let lasting = App::new().lasting(&user);
-    let tokens = |name: &str, default: usize| {
-        matches.get_one::<u32>(name).map_or(default, |&tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
-    };
-    let options = Options {
+    let tokens =
+        |given: Option<u32>, default| given.map_or(default, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
+    let options = ServerOptions {
         host,
-        selection: Selection { built_in: matches.get_flag(selection::BUILT_IN), ..selection::selected(matches) },
+        selection: args.selection.selected(),
         rules,
-        wait_for_approval: waits_for_approval(matches),
-        reply_tokens: tokens("reply-tokens", Options::REPLY_TOKENS),
-        list_tokens: tokens("list-tokens", Options::LIST_TOKENS),
+        wait_for_approval: args.server.waiting.longest(),
+        reply_tokens: tokens(args.server.reply_tokens, ServerOptions::REPLY_TOKENS),
+        list_tokens: tokens(args.server.list_tokens, ServerOptions::LIST_TOKENS),
         outputs: user.join("outputs"),
         retention,
         jq_worker: jq_worker(),
         equip: Some(Equip(Arc::new(move |engine| lasting.equip(engine)))),
-        waiting: Some(Waiting(Arc::new(told_once()))),
+        waiting: Some(NotOfferedSink(Arc::new(told_once()))),
         watched: vec![user.join("cache/mcp"), user.join("trust.json")],
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
     share_arenas();
     let stop = Stop::new().map_err(failed)?;
     let _interrupts = host_interrupts(&stop).map_err(failed)?;
-    match matches.get_one::<SocketAddr>("http") {
+    match args.http {
         None => serve_stdio(options, &stop).map_err(failed)?,
-        Some(&address) => serve_http::serve(context, matches, address, options, &stop)?,
+        Some(address) => serve_http::serve(context, &args.over_http, address, options, &stop)?,
     }
     Ok(0)
 }

@@ -2,102 +2,108 @@
 
 use std::{error::Error, net::SocketAddr, path::PathBuf, time::Duration};
 
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use clap::{Args, value_parser};
 use cycod_engine::Stop;
-use cycod_mcp_server::{Access, HttpError, HttpOptions, KeySource, Limits, OAuth, Options, serve_http};
+use cycod_mcp_server::{HttpAccess, HttpError, HttpLimits, HttpOptions, IssuerKeys, OAuth, ServerOptions, serve_http};
 use cycod_store::bearer_token;
 
 use crate::{cli::Context, command_error::CommandError};
 
-/// The options, all of which need `--http`.
-pub(crate) fn options() -> [Arg; 12] {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).requires("http").help(help)
-    };
-    let number = || value_parser!(u32).range(1..);
-    [
-        option("token-file", "FILE", "Require the token in this file; cycod creates the file on first use")
-            .value_parser(value_parser!(PathBuf))
-            .conflicts_with_all(["no-auth", "oauth-issuer"]),
-        Arg::new("no-auth")
-            .long("no-auth")
-            .action(ArgAction::SetTrue)
-            .requires("http")
-            .conflicts_with("oauth-issuer")
-            .help("Let every program on this machine connect without a token"),
-        option("allow-host", "HOST", "Accept this host name from clients").action(ArgAction::Append),
-        option("allow-origin", "ORIGIN", "Let web pages of this origin use the server").action(ArgAction::Append),
-        option("oauth-issuer", "URL", "Require access tokens of this authorization server")
-            .requires_all(["oauth-audience", "oauth-jwks"]),
-        option("oauth-audience", "URL", "The address of this server that access tokens are issued for")
-            .requires("oauth-issuer"),
-        option("oauth-jwks", "FILE|URL", "The keys of the authorization server").requires("oauth-issuer"),
-        option("oauth-scope", "SCOPE", "Require this scope in access tokens")
-            .action(ArgAction::Append)
-            .requires("oauth-issuer"),
-        option("max-body", "BYTES", "The largest accepted request, in bytes").value_parser(number()),
-        option("max-sessions", "N", "How many sessions to keep").value_parser(number()),
-        option("max-requests", "N", "How many requests to answer at once").value_parser(number()),
-        option("session-idle", "SECONDS", "End a session after this much time without use").value_parser(number()),
-    ]
+/// The options of a server over HTTP, all of which need `--http`.
+#[derive(Args)]
+#[group(skip)]
+pub(crate) struct OverHttp {
+    /// Require the token in this file; cycod creates the file on first use
+    #[arg(long, value_name = "FILE", requires = "http", conflicts_with_all = ["no_auth", "oauth_issuer"])]
+    token_file: Option<PathBuf>,
+    /// Let every program on this machine connect without a token
+    #[arg(long, requires = "http", conflicts_with = "oauth_issuer")]
+    no_auth: bool,
+    /// Accept this host name from clients
+    #[arg(long, value_name = "HOST", requires = "http")]
+    allow_host: Vec<String>,
+    /// Let web pages of this origin use the server
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    allow_origin: Vec<String>,
+    /// Require access tokens of this authorization server
+    #[arg(long, value_name = "URL", requires = "http", requires_all = ["oauth_audience", "oauth_jwks"])]
+    oauth_issuer: Option<String>,
+    /// The address of this server that access tokens are issued for
+    #[arg(long, value_name = "URL", requires = "http", requires = "oauth_issuer")]
+    oauth_audience: Option<String>,
+    /// The keys of the authorization server
+    #[arg(long, value_name = "FILE|URL", requires = "http", requires = "oauth_issuer")]
+    oauth_jwks: Option<String>,
+    /// Require this scope in access tokens
+    #[arg(long, value_name = "SCOPE", requires = "http", requires = "oauth_issuer")]
+    oauth_scope: Vec<String>,
+    /// The largest accepted request, in bytes
+    #[arg(long, value_name = "BYTES", requires = "http", value_parser = value_parser!(u32).range(1..))]
+    max_body: Option<u32>,
+    /// How many sessions to keep
+    #[arg(long, value_name = "N", requires = "http", value_parser = value_parser!(u32).range(1..))]
+    max_sessions: Option<u32>,
+    /// How many requests to answer at once
+    #[arg(long, value_name = "N", requires = "http", value_parser = value_parser!(u32).range(1..))]
+    max_requests: Option<u32>,
+    /// End a session after this much time without use
+    #[arg(long, value_name = "SECONDS", requires = "http", value_parser = value_parser!(u32).range(1..))]
+    session_idle: Option<u32>,
 }
 
 /// Serves at an address until somebody interrupts.
 pub(crate) fn serve(
     context: &mut Context,
-    matches: &ArgMatches,
+    over_http: &OverHttp,
     address: SocketAddr,
-    options: Options,
+    options: ServerOptions,
     stop: &Stop,
 ) -> Result<(), CommandError> {
-    let all = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned().collect::<Vec<_>>();
     let http = HttpOptions {
         address,
-        access: access(context, matches)?,
-        hosts: all("allow-host"),
-        origins: all("allow-origin"),
-        limits: limits(matches),
+        access: access(context, over_http)?,
+        hosts: over_http.allow_host.clone(),
+        origins: over_http.allow_origin.clone(),
+        limits: limits(over_http),
     };
     let printer = &mut context.printer;
-    if !address.ip().to_canonical().is_loopback() && !matches!(http.access, Access::Anyone) {
+    if !address.ip().to_canonical().is_loopback() && !matches!(http.access, HttpAccess::Anyone) {
         printer.warn("tokens and data cross the network unencrypted; put a server with TLS in front");
     }
     let mut listening = |address| printer.say(&format!("listening on http://{address}/mcp"));
     serve_http(options, &http, stop, &mut listening).map_err(|error| explained(&error))
 }
 
-fn access(context: &mut Context, matches: &ArgMatches) -> Result<Access, CommandError> {
-    if matches.get_flag("no-auth") {
-        return Ok(Access::Anyone);
+fn access(context: &mut Context, over_http: &OverHttp) -> Result<HttpAccess, CommandError> {
+    if over_http.no_auth {
+        return Ok(HttpAccess::Anyone);
     }
-    let one = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
-    if matches.contains_id("oauth-issuer") {
-        let keys = one("oauth-jwks");
-        return Ok(Access::OAuth(OAuth {
-            issuer: one("oauth-issuer"),
-            audience: one("oauth-audience"),
-            keys: if keys.contains("://") { KeySource::Url(keys) } else { KeySource::File(keys.into()) },
-            scopes: matches.get_many::<String>("oauth-scope").into_iter().flatten().cloned().collect(),
+    if let Some(issuer) = &over_http.oauth_issuer {
+        let keys = over_http.oauth_jwks.clone().unwrap_or_default();
+        return Ok(HttpAccess::OAuth(OAuth {
+            issuer: issuer.clone(),
+            audience: over_http.oauth_audience.clone().unwrap_or_default(),
+            keys: if keys.contains("://") { IssuerKeys::Url(keys) } else { IssuerKeys::File(keys.into()) },
+            scopes: over_http.oauth_scope.clone(),
         }));
     }
-    let file = matches.get_one::<PathBuf>("token-file").cloned().unwrap_or_else(|| {
+    let file = over_http.token_file.clone().unwrap_or_else(|| {
         let user = context.engine.catalog().scopes().user_directory();
         user.join("mcp/token")
     });
     let token = bearer_token(&file).map_err(|error| CommandError::failure(error.to_string()))?;
     context.printer.say(&format!("token file: {}", file.display()));
-    Ok(Access::Token(token))
+    Ok(HttpAccess::Token(token))
 }
 
-fn limits(matches: &ArgMatches) -> Limits {
-    let number = |name: &str| matches.get_one::<u32>(name).copied();
-    let count = |name: &str| number(name).map(|number| usize::try_from(number).unwrap_or(usize::MAX));
-    let usual = Limits::default();
-    Limits {
-        body: count("max-body").unwrap_or(usual.body),
-        sessions: count("max-sessions").unwrap_or(usual.sessions),
-        requests: count("max-requests").unwrap_or(usual.requests),
-        idle: number("session-idle").map_or(usual.idle, |seconds| Duration::from_secs(seconds.into())),
+fn limits(over_http: &OverHttp) -> HttpLimits {
+    let count = |number: Option<u32>| number.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+    let usual = HttpLimits::default();
+    HttpLimits {
+        body: count(over_http.max_body).unwrap_or(usual.body),
+        sessions: count(over_http.max_sessions).unwrap_or(usual.sessions),
+        requests: count(over_http.max_requests).unwrap_or(usual.requests),
+        idle: over_http.session_idle.map_or(usual.idle, |seconds| Duration::from_secs(seconds.into())),
         ..usual
     }
 }

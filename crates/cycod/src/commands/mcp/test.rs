@@ -1,5 +1,5 @@
 use anstyle::Style;
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_mcp_client::Visit;
 use serde_json::json;
 
@@ -7,29 +7,38 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     commands::mcp::usable,
+    options::{TextOrJson, parsed},
     printer::{ERROR, WARNING},
     table::{Cell, Table},
 };
 
+/// What `cycod mcp test` takes.
+#[derive(Parser)]
+#[command(name = "test", about = "Connect to an MCP server and show what it offers")]
+struct Arguments {
+    #[arg(value_name = "SERVER")]
+    server: String,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod mcp test`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
-    Command::new("test")
-        .about("Connect to an MCP server and show what it offers")
-        .arg(Arg::new("server").value_name("SERVER").required(true))
-        .arg(format.value_parser(["text", "json"]).default_value("text"))
+    Arguments::command()
 }
 
 /// Meets a server and shows what it is and offers.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("server").expect("clap requires it");
+    let args: Arguments = parsed(matches)?;
+    let name = &args.server;
     let visit = usable(context, name)?.visit(name).map_err(|refusal| match &refusal.attempt {
         // That is being done.
         Some(attempt) if attempt.starts_with("cycod mcp test ") => refusal.attempt(format!("cycod mcp get {name}")),
         _ => refusal,
     })?;
     let printer = &mut context.printer;
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if args.format.is_json() {
         printer.json(&format!("{:#}", to_json(name, &visit)));
         return Ok(0);
     }

@@ -1,4 +1,4 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_settings::{Done, uninstall};
 
 use crate::{
@@ -8,32 +8,41 @@ use crate::{
         file_error,
         install::{NAME, entry_name, host_file},
     },
-    scope::with_scope,
+    options::parsed,
+    scope::ScopeOptions,
     store::shown,
 };
 
+/// What `cycod mcp uninstall` takes.
+#[derive(Parser)]
+#[command(name = "uninstall", about = "Undo 'install'")]
+struct Arguments {
+    /// The host
+    #[arg(value_name = "HOST")]
+    host: String,
+    /// The name of the entry
+    #[arg(long, value_name = "NAME", default_value = NAME)]
+    name: String,
+    /// Remove it even if it starts something else
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
+
 /// `cycod mcp uninstall`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("uninstall")
-        .about("Undo 'install'")
-        .arg(Arg::new("host").value_name("HOST").required(true).help("The host"))
-        .arg(Arg::new("name").long("name").value_name("NAME").default_value(NAME).help("The name of the entry"))
-        .arg(
-            Arg::new("force")
-                .long("force")
-                .action(ArgAction::SetTrue)
-                .help("Remove it even if it starts something else"),
-        );
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Removes our entry from the configuration of a host.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let host = context.engine.host().clone();
-    let (of, file) = host_file(matches, &host)?;
-    let name = entry_name(matches)?;
+    let (of, file) = host_file(&args.host, &args.scope, &host)?;
+    let name = entry_name(&args.name)?;
     let path = shown(&file.path, &host);
-    let done = uninstall(of, &file, &name, matches.get_flag("force")).map_err(|error| file_error(&error, &host))?;
+    let done = uninstall(of, &file, &name, args.force).map_err(|error| file_error(&error, &host))?;
     match done {
         Done::Missing => Err(CommandError::failure(format!("{} has no entry `{name}`: {path}", of.title))),
         Done::Foreign => {

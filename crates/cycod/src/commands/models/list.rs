@@ -1,33 +1,43 @@
 use anstyle::Style;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_model::ListedModel;
 use serde_json::{Value, json};
 
-use super::{format, is_json};
 use crate::{
     app::app,
     cli::Context,
     command_error::CommandError,
     models::failed,
+    options::{TextOrJson, parsed},
     printer::WARNING,
     table::{Cell, Table},
 };
 
+/// What `cycod models list` takes.
+#[derive(Parser)]
+#[command(name = "list", about = "List the available models")]
+struct Arguments {
+    /// Also list models without a key
+    #[arg(long)]
+    all: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod models list`.
 pub(crate) fn command() -> Command {
-    Command::new("list")
-        .about("List the available models")
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Also list models without a key"))
-        .arg(format())
+    Arguments::command()
 }
 
 /// Lists models: whose they are, what is known of them, and where the key comes from; never the key.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let here = app().models(&context.engine);
     let all = here.configured.list(&here).map_err(|error| failed(&error))?;
-    let is_wanted = |model: &&ListedModel| matches.get_flag("all") || model.is_ready || model.is_default;
+    let is_wanted = |model: &&ListedModel| args.all || model.is_ready || model.is_default;
     let listed: Vec<&ListedModel> = all.iter().filter(is_wanted).collect();
-    if is_json(matches) {
+    if args.format.is_json() {
         let list: Vec<Value> = listed.into_iter().map(to_json).collect();
         context.printer.json(&format!("{:#}", Value::from(list)));
         return Ok(0);

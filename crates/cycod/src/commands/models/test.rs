@@ -1,30 +1,40 @@
 use std::time::Instant;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_model::{Cancel, Delta, ErrorKind, Message, Request};
 use serde_json::{Value, json};
 
-use super::{format, is_json};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     models,
+    options::{TextOrJson, parsed},
 };
 
 /// Enough for models that think before they speak, and little enough to cost next to nothing.
 const MOST_TOKENS: u32 = 256;
 
+/// What `cycod models test` takes.
+#[derive(Parser)]
+#[command(name = "test", about = "Send a model one tiny request")]
+struct Arguments {
+    /// The model, as PROVIDER/NAME (default: the configured model)
+    #[arg(value_name = "MODEL")]
+    model: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod models test`.
 pub(crate) fn command() -> Command {
-    Command::new("test")
-        .about("Send a model one tiny request")
-        .arg(Arg::new("model").value_name("MODEL").help("The model, as PROVIDER/NAME (default: the configured model)"))
-        .arg(format())
+    Arguments::command()
 }
 
 /// Asks a model one tiny thing, and says how long that took and what it cost, or why there is no answer.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let model = matches.get_one::<String>("model").map(String::as_str);
+    let args: Arguments = parsed(matches)?;
+    let model = args.model.as_deref();
     let provider = models::provider(&context.engine, model)?;
     let request = Request {
         messages: vec![Message::User("Answer with the single word: ready".to_owned())],
@@ -43,7 +53,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Delta::Text(_) | Delta::Thought(_) => first = first.or_else(|| Some(begun.elapsed())),
     });
     let took = begun.elapsed();
-    if is_json(matches) {
+    if args.format.is_json() {
         let value: Value = match &answer {
             Ok(reply) => json!({
                 "success": true,

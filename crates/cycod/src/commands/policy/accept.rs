@@ -1,4 +1,4 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::Shown;
 use cycod_settings::policy::Rules;
 
@@ -7,18 +7,26 @@ use crate::{
     command_error::CommandError,
     commands::policy::{file_error, rules},
     editor::ask,
+    options::parsed,
 };
+
+/// What `cycod policy accept` takes.
+#[derive(Parser)]
+#[command(name = "accept", about = "Let the project's 'allow' rules take effect")]
+struct Arguments {
+    /// Accept everything shown, without asking
+    #[arg(long)]
+    all: bool,
+}
 
 /// `cycod policy accept`.
 pub(crate) fn command() -> Command {
-    let all = Arg::new("all").long("all").action(ArgAction::SetTrue);
-    Command::new("accept")
-        .about("Let the project's 'allow' rules take effect")
-        .arg(all.help("Accept everything shown, without asking"))
+    Arguments::command()
 }
 
 /// Shows what the project's file allows and nobody agreed to, and agrees to it.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let rules = rules(context);
     if rules.waiting().next().is_none() {
         context.printer.say("no rule waits to be accepted");
@@ -28,7 +36,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let names = rule.rule.surfaces.names().join(", ");
         context.printer.line(Shown::from(&format!("{}, for {names}", rule.rule)).on_one_line());
     }
-    if !matches.get_flag("all") {
+    if !args.all {
         if !context.is_attended() {
             return Err(CommandError::failure("nothing was accepted: there is no terminal to ask at")
                 .hint("try: cycod policy accept --all"));

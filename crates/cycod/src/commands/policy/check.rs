@@ -1,9 +1,9 @@
 use std::{fs, path::PathBuf};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
     catalog::Scope,
-    diagnostic::{Code, Diagnostic, Report, Severity, SourceFile, Style, count, render_text, to_json},
+    diagnostic::{Code, Diagnostic, RenderStyle, Severity, SourceFile, SourceReport, count, render_text, to_json},
 };
 use cycod_settings::policy::RuleFile;
 use serde_json::{Value, json};
@@ -12,22 +12,34 @@ use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     commands::policy::rules,
+    options::{TextOrJson, parsed},
     rules::doubts,
 };
 
+/// What `cycod policy check` takes.
+#[derive(Parser)]
+#[command(name = "check", about = "Check the policy files")]
+struct Arguments {
+    /// A file at any path; without it, check all policy files
+    #[arg(value_name = "FILE")]
+    file: Option<String>,
+    /// Treat warnings as errors
+    #[arg(long)]
+    strict: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod policy check`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
-    Command::new("check")
-        .about("Check the policy files")
-        .arg(Arg::new("file").value_name("FILE").help("A file at any path; without it, check all policy files"))
-        .arg(Arg::new("strict").long("strict").action(ArgAction::SetTrue).help("Treat warnings as errors"))
-        .arg(format.value_parser(["text", "json"]).default_value("text"))
+    Arguments::command()
 }
 
 /// Shows everything that is wrong with files of rules; the exit code is 1 when there is an error.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let (files, flaws) = match matches.get_one::<String>("file") {
+    let args: Arguments = parsed(matches)?;
+    let (files, flaws) = match &args.file {
         Some(name) => (vec![file(context, name)?], Vec::new()),
         None => {
             let rules = rules(context);
@@ -39,20 +51,20 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             (rules.files, flaws)
         }
     };
-    let mut reports: Vec<Report> = files.iter().map(|file| looked_at(file, context)).collect();
-    if matches.get_flag("strict") {
+    let mut reports: Vec<SourceReport> = files.iter().map(|file| looked_at(file, context)).collect();
+    if args.strict {
         reports
             .iter_mut()
             .flat_map(|report| &mut report.diagnostics)
             .for_each(|found| found.severity = Severity::Error);
     }
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if args.format.is_json() {
         let reports = reports.iter().map(to_json);
         let flaws = flaws.iter().map(|flaw| json!({"place": flaw.place, "message": flaw.message}));
         let whole = json!({"files": reports.collect::<Vec<Value>>(), "problems": flaws.collect::<Vec<Value>>()});
         context.printer.json(&format!("{whole:#}"));
     } else {
-        let style = if context.printer.data_colour { Style::Coloured } else { Style::Plain };
+        let style = if context.printer.data_colour { RenderStyle::Coloured } else { RenderStyle::Plain };
         for report in &reports {
             let mut text = render_text(report, style);
             text.push(if text.is_empty() { "" } else { "\n" });
@@ -66,7 +78,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             context.printer.say("there are no rules here; add one with: cycod policy add");
         }
     }
-    let is_wrong = !flaws.is_empty() || reports.iter().any(Report::has_errors);
+    let is_wrong = !flaws.is_empty() || reports.iter().any(SourceReport::has_errors);
     Ok(if is_wrong { exit::FAILURE } else { 0 })
 }
 
@@ -79,7 +91,7 @@ fn file(context: &Context, name: &str) -> Result<RuleFile, CommandError> {
 }
 
 /// What is wrong with a file, and what is most likely not meant.
-fn looked_at(file: &RuleFile, context: &Context) -> Report {
+fn looked_at(file: &RuleFile, context: &Context) -> SourceReport {
     let mut report = file.report.clone();
     for rule in &file.rules {
         let doubts = doubts(&rule.rule.pattern, &context.engine);

@@ -1,5 +1,5 @@
 use anstyle::Style;
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{Layer, Rule, Surfaces};
 use serde_json::{Value, json};
 
@@ -7,6 +7,7 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     commands::policy::rules,
+    options::{TextOrJson, parsed},
     printer::DIM,
     table::{Cell, Table},
 };
@@ -14,21 +15,30 @@ use crate::{
 /// What makes what a project allows count.
 const AGREE: &str = "it came with the project; accept it with: cycod policy accept";
 
+/// What `cycod policy list` takes.
+#[derive(Parser)]
+#[command(name = "list", about = "List the policy rules")]
+struct Arguments {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod policy list`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
-    Command::new("list").about("List the policy rules").arg(format.value_parser(["text", "json"]).default_value("text"))
+    Arguments::command()
 }
 
 /// Lists every rule in force, the one that outweighs the others first, and then those that do not count.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let written = rules(context);
     let policy = written.policy(&[]);
     let waiting: Vec<&Rule> = written.waiting().map(|(_, rule)| &rule.rule).collect();
     for flaw in policy.flaws() {
         context.printer.warn(&format!("nothing runs until this is fixed: {}: {}", flaw.place, flaw.message));
     }
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if args.format.is_json() {
         let in_force = policy.rules().iter().map(|rule| as_json(rule, None));
         let list: Vec<Value> = in_force.chain(waiting.iter().map(|rule| as_json(rule, Some(AGREE)))).collect();
         context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));

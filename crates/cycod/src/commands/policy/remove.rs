@@ -1,4 +1,4 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::closest;
 use cycod_settings::policy::{FileRule, RuleFile, remove};
 
@@ -6,28 +6,34 @@ use crate::{
     cli::Context,
     command_error::CommandError,
     commands::policy::{all, file_error, rules},
-    removal::{confirm, force},
-    scope::{scope, with_scope},
+    options::parsed,
+    removal::RemovalOptions,
+    scope::ScopeOptions,
 };
+
+/// What `cycod policy remove` takes.
+#[derive(Parser)]
+#[command(name = "remove", about = "Remove a rule")]
+struct Arguments {
+    /// The pattern of the rule, or its line in the file
+    #[arg(value_name = "PATTERN|LINE")]
+    rule: String,
+    #[command(flatten)]
+    removal: RemovalOptions,
+    #[command(flatten)]
+    scope: ScopeOptions,
+}
 
 /// `cycod policy remove`.
 pub(crate) fn command() -> Command {
-    let command = Command::new("remove")
-        .about("Remove a rule")
-        .arg(
-            Arg::new("rule")
-                .value_name("PATTERN|LINE")
-                .required(true)
-                .help("The pattern of the rule, or its line in the file"),
-        )
-        .arg(force());
-    with_scope(command)
+    Arguments::command()
 }
 
 /// Removes the rule of a pattern or line from the first file that has it, and says where.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let wanted = matches.get_one::<String>("rule").expect("clap requires it").trim();
-    let filter = scope(matches)?.unwrap_or_default();
+    let args: Arguments = parsed(matches)?;
+    let wanted = args.rule.trim();
+    let filter = args.scope.filter()?.unwrap_or_default();
     let rules = rules(context);
     let scopes = context.engine.catalog().scopes().clone();
     let is_it = |rule: &FileRule| {
@@ -52,7 +58,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         return Err(error.hint("give the line"));
     };
     let what = format!("rule {}", rule.rule);
-    confirm(context, matches, &what)?;
+    args.removal.confirm(context, &what)?;
     remove(&scopes, file, rule).map_err(|error| file_error(&error, context.engine.host()))?;
     context.printer.say(&format!("Removed the {what}"));
     Ok(0)

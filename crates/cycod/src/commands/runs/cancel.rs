@@ -1,12 +1,12 @@
 use std::time::{Duration, Instant};
 
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::{outcome, who};
 use cycod_engine::diagnostic::{Code, Refusal};
 use cycod_store::{RunId, State};
 
-use super::{failed, history, meant, name_argument, named};
-use crate::{cli::Context, command_error::CommandError};
+use super::{RunName, failed, history, meant, named};
+use crate::{cli::Context, command_error::CommandError, options::parsed};
 
 /// How long it may take until a run that heard that it is to end has ended.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -14,15 +14,24 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often it is looked whether it has.
 const EVERY: Duration = Duration::from_millis(50);
 
+/// What `cycod runs cancel` takes.
+#[derive(Parser)]
+#[command(name = "cancel", about = "End a background run")]
+struct Arguments {
+    #[command(flatten)]
+    run: RunName,
+}
+
 /// `cycod runs cancel`.
 pub(crate) fn command() -> Command {
-    Command::new("cancel").about("End a background run").arg(name_argument())
+    Arguments::command()
 }
 
 /// Asks a run to end, and waits until it has.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let history = history(context);
-    let name = matches.get_one::<String>("id").expect("clap requires it");
+    let name = &args.run.id;
     let mut run = meant(context, name)?;
     if run.state != State::Running {
         context.printer.line(&format!("{} has ended already: {}", run.id, outcome(&run)));

@@ -1,10 +1,10 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_app::views::RunView;
 use cycod_store::Run;
 use serde_json::Value;
 
-use super::{failed, filter, history, with_filter};
-use crate::{cli::Context, command_error::CommandError};
+use super::{FilterOptions, failed, history};
+use crate::{cli::Context, command_error::CommandError, options::parsed};
 
 /// The columns of the table, which are fields of the JSON too.
 const COLUMNS: [&str; 16] = [
@@ -26,17 +26,34 @@ const COLUMNS: [&str; 16] = [
     "arguments",
 ];
 
+/// What `cycod runs export` takes.
+/// How calls are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Jsonl,
+    Csv,
+}
+
+#[derive(Parser)]
+#[command(name = "export", about = "Print past runs and decisions for other programs")]
+struct Arguments {
+    #[command(flatten)]
+    filter: FilterOptions,
+    /// One JSON object per line, or a table
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    format: Format,
+}
+
 /// `cycod runs export`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_parser(["jsonl", "csv"]).default_value("jsonl");
-    with_filter(Command::new("export").about("Print past runs and decisions for other programs"))
-        .arg(format.help("One JSON object per line, or a table"))
+    Arguments::command()
 }
 
 /// Prints calls, the newest first.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let history = history(context);
-    let is_csv = matches.get_one::<String>("format").is_some_and(|format| format == "csv");
+    let is_csv = args.format == Format::Csv;
     let printer = &mut context.printer;
     if is_csv {
         printer.data(format!("{}\n", COLUMNS.join(",")).as_bytes());
@@ -49,7 +66,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         !printer.is_closed()
     };
-    history.each_run(&filter(matches, 0)?, &mut print).map_err(|error| failed(&error))?;
+    history.each_run(&args.filter.filter(0)?, &mut print).map_err(|error| failed(&error))?;
     Ok(0)
 }
 

@@ -1,16 +1,17 @@
 use std::time::{Duration, Instant};
 
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::{RunView, outcome, step_times};
 use cycod_engine::{Sink, journal};
 use cycod_process::{Stop, host_interrupts};
 use cycod_store::{History, Run, RunReader, State};
 use serde_json::{Value, json};
 
-use super::{failed, format_argument, history, is_json, meant, name_argument, named, show, took, wait};
+use super::{RunName, failed, history, meant, named, show, took, wait};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
+    options::{TextOrJson, parsed},
     printer::talk_size,
     run::{Display, timeline_of},
 };
@@ -20,23 +21,32 @@ const EVERY: Duration = Duration::from_millis(50);
 /// How long the journal of a run that has just begun may be missing.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// What `cycod runs follow` takes.
+#[derive(Parser)]
+#[command(name = "follow", about = "Show what happens in a run, in whichever process it runs")]
+struct Arguments {
+    #[command(flatten)]
+    run: RunName,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod runs follow`.
 pub(crate) fn command() -> Command {
-    Command::new("follow")
-        .about("Show what happens in a run, in whichever process it runs")
-        .arg(name_argument())
-        .arg(format_argument())
+    Arguments::command()
 }
 
 /// Follows a run, and ends as it did.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let history = history(context);
     let cannot = |error| CommandError::failure(format!("cannot wait: {error}"));
     let stop = Stop::new().map_err(cannot)?;
     let interrupts = host_interrupts(&stop).map_err(cannot)?;
-    let mut run = meant(context, matches.get_one::<String>("id").expect("clap requires it"))?;
+    let mut run = meant(context, &args.run.id)?;
     let Some(mut reader) = opened(&history, &mut run)? else {
-        return without_journal(context, matches, &run);
+        return without_journal(context, args.format, &run);
     };
     let mut display: Option<Display> = None;
     loop {
@@ -44,7 +54,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let state = if run.state == State::Running { named(&history, &run.id)? } else { run.clone() };
         let events = reader.more().map_err(|error| failed(&error))?;
         for line in &events {
-            if is_json(matches) {
+            if args.format.is_json() {
                 context.printer.json(&with_text(&mut reader, line)?.to_string());
                 continue;
             }
@@ -91,12 +101,12 @@ fn opened(history: &History, run: &mut Run) -> Result<Option<RunReader>, Command
 }
 
 /// A run of one short step has none: the history has all of it.
-fn without_journal(context: &mut Context, matches: &ArgMatches, run: &Run) -> Result<u8, CommandError> {
+fn without_journal(context: &mut Context, format: TextOrJson, run: &Run) -> Result<u8, CommandError> {
     if run.state == State::Running {
         return Err(CommandError::failure(format!("`{}` writes no journal", run.id))
             .hint(format!("cycod runs wait {}", run.id)));
     }
-    if is_json(matches) {
+    if format.is_json() {
         context.printer.json(&serde_json::to_string(&RunView::of(run)).expect("a view can be written as JSON"));
     } else {
         show::print_what_was_written(context, run)?;

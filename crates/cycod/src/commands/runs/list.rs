@@ -1,14 +1,15 @@
 use std::path::Path;
 
 use anstyle::Style;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
 use cycod_app::views::{RunView, outcome, who};
 use cycod_store::{Run, State};
 
-use super::{LOCAL, ago, filter, history, is_json, is_of_project, local, newest, took, with_filter};
+use super::{FilterOptions, LOCAL, ago, history, is_of_project, local, newest, took};
 use crate::{
     cli::Context,
     command_error::CommandError,
+    options::parsed,
     printer::{DIM, ERROR, WARNING},
     store::shown,
     table::{Cell, Table},
@@ -17,40 +18,49 @@ use crate::{
 /// How much of a name a list shows: the time, and enough of what is random.
 const SHORT: usize = 16;
 
+/// What `cycod runs list` takes.
+/// How the result is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Table,
+    Json,
+}
+
+#[derive(Parser)]
+#[command(name = "list", about = "List past runs and decisions")]
+struct Arguments {
+    #[command(flatten)]
+    filter: FilterOptions,
+    /// Calls from everywhere, not only from this project
+    #[arg(long, short = 'a')]
+    all: bool,
+    /// How many calls to list, 0 for all
+    #[arg(long, short = 'n', value_name = "COUNT", default_value = "20")]
+    limit: usize,
+    /// Output format; `table` shows local times
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
 /// `cycod runs list`.
 pub(crate) fn command() -> Command {
-    let limit =
-        Arg::new("limit").long("limit").short('n').value_name("COUNT").help("How many calls to list, 0 for all");
-    with_filter(Command::new("list").about("List past runs and decisions"))
-        .arg(
-            Arg::new("all")
-                .long("all")
-                .short('a')
-                .action(ArgAction::SetTrue)
-                .help("Calls from everywhere, not only from this project"),
-        )
-        .arg(limit.value_parser(value_parser!(usize)).default_value("20"))
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_parser(["text", "table", "json"])
-                .default_value("text")
-                .help("Output format; `table` shows local times"),
-        )
+    Arguments::command()
 }
 
 /// Lists calls, the newest first.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let limit = *matches.get_one::<usize>("limit").expect("it has a default");
-    let is_everywhere = matches.get_flag("all");
+    let args: Arguments = parsed(matches)?;
+    let limit = args.limit;
+    let is_everywhere = args.all;
     let workspace = context.engine.host().workspace.clone();
     let is_wanted = |run: &Run| is_everywhere || is_of_project(run, &workspace);
-    let (history, filter) = (history(context), filter(matches, limit)?);
+    let (history, filter) = (history(context), args.filter.filter(limit)?);
     let runs = newest(&history, &filter, limit, is_wanted)?;
     let has_others = || newest(&history, &filter, 1, |_| true).is_ok_and(|runs| !runs.is_empty());
     let host = context.engine.host().clone();
     let printer = &mut context.printer;
-    if is_json(matches) {
+    if args.format == Format::Json {
         printer.json_of(&runs.iter().map(RunView::of).collect::<Vec<_>>());
         return Ok(0);
     }
@@ -61,7 +71,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         return Ok(0);
     }
-    let is_exact = matches.get_one::<String>("format").is_some_and(|format| format == "table");
+    let is_exact = args.format == Format::Table;
     let directory = |run: &Run| run.call["from"].as_str().unwrap_or_default().to_owned();
     let is_mixed = runs.iter().any(|run| directory(run) != directory(&runs[0]) || !is_of_project(run, &workspace));
     let mut head = vec!["RUN", "WHEN", "TOOL", "WHO", "VERDICT", "END", "TIME"];

@@ -18,12 +18,12 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use clap::{Arg, ArgMatches};
+use clap::Args;
 pub(crate) use cycod_app::views::ago;
 use cycod_store::{Filter, History, Run, State, StoreError};
 use jiff::{Timestamp, civil, tz::TimeZone};
 
-use crate::{cli::Context, command_error::CommandError};
+use crate::{cli::Context, command_error::CommandError, options::one_of};
 
 /// The history of the user.
 pub(crate) fn history(context: &Context) -> History {
@@ -36,30 +36,33 @@ fn failed(error: &StoreError) -> CommandError {
 }
 
 /// The options that say which calls are meant.
-fn with_filter(command: clap::Command) -> clap::Command {
-    let states = State::NAMES.map(|(name, _)| name);
-    command
-        .arg(Arg::new("tool").long("tool").value_name("NAME").help("Only calls of this tool"))
-        .arg(Arg::new("since").long("since").value_name("WHEN").help("Only calls since then: 2h, 7d, 2026-01-31"))
-        .arg(
-            Arg::new("status")
-                .long("status")
-                .value_name("STATUS")
-                .value_parser(states)
-                .help("Only calls with this status"),
-        )
-        .arg(Arg::new("surface").long("surface").value_name("WAY").help("Only calls from here"))
+#[derive(Args)]
+#[group(skip)]
+struct FilterOptions {
+    /// Only calls of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only calls since then: 2h, 7d, 2026-01-31
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Only calls with this status
+    #[arg(long, value_name = "STATUS", value_parser = one_of(State::NAMES))]
+    status: Option<State>,
+    /// Only calls from here
+    #[arg(long, value_name = "WAY")]
+    surface: Option<String>,
 }
 
-fn filter(matches: &ArgMatches, limit: usize) -> Result<Filter, CommandError> {
-    let text = |name: &str| matches.get_one::<String>(name).cloned();
-    Ok(Filter {
-        tool: text("tool"),
-        since: text("since").map(|when| since(&when)).transpose()?,
-        state: text("status").and_then(|name| State::named(&name)),
-        surface: text("surface"),
-        limit,
-    })
+impl FilterOptions {
+    fn filter(&self, limit: usize) -> Result<Filter, CommandError> {
+        Ok(Filter {
+            tool: self.tool.clone(),
+            since: self.since.as_deref().map(since).transpose()?,
+            state: self.status,
+            surface: self.surface.clone(),
+            limit,
+        })
+    }
 }
 
 /// Reads a moment, or how long ago it was, as milliseconds from 1970.
@@ -163,23 +166,13 @@ fn named(history: &History, name: &str) -> Result<Run, CommandError> {
 }
 
 /// The argument that names a run.
-fn name_argument() -> Arg {
-    Arg::new("id")
-        .value_name("ID")
-        .required(true)
-        .allow_hyphen_values(true)
-        .help("A run: its name, `last` for the last run of this project, -1, -2, …")
+#[derive(Args)]
+#[group(skip)]
+struct RunName {
+    /// A run: its name, `last` for the last run of this project, -1, -2, …
+    #[arg(value_name = "ID", allow_hyphen_values = true)]
+    id: String,
 }
-
-/// How a list is printed.
-fn format_argument() -> Arg {
-    Arg::new("format").long("format").value_parser(["text", "json"]).default_value("text").help("Output format")
-}
-
-fn is_json(matches: &ArgMatches) -> bool {
-    matches.get_one::<String>("format").is_some_and(|format| format == "json")
-}
-
 /// How long it took, as a person would say it.
 fn took(run: &Run) -> Option<String> {
     Some(crate::run::duration(cycod_app::views::took(run)?))

@@ -1,24 +1,37 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_store::Keep;
 use serde_json::json;
 
-use super::{failed, format_argument, history, is_json, span};
-use crate::{cli::Context, command_error::CommandError};
+use super::{failed, history, span};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    options::{TextOrJson, parsed},
+};
+
+/// What `cycod runs prune` takes.
+#[derive(Parser)]
+#[command(name = "prune", about = "Delete the oldest runs, and show how much remains")]
+struct Arguments {
+    /// An age (90d), a number of runs (100000) or a size (512MiB), from now on; can be repeated
+    #[arg(long, value_name = "HOW-MUCH")]
+    keep: Vec<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
 
 /// `cycod runs prune`.
 pub(crate) fn command() -> Command {
-    let keep = Arg::new("keep").long("keep").value_name("HOW-MUCH").action(ArgAction::Append);
-    Command::new("prune")
-        .about("Delete the oldest runs, and show how much remains")
-        .arg(keep.help("An age (90d), a number of runs (100000) or a size (512MiB), from now on; can be repeated"))
-        .arg(format_argument())
+    Arguments::command()
 }
 
 /// Drops what is too much.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let history = history(context);
     let mut keep = history.keeps().map_err(|error| failed(&error))?;
-    for text in matches.get_many::<String>("keep").into_iter().flatten() {
+    for text in &args.keep {
         set(&mut keep, text).ok_or_else(|| {
             CommandError::usage(format!("`{text}` is neither an age, nor a number of runs, nor a size"))
                 .hint("such as --keep 90d, --keep 100000 or --keep 512MiB")
@@ -26,7 +39,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let pruned = history.prune(keep).map_err(|error| failed(&error))?;
     let days = keep.age.as_secs() / 86_400;
-    if is_json(matches) {
+    if args.format.is_json() {
         let kept = json!({"days": keep.age.as_secs_f64() / 86_400.0, "runs": keep.runs, "bytes": keep.bytes});
         context.printer.json(&json!({"dropped": pruned.rows, "keep": kept}).to_string());
     } else {

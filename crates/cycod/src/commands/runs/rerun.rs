@@ -1,6 +1,6 @@
 use std::{cell::LazyCell, path::Path, sync::Arc};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::{
     command_line::{pair, place},
     views::Rerun,
@@ -12,41 +12,42 @@ use cycod_engine::{
 };
 use cycod_store::Run;
 
-use super::{format_argument, is_json, meant, name_argument};
+use super::{RunName, meant};
 use crate::{
     app::app,
     cli::Context,
     command_error::CommandError,
     commands::run::{call, pairs},
+    options::{TextOrJson, parsed},
 };
+
+/// What `cycod runs rerun` takes.
+#[derive(Parser)]
+#[command(name = "rerun", about = "Run a tool again with the arguments of a run")]
+struct Arguments {
+    #[command(flatten)]
+    run: RunName,
+    /// Arguments that replace those of the earlier run
+    #[arg(value_name = "NAME=VALUE", num_args = 0..)]
+    pairs: Vec<String>,
+    /// The same
+    #[arg(long, short = 'p', value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    param: Vec<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
 
 /// `cycod runs rerun`.
 pub(crate) fn command() -> Command {
-    Command::new("rerun")
-        .about("Run a tool again with the arguments of a run")
-        .arg(name_argument())
-        .arg(
-            Arg::new("pairs")
-                .value_name("NAME=VALUE")
-                .num_args(0..)
-                .help("Arguments that replace those of the earlier run"),
-        )
-        .arg(
-            Arg::new("param")
-                .long("param")
-                .short('p')
-                .value_name("NAME=VALUE")
-                .action(ArgAction::Append)
-                .allow_hyphen_values(true)
-                .help("The same"),
-        )
-        .arg(format_argument())
+    Arguments::command()
 }
 
 /// Runs a tool again where it ran; whether it may is decided anew.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let run = meant(context, matches.get_one::<String>("id").expect("clap requires it"))?;
-    let given = pairs(matches)?;
+    let args: Arguments = parsed(matches)?;
+    let run = meant(context, &args.run.id)?;
+    let given = pairs(args.pairs.iter().chain(&args.param))?;
     let rerun = Rerun::of(&run);
     let arguments = match rerun.with(given.clone()) {
         Ok(arguments) => arguments,
@@ -63,7 +64,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if rerun.is_changed(&context.engine, &tool) {
         context.printer.warn(&format!("`{}` is not what it was when it ran", run.tool));
     }
-    call(context, &tool, arguments, is_json(matches))
+    call(context, &tool, arguments, args.format.is_json())
 }
 
 /// Opens the tools of the directory in which a run was started.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::outcome;
 use cycod_engine::{
     Control, LostAnswer, Resumption, RunReport, StepPath, catalog::ScopeFilter, definition::Body, diagnostic::shown,
@@ -9,7 +9,7 @@ use cycod_engine::{
 use cycod_process::host_interrupts;
 use cycod_store::{Run, RunState, State};
 
-use super::{failed, format_argument, history, is_json, meant, rerun::open_in};
+use super::{failed, history, meant, rerun::open_in};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -18,33 +18,43 @@ use crate::{
         run::exit_code,
         trust::{ByHand, settle},
     },
+    options::{TextOrJson, one_of, parsed},
     printer::Tty,
     run::Display,
 };
 
+/// What `cycod runs resume` takes.
+#[derive(Parser)]
+#[command(name = "resume", about = "Continue a durable run that was interrupted")]
+struct Arguments {
+    /// A run: its name, `last`, -1, -2, …
+    #[arg(value_name = "ID", allow_hyphen_values = true, required_unless_present = "all")]
+    id: Option<String>,
+    /// Continue every interrupted durable run, one after another
+    #[arg(long, conflicts_with = "id")]
+    all: bool,
+    /// What to do with a step that was running: start it again, count it as done, or count it as failed
+    #[arg(long, value_name = "WHAT", value_parser = one_of(lost::WORDS))]
+    lost: Option<LostAnswer>,
+    /// Continue even if the tool has changed since the run began
+    #[arg(long)]
+    with_current: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod runs resume`.
 pub(crate) fn command() -> Command {
-    let id = Arg::new("id").value_name("ID").allow_hyphen_values(true).help("A run: its name, `last`, -1, -2, …");
-    let all = Arg::new("all").long("all").action(ArgAction::SetTrue).conflicts_with("id");
-    Command::new("resume")
-        .about("Continue a durable run that was interrupted")
-        .arg(id.required_unless_present("all"))
-        .arg(all.help("Continue every interrupted durable run, one after another"))
-        .arg(lost::option())
-        .arg(
-            Arg::new("with-current")
-                .long("with-current")
-                .action(ArgAction::SetTrue)
-                .help("Continue even if the tool has changed since the run began"),
-        )
-        .arg(format_argument())
+    Arguments::command()
 }
 
 /// Goes on with one run, or with all that were interrupted.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let history = history(context);
-    if let Some(id) = matches.get_one::<String>("id") {
-        return resume(context, matches, &meant(context, id)?);
+    if let Some(id) = &args.id {
+        return resume(context, &args, &meant(context, id)?);
     }
     let mut worst = 0;
     for id in RunState::list(&history.journals()).map_err(|error| failed(&error))? {
@@ -60,7 +70,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             }
         };
         context.printer.say(&format!("{}: {}", run.tool, run.id));
-        let done = resume(context, matches, &run).unwrap_or_else(|error| {
+        let done = resume(context, &args, &run).unwrap_or_else(|error| {
             context.printer.warn(&error.message);
             error.exit
         });
@@ -69,7 +79,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(worst)
 }
 
-fn resume(context: &mut Context, matches: &ArgMatches, run: &Run) -> Result<u8, CommandError> {
+fn resume(context: &mut Context, args: &Arguments, run: &Run) -> Result<u8, CommandError> {
     match run.state {
         State::Interrupted => {}
         State::Running => {
@@ -89,18 +99,17 @@ fn resume(context: &mut Context, matches: &ArgMatches, run: &Run) -> Result<u8, 
     let cannot = |error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
     let control = Control { is_attended: context.is_attended(), ..context.engine.control().map_err(cannot)? };
     let interrupts = host_interrupts(&control.stop).map_err(cannot)?;
-    let said = lost::wanted(matches);
+    let said = args.lost;
     let is_attended = context.is_attended();
     let answer = |step: &StepPath| said.or_else(|| if is_attended { ask(step) } else { None });
     let steps = if let Body::Steps(steps) = &tool.body { steps.len() } else { 1 };
-    let mut display = Display::of_steps(Some(steps).filter(|_| !is_json(matches)));
+    let mut display = Display::of_steps(Some(steps).filter(|_| !args.format.is_json()));
     let Context { engine, printer, .. } = context;
-    let report =
-        engine.resume(resumption, &answer, matches.get_flag("with-current"), &control, &mut display.sink(printer));
+    let report = engine.resume(resumption, &answer, args.with_current, &control, &mut display.sink(printer));
     let report: RunReport = report.map_err(CommandError::from)?;
     let signal = interrupts.signal();
     drop(interrupts);
-    if is_json(matches) {
+    if args.format.is_json() {
         printer.json(&result_json_of(&tool, &report).to_string());
     } else {
         display.finish(printer, &report);

@@ -3,36 +3,52 @@
 use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::{RunView, outcome, step_times, who};
 use cycod_engine::journal::StepTimes;
 use cycod_store::{Outputs, Retention, Run};
 use serde_json::Value;
 
-use super::{ago, failed, format_argument, history, is_json, local, meant, name_argument, took};
-use crate::{cli::Context, command_error::CommandError, page::Page, run::timeline_of};
+use super::{RunName, ago, failed, history, local, meant, took};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    options::{TextOrJson, parsed},
+    page::Page,
+    run::timeline_of,
+};
 
 /// How much is read of an output at once.
 const BLOCK: usize = 64 * 1024;
 
+/// What `cycod runs show` takes.
+#[derive(Parser)]
+#[command(name = "show", about = "Show everything about a run")]
+struct Arguments {
+    #[command(flatten)]
+    run: RunName,
+    /// Print only this output: stdout, stderr or transcript
+    #[arg(long, value_name = "STREAM", num_args = 0..=1, default_missing_value = "")]
+    output: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod runs show`.
 pub(crate) fn command() -> Command {
-    let output = Arg::new("output").long("output").value_name("STREAM").num_args(0..=1).default_missing_value("");
-    Command::new("show")
-        .about("Show everything about a run")
-        .arg(name_argument())
-        .arg(output.help("Print only this output: stdout, stderr or transcript"))
-        .arg(format_argument())
+    Arguments::command()
 }
 
 /// Shows a call, or what its run wrote.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let run = meant(context, matches.get_one::<String>("id").expect("clap requires it"))?;
-    if let Some(stream) = matches.get_one::<String>("output") {
+    let args: Arguments = parsed(matches)?;
+    let run = meant(context, &args.run.id)?;
+    if let Some(stream) = &args.output {
         return print_output(context, &run, stream);
     }
     let (steps, total) = step_times(&history(context), &run).map_err(|error| failed(&error))?;
-    if is_json(matches) {
+    if args.format.is_json() {
         context.printer.json_of(&RunView::of(&run).with_timeline(&steps));
     } else {
         let columns = context.printer.width.unwrap_or(80);

@@ -1,36 +1,49 @@
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::moment;
 use cycod_engine::diagnostic::visible;
 use cycod_process::{Stop, host_interrupts};
 use cycod_store::Row;
 use serde_json::json;
 
-use super::{LOCAL, failed, format_argument, history, is_json, local};
-use crate::{cli::Context, command_error::CommandError};
+use super::{LOCAL, failed, history, local};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    options::{TextOrJson, parsed},
+};
 
 /// How often it is looked for new rows.
 const EVERY: Duration = Duration::from_millis(100);
 /// How many rows are read at once.
 const MOST: usize = 500;
 
+/// What `cycod runs tail` takes.
+#[derive(Parser)]
+#[command(name = "tail", about = "Show the last runs and decisions, and new ones")]
+struct Arguments {
+    /// Keep printing new rows, from any process, until interrupted
+    #[arg(long, short = 'f')]
+    follow: bool,
+    /// How many of the last rows to show
+    #[arg(long, short = 'n', value_name = "COUNT", default_value = "10")]
+    lines: u64,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod runs tail`.
 pub(crate) fn command() -> Command {
-    let follow = Arg::new("follow").long("follow").short('f').action(ArgAction::SetTrue);
-    let lines =
-        Arg::new("lines").long("lines").short('n').value_name("COUNT").help("How many of the last rows to show");
-    Command::new("tail")
-        .about("Show the last runs and decisions, and new ones")
-        .arg(follow.help("Keep printing new rows, from any process, until interrupted"))
-        .arg(lines.value_parser(value_parser!(u64)).default_value("10"))
-        .arg(format_argument())
+    Arguments::command()
 }
 
 /// Shows rows as they are written.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let history = history(context);
-    let lines = *matches.get_one::<u64>("lines").expect("it has a default");
+    let lines = args.lines;
     let mut seen = history.last_row().map_err(|error| failed(&error))?.saturating_sub(lines);
     let stop = Stop::new().map_err(|error| CommandError::failure(format!("cannot wait: {error}")))?;
     let _interrupts = host_interrupts(&stop).map_err(|error| CommandError::failure(format!("cannot wait: {error}")))?;
@@ -38,7 +51,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let rows = history.rows_after(seen, MOST).map_err(|error| failed(&error))?;
         for row in &rows {
             seen = row.seq;
-            if is_json(matches) {
+            if args.format.is_json() {
                 context.printer.json(&row_json(row).to_string());
             } else {
                 context.printer.line(&line(row));
@@ -47,7 +60,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         if rows.len() == MOST {
             continue;
         }
-        if !matches.get_flag("follow") || stop.is_raised() || context.printer.is_closed() {
+        if !args.follow || stop.is_raised() || context.printer.is_closed() {
             return Ok(0);
         }
         std::thread::sleep(EVERY);

@@ -1,29 +1,39 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_store::Head;
 use serde_json::json;
 
-use super::{failed, format_argument, history, is_json};
+use super::{failed, history};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
+    options::{TextOrJson, parsed},
 };
+
+/// What `cycod runs verify` takes.
+#[derive(Parser)]
+#[command(name = "verify", about = "Check that nothing in the history was changed or removed")]
+struct Arguments {
+    /// Earlier output of `cycod runs head`
+    #[arg(long, value_name = "NUMBER:DIGEST")]
+    head: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
 
 /// `cycod runs verify`.
 pub(crate) fn command() -> Command {
-    let head = Arg::new("head").long("head").value_name("NUMBER:DIGEST");
-    Command::new("verify")
-        .about("Check that nothing in the history was changed or removed")
-        .arg(head.help("Earlier output of `cycod runs head`"))
-        .arg(format_argument())
+    Arguments::command()
 }
 
 /// Checks every row.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let kept = matches.get_one::<String>("head").map(|head| head.parse::<Head>()).transpose();
+    let args: Arguments = parsed(matches)?;
+    let kept = args.head.as_ref().map(|head| head.parse::<Head>()).transpose();
     let kept = kept.map_err(|error| CommandError::usage(error.to_string()))?;
     let verified = history(context).verify(kept).map_err(|error| failed(&error))?;
     let printer = &mut context.printer;
-    if is_json(matches) {
+    if args.format.is_json() {
         let findings = verified.findings.iter();
         let findings = findings.map(|found| json!({"row": found.seq, "run": found.run, "what": found.to_string()}));
         printer.json(

@@ -1,32 +1,44 @@
 use std::time::{Duration, Instant};
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::{RunView, outcome};
 use cycod_process::{Stop, host_interrupts};
 use cycod_store::{Run, State};
 
-use super::{format_argument, history, is_json, meant, name_argument, named, show, span, took};
+use super::{RunName, history, meant, named, show, span, took};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
+    options::{TextOrJson, parsed},
 };
 
 /// How often it is looked whether the run has ended.
 const EVERY: Duration = Duration::from_millis(100);
 
+/// What `cycod runs wait` takes.
+#[derive(Parser)]
+#[command(name = "wait", about = "Wait until a run has ended, and print its result")]
+struct Arguments {
+    #[command(flatten)]
+    run: RunName,
+    /// The longest wait: 30s, 5m, 2h
+    #[arg(long, value_name = "SPAN")]
+    timeout: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod runs wait`.
 pub(crate) fn command() -> Command {
-    Command::new("wait")
-        .about("Wait until a run has ended, and print its result")
-        .arg(name_argument())
-        .arg(Arg::new("timeout").long("timeout").value_name("SPAN").help("The longest wait: 30s, 5m, 2h"))
-        .arg(format_argument())
+    Arguments::command()
 }
 
 /// Waits, and ends as the run did.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let history = history(context);
-    let longest = match matches.get_one::<String>("timeout") {
+    let longest = match &args.timeout {
         Some(text) => Some(span(text).ok_or_else(|| {
             CommandError::usage(format!("`{text}` is no length of time")).hint("such as 30s, 5m, 2h")
         })?),
@@ -34,7 +46,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let stop = Stop::new().map_err(|error| CommandError::failure(format!("cannot wait: {error}")))?;
     let interrupts = host_interrupts(&stop).map_err(|error| CommandError::failure(format!("cannot wait: {error}")))?;
-    let mut run = meant(context, matches.get_one::<String>("id").expect("clap requires it"))?;
+    let mut run = meant(context, &args.run.id)?;
     let began = Instant::now();
     while run.state == State::Running {
         let left = longest.map_or(EVERY, |longest| longest.saturating_sub(began.elapsed()));
@@ -47,7 +59,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         run = named(&history, &run.id)?;
     }
-    if is_json(matches) {
+    if args.format.is_json() {
         context.printer.json_of(&RunView::of(&run));
     } else {
         show::print_what_was_written(context, &run)?;

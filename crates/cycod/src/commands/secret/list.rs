@@ -1,30 +1,37 @@
 use std::collections::BTreeMap;
 
 use anstyle::Style;
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_secret::Kept;
+use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_secret::SecretRecord;
 use serde_json::{Value, json};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
+    options::{TextOrJson, parsed},
     printer::WARNING,
     secrets::{failed, moment, store},
     table::{Cell, Table},
 };
 
+/// What `cycod secret list` takes.
+#[derive(Parser)]
+#[command(name = "list", about = "List secrets and the tools that use them")]
+struct Arguments {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
 /// `cycod secret list`.
 pub(crate) fn command() -> Command {
-    let format = Arg::new("format").long("format").value_name("FORMAT").help("Output format");
-    Command::new("list")
-        .about("List secrets and the tools that use them")
-        .arg(format.value_parser(["text", "json"]).default_value("text").action(ArgAction::Set))
+    Arguments::command()
 }
 
 /// A secret that is kept, or that a tool asks for.
 #[derive(Default)]
 struct Row {
-    kept: Option<Kept>,
+    kept: Option<SecretRecord>,
     /// Whether the caller's environment has it, for a tool that asks.
     in_environment: bool,
     used_by: Vec<String>,
@@ -32,6 +39,7 @@ struct Row {
 
 /// Lists secrets, never their values.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     let host = context.engine.host().clone();
     let kept = store(&context.engine).list().map_err(|error| failed(&error, &host))?;
     let mut rows: BTreeMap<String, Row> =
@@ -46,7 +54,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             }
         }
     }
-    if matches.get_one::<String>("format").is_some_and(|format| format == "json") {
+    if args.format.is_json() {
         let list: Vec<Value> = rows.iter().map(|(name, row)| to_json(name, row)).collect();
         context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
         return Ok(0);

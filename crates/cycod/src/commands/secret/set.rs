@@ -1,15 +1,13 @@
 use std::io::{Read, stdin};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use cycod_secret::{Change, Vault, Zeroizing};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_secret::{SecretChange, Vault, Zeroizing};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::{
-        approvals::{confirm, yes},
-        secret::checked,
-    },
+    commands::{approvals::ConfirmationOptions, secret::checked},
+    options::{one_of, parsed},
     printer::ask_hidden,
     secrets::{failed, seconds, store},
     store::shown,
@@ -18,37 +16,41 @@ use crate::{
 /// The most that is read of a value; what is longer is refused.
 const MOST: u64 = 1 << 20;
 
+/// What `cycod secret set` takes.
+#[derive(Parser)]
+#[command(name = "set", about = "Store a secret")]
+struct Arguments {
+    #[arg(value_name = "NAME")]
+    secret: String,
+    // Taken only to say why it is not.
+    #[arg(value_name = "value", hide = true, num_args = 0..)]
+    value: Option<Vec<String>>,
+    /// Where to store the value
+    #[arg(long, value_name = "VAULT", value_parser = one_of(Vault::NAMES))]
+    vault: Option<Vault>,
+    /// Give the secret only to this tool; repeat for several
+    #[arg(long, value_name = "TOOL")]
+    for_tool: Vec<String>,
+    /// Remove the limit: give the secret to every tool that requests it
+    #[arg(long, conflicts_with = "for_tool")]
+    for_any_tool: bool,
+    /// Protect the encrypted file with a passphrase
+    #[arg(long)]
+    passphrase: bool,
+    #[command(flatten)]
+    confirmation: ConfirmationOptions,
+}
+
 /// `cycod secret set`.
 pub(crate) fn command() -> Command {
-    let option = |name: &'static str, help: &'static str| Arg::new(name).long(name).help(help);
-    Command::new("set")
-        .about("Store a secret")
-        .arg(Arg::new("secret").value_name("NAME").required(true))
-        // Taken only to say why it is not.
-        .arg(Arg::new("value").hide(true).num_args(0..))
-        .arg(
-            option("vault", "Where to store the value")
-                .value_name("VAULT")
-                .value_parser(Vault::NAMES.map(|(name, _)| name)),
-        )
-        .arg(
-            option("for-tool", "Give the secret only to this tool; repeat for several")
-                .value_name("TOOL")
-                .action(ArgAction::Append),
-        )
-        .arg(
-            option("for-any-tool", "Remove the limit: give the secret to every tool that requests it")
-                .action(ArgAction::SetTrue)
-                .conflicts_with("for-tool"),
-        )
-        .arg(option("passphrase", "Protect the encrypted file with a passphrase").action(ArgAction::SetTrue))
-        .arg(yes())
+    Arguments::command()
 }
 
 /// Keeps a secret.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = checked(matches.get_one::<String>("secret").expect("clap requires it"))?;
-    if matches.contains_id("value") {
+    let args: Arguments = parsed(matches)?;
+    let name = checked(&args.secret)?;
+    if args.value.is_some() {
         return Err(CommandError::usage("the value is not given on the command line")
             .hint("every user of the machine can read it there, and the shell keeps it in its history")
             .hint(format!("type it when asked: cycod secret set {name}"))
@@ -56,18 +58,16 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     // Who types the value at a terminal says so with it.
     if !context.is_attended() {
-        confirm(context, matches, "")?;
+        args.confirmation.confirm(context, "")?;
     }
-    let tools: Vec<String> = matches.get_many::<String>("for-tool").into_iter().flatten().cloned().collect();
-    let change = Change {
-        vault: matches
-            .get_one::<String>("vault")
-            .and_then(|given| Vault::NAMES.into_iter().find(|(name, _)| name == given).map(|(_, vault)| vault)),
-        tools: (!tools.is_empty() || matches.get_flag("for-any-tool")).then_some(tools),
+    let tools: Vec<String> = args.for_tool.clone();
+    let change = SecretChange {
+        vault: args.vault,
+        tools: (!tools.is_empty() || args.for_any_tool).then_some(tools),
         now: seconds(context.engine.host().now),
     };
     let store = store(&context.engine);
-    if matches.get_flag("passphrase") {
+    if args.passphrase {
         let ask = |question: &str| {
             ask_hidden(question).map_err(|why| CommandError::failure(why.to_string()).hint("use a terminal"))
         };

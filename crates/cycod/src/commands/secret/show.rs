@@ -1,27 +1,38 @@
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::visible;
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::approvals::{confirm, yes},
+    commands::approvals::ConfirmationOptions,
+    options::parsed,
     printer::out_is_terminal,
     secrets::{failed, moment, store},
 };
 
+/// What `cycod secret show` takes.
+#[derive(Parser)]
+#[command(name = "show", about = "Show where a secret is stored and who may use it")]
+struct Arguments {
+    #[arg(value_name = "NAME")]
+    secret: String,
+    /// Also show the value, on a terminal
+    #[arg(long)]
+    reveal: bool,
+    #[command(flatten)]
+    confirmation: ConfirmationOptions,
+}
+
 /// `cycod secret show`.
 pub(crate) fn command() -> Command {
-    Command::new("show")
-        .about("Show where a secret is stored and who may use it")
-        .arg(Arg::new("secret").value_name("NAME").required(true))
-        .arg(Arg::new("reveal").long("reveal").action(ArgAction::SetTrue).help("Also show the value, on a terminal"))
-        .arg(yes())
+    Arguments::command()
 }
 
 /// Shows what is known of a secret; its value only to a person who asks for it.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("secret").expect("clap requires it");
-    let reveal = matches.get_flag("reveal");
+    let args: Arguments = parsed(matches)?;
+    let name = &args.secret;
+    let reveal = args.reveal;
     if reveal && !out_is_terminal() {
         return Err(CommandError::usage("a value is shown on a terminal only")
             .hint("a tool gets it by `environment.secrets`: cycod help secret"));
@@ -37,7 +48,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.line(&format!("for: {}", kept.tools.join(", ")));
     }
     if reveal {
-        confirm(context, matches, &visible(&format!("Show the value of `{name}` on this terminal?")))?;
+        args.confirmation.confirm(context, &visible(&format!("Show the value of `{name}` on this terminal?")))?;
         let values = store.values(&[name], None).map_err(|error| failed(&error, &host))?;
         for value in values.into_iter().flatten() {
             context.printer.line(&format!("value: {}", visible(&value)));

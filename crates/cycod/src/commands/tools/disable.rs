@@ -1,14 +1,23 @@
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 
-use super::turn;
-use crate::{cli::Context, command_error::CommandError};
+use super::turn::{self, TurnOptions};
+use crate::{cli::Context, command_error::CommandError, options::parsed};
+
+/// What `cycod tools disable` takes.
+#[derive(Parser)]
+#[command(name = "disable", about = "Turn tools off")]
+struct Arguments {
+    #[command(flatten)]
+    turn: TurnOptions,
+}
 
 /// `cycod tools disable`.
 pub(crate) fn command() -> Command {
-    turn::command(Command::new("disable").about("Turn tools off"))
+    Arguments::command()
 }
 
 /// Turns tools off in the settings of a scope.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    turn::run(context, matches, false)
+    let args: Arguments = parsed(matches)?;
+    turn::run(context, &args.turn, false)
 }

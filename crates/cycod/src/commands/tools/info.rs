@@ -1,20 +1,37 @@
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::ToldView;
 use cycod_engine::tokens::Measure;
 
-use super::{is_json, look, warn_of_settings, with_format};
-use crate::{cli::Context, command_error::CommandError, registry};
+use super::{look, warn_of_settings};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    options::{TextOrJson, parsed},
+    registry,
+};
+
+/// What `cycod tools info` takes.
+#[derive(Parser)]
+#[command(name = "info", about = "Show a tool as models see it")]
+struct Arguments {
+    /// The tool
+    #[arg(value_name = "TOOL_NAME")]
+    name: String,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
 
 /// `cycod tools info`.
 pub(crate) fn command() -> Command {
-    let name = Arg::new("name").value_name("TOOL_NAME").required(true).help("The tool");
-    with_format(Command::new("info").about("Show a tool as models see it").arg(name))
+    Arguments::command()
 }
 
 /// Shows what a tool costs, whether it is on, and the schema of its parameters.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
-    let name = matches.get_one::<String>("name").expect("clap requires it");
-    show(context, name, is_json(matches))
+    let args: Arguments = parsed(matches)?;
+    let name = &args.name;
+    show(context, name, args.format.is_json())
 }
 
 /// Shows a tool as models see it.

@@ -1,21 +1,36 @@
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::CostsView;
 use cycod_engine::tokens::Measure;
 
-use super::{is_json, look, warn_of_settings, with_format};
-use crate::{cli::Context, command_error::CommandError, registry};
+use super::{look, warn_of_settings};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    options::{TextOrJson, parsed},
+    registry,
+};
+
+/// What `cycod tools list` takes.
+#[derive(Parser)]
+#[command(name = "list", about = "List all tools with their cost")]
+struct Arguments {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
 
 /// `cycod tools list`.
 pub(crate) fn command() -> Command {
-    with_format(Command::new("list").about("List all tools with their cost"))
+    Arguments::command()
 }
 
 /// Lists all tools, which are on, and what they cost.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
     warn_of_settings(context);
     let tools = context.engine.registry(Measure::ESTIMATE);
     let settings = context.engine.settings();
-    if is_json(matches) {
+    if args.format.is_json() {
         context.printer.json_of(&CostsView::of(&tools, &settings));
         return Ok(0);
     }

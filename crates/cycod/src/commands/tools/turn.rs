@@ -1,34 +1,56 @@
 //! Turning tools on and off.
 
-use clap::{Arg, ArgMatches, Command};
+use clap::Args;
 use cycod_engine::{
-    Turn, TurnError,
+    SwitchError, Turn,
     catalog::{Scope, ScopeFilter},
     diagnostic::{Code, Refusal, Shown, shown},
 };
 use cycod_settings::FileError;
 use serde_json::json;
 
-use super::{is_json, look, with_format};
+use super::look;
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
+    options::TextOrJson,
     printer::paint,
     registry::{OFF, ON},
-    scope::{scope, with_scope},
+    scope::ScopeOptions,
     store::shown,
 };
 
-pub(super) fn command(command: Command) -> Command {
-    let names = Arg::new("name").value_name("TOOL_NAME").required(true).num_args(1..);
-    with_scope(with_format(command.arg(names.help("The tools; * matches any characters"))))
+/// What both commands take.
+#[derive(Args)]
+#[group(skip)]
+pub(super) struct TurnOptions {
+    /// The tools; * matches any characters
+    #[arg(value_name = "TOOL_NAME", required = true, num_args = 1..)]
+    pub(super) name: Vec<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+    #[command(flatten)]
+    scope: ScopeOptions,
 }
 
-pub(super) fn run(context: &mut Context, matches: &ArgMatches, on: bool) -> Result<u8, CommandError> {
-    let names: Vec<String> = matches.get_many("name").into_iter().flatten().cloned().collect();
-    let scope = checked_scope(matches)?;
-    let turns = context.engine.turn_tools(&names, on, scope).map_err(|error| refused(context, error, on, scope))?;
-    if is_json(matches) {
+impl TurnOptions {
+    /// The scope whose settings are written; none where the tool itself decides.
+    pub(super) fn checked_scope(&self) -> Result<Option<Scope>, CommandError> {
+        match self.scope.filter()? {
+            None => Ok(None),
+            Some(ScopeFilter::Only(scope)) => Ok(Some(scope)),
+            Some(ScopeFilter::Any) => {
+                Err(CommandError::usage("settings are written to one scope").hint("give --local, --user or --global"))
+            }
+        }
+    }
+}
+
+pub(super) fn run(context: &mut Context, args: &TurnOptions, on: bool) -> Result<u8, CommandError> {
+    let scope = args.checked_scope()?;
+    let turns = context.engine.turn_tools(&args.name, on, scope).map_err(|error| refused(context, error, on, scope))?;
+    if args.format.is_json() {
         let turns: Vec<_> = turns
             .iter()
             .map(|turn| json!({"name": turn.name, "enabled": on, "changed": !turn.was_so, "tools": turn.tools, "tokens": turn.tokens, "scope": turn.scope.to_string()}))
@@ -42,17 +64,6 @@ pub(super) fn run(context: &mut Context, matches: &ArgMatches, on: bool) -> Resu
         context.printer.line(said(turn, on, paint(look.colour, style, mark)));
     }
     Ok(0)
-}
-
-/// The scope whose settings are written; none where the tool itself decides.
-pub(super) fn checked_scope(matches: &ArgMatches) -> Result<Option<Scope>, CommandError> {
-    match scope(matches)? {
-        None => Ok(None),
-        Some(ScopeFilter::Only(scope)) => Ok(Some(scope)),
-        Some(ScopeFilter::Any) => {
-            Err(CommandError::usage("settings are written to one scope").hint("give --local, --user or --global"))
-        }
-    }
 }
 
 fn said(turn: &Turn, on: bool, mark: Shown) -> Shown {
@@ -70,12 +81,12 @@ fn said(turn: &Turn, on: bool, mark: Shown) -> Shown {
     }
 }
 
-fn refused(context: &Context, error: TurnError, on: bool, scope: Option<Scope>) -> CommandError {
+fn refused(context: &Context, error: SwitchError, on: bool, scope: Option<Scope>) -> CommandError {
     let message = error.to_string();
     let failed = CommandError::failure(message);
     let see = format!("see: {} list", context.typed.tools());
     match error {
-        TurnError::Unknown { suggestion, .. } => {
+        SwitchError::Unknown { suggestion, .. } => {
             let mut failed = failed;
             failed.code = Some(Code::UnknownTool);
             match suggestion {
@@ -83,17 +94,17 @@ fn refused(context: &Context, error: TurnError, on: bool, scope: Option<Scope>) 
                 None => failed.hint(see),
             }
         }
-        TurnError::Enforced { name } => {
+        SwitchError::Enforced { name } => {
             let attempt = format!("cycod tools disable {name} --global, as who looks after this machine");
             Refusal::new(Code::ToolEnforced, failed.message).place(name).attempt(attempt).into()
         }
-        TurnError::StaysOff { attempt, .. } => {
+        SwitchError::StaysOff { attempt, .. } => {
             let word = if on { "on" } else { "off" };
             let scope = scope.unwrap_or(Scope::User);
             failed.hint(format!("nothing was written: it would not turn {word} by the {scope} settings")).hint(attempt)
         }
-        TurnError::NoFile => CommandError { exit: exit::USAGE, ..failed },
-        TurnError::File(error) => {
+        SwitchError::NoFile => CommandError { exit: exit::USAGE, ..failed },
+        SwitchError::File(error) => {
             let host = context.engine.host();
             let path = error.path();
             let message = error.to_string().replace(&path.display().to_string(), &shown(path, host));

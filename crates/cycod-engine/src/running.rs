@@ -1,0 +1,149 @@
+//! Approvals of plans, and runs of what was approved.
+
+use std::{io, sync::Arc};
+
+use cycod_diagnostic::Refusal;
+use cycod_plan::Plan;
+use cycod_policy::{Approved, Approver, Surface, Verdict};
+use cycod_process::Stop;
+use cycod_run::{Driver, Event, RunReport, Sink, run};
+
+use crate::{
+    Asker, Control, Engine, Recording,
+    durable::{Resumed, stays_interrupted},
+    journal::Journaled,
+    recording::not_kept,
+};
+
+impl Engine {
+    /// Decides whether a plan may run, asking `approver` where the rules say so.
+    ///
+    /// # Errors
+    /// A refusal with the rule that decided.
+    pub fn approve(&self, plan: Plan, surface: Surface, approver: &dyn Approver) -> Result<Approved<Plan>, Refusal> {
+        let asker = Asker::from(surface);
+        let decision = self.decide_for(&plan, &asker);
+        if decision.verdict != Verdict::Ask {
+            return self.approve_unasked(plan, decision, &asker);
+        }
+        let request = self.request(&plan, &decision, &asker, None);
+        let answer = approver.answer(&request);
+        self.approve_answered(plan, decision, &request, answer, &asker)
+    }
+
+    /// A control that nobody holds yet.
+    ///
+    /// # Errors
+    /// When the system has no descriptors left.
+    pub fn control(&self) -> io::Result<Control> {
+        Ok(Control {
+            stop: Stop::new()?,
+            is_attended: false,
+            keep: None,
+            observer: None,
+            caller: None,
+            durable: false,
+            session: None,
+        })
+    }
+
+    /// Runs an approved plan to its end.
+    pub fn run(&self, approved: Approved<Plan>, control: &Control, sink: &mut dyn Sink) -> RunReport {
+        let is_workflow = approved.subject().is_workflow;
+        let (mut report, recording) = self.run_recorded(approved, control, sink);
+        if let Some(recording) = recording {
+            recording.end_here(&mut report, is_workflow);
+        }
+        report
+    }
+
+    /// Runs an approved plan to its end, for a caller that keeps what it writes, and tells the history where.
+    pub fn run_recorded(
+        &self,
+        approved: Approved<Plan>,
+        control: &Control,
+        sink: &mut dyn Sink,
+    ) -> (RunReport, Option<Recording>) {
+        if approved.subject().is_detached() {
+            return (self.detach(&approved, control), None);
+        }
+        self.run_here(approved, control, sink)
+    }
+
+    /// Runs an approved plan in this process, also one that goes on by itself.
+    pub(crate) fn run_here(
+        &self,
+        approved: Approved<Plan>,
+        control: &Control,
+        sink: &mut dyn Sink,
+    ) -> (RunReport, Option<Recording>) {
+        self.run_or_resume(approved, control, sink, None)
+    }
+
+    /// The same, for a run that goes on where it was interrupted.
+    pub(crate) fn run_or_resume(
+        &self,
+        approved: Approved<Plan>,
+        control: &Control,
+        sink: &mut dyn Sink,
+        resumed: Option<Resumed<'_>>,
+    ) -> (RunReport, Option<Recording>) {
+        self.moments.hold(false);
+        let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
+        let run_id = approved.subject().run_id.clone();
+        let is_resumed = resumed.is_some();
+        // What it takes to go on is there before the history says that the run begins.
+        let kept = resumed.map_or_else(|| self.kept(&approved, control), |resumed| Ok(Some(resumed)));
+        let mut kept = match kept {
+            Ok(kept) => kept,
+            Err(refusal) => return (RunReport::refused(refusal), None),
+        };
+        let recorded = match self.record(&approved, &self.caller(control), is_resumed) {
+            Ok((None, _)) if kept.is_some() => Err(not_kept(&run_id)),
+            recorded => recorded,
+        };
+        let (mut recording, warning) = match recorded {
+            Ok(recorded) => recorded,
+            Err(refusal) => {
+                kept.into_iter().for_each(|kept| kept.give_up(is_resumed));
+                return (RunReport::refused(refusal), None);
+            }
+        };
+        if let Some(warning) = &warning {
+            sink.event(&Event::Warning(warning.clone()));
+        }
+        let durable = kept.as_mut().map(Resumed::durable);
+        let driver = Driver {
+            scripts: &self.scripts,
+            secrets: &*self.secrets,
+            stop: &control.stop,
+            is_attended: control.is_attended,
+            remotes: Some(&self.remotes),
+            models: self.models.as_deref(),
+            built_ins: self.built_ins.as_deref(),
+            workers: Some(&self.workers),
+            worker_session: control.session.as_deref().unwrap_or_default(),
+            keep: control.keep,
+            observer: control.observer.as_ref(),
+            pool: self.pool.as_deref(),
+        };
+        let mut report = match recording.as_ref().and_then(|recording| recording.journal.clone()) {
+            Some(journal) => {
+                let is_durable = durable.is_some();
+                run(approved, &driver, &mut Journaled { sink, journal, is_durable }, durable)
+            }
+            None => run(approved, &driver, sink, durable),
+        };
+        if let (Some(recording), Some(kept)) = (&mut recording, kept) {
+            recording.state = Some(kept.into_state());
+        }
+        report.warnings.extend(warning);
+        if let Some(through) = through.filter(|_| !is_resumed || !stays_interrupted(&report)) {
+            let refusal = self.answered_for(&through, &workflow, &run_id, &mut report);
+            if let Some(recording) = &mut recording {
+                (recording.is_answered_for, recording.refusal) = (true, refusal);
+            }
+        }
+        (report, recording)
+    }
+}

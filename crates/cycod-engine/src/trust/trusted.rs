@@ -1,0 +1,142 @@
+//! What the user trusts, as it was read, and how a tool stands by it.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use cycod_definition::Tool;
+use cycod_policy::Standing;
+use cycod_store::{Digest, Pin, PinKey};
+
+use super::{
+    fingerprint::{Doubtful, Fingerprint, Used},
+    repository::project_of,
+};
+
+/// Directories whose projects are all the user's own, as a list like `PATH`.
+pub const TRUSTED_DIRECTORIES: &str = "CYCOD_TRUSTED_DIRECTORIES";
+
+/// A file of digests that are trusted.
+pub const TRUST_FILE: &str = "CYCOD_TRUST_FILE";
+
+/// The kind of the pins.
+pub(super) const TOOL: &str = "tool";
+
+/// What the person trusts, as it was read.
+#[derive(Debug)]
+pub(crate) struct Trusted {
+    pub(super) pins: BTreeMap<PinKey, Pin>,
+    pub(super) directories: Vec<PathBuf>,
+    pub(super) team: BTreeMap<String, Digest>,
+}
+
+/// A fingerprint that was taken in a moment.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(super) moment: u64,
+    pub(super) tool: Arc<Tool>,
+    pub(super) used: Used,
+    pub(super) here: PathBuf,
+    pub(super) fingerprint: Fingerprint,
+}
+
+impl Known {
+    /// Whether it is of these very definitions.
+    pub(super) fn is_of(&self, moment: u64, tool: &Arc<Tool>, used: &Used, here: &Path) -> bool {
+        let is_same = |(one, other): (&Option<Arc<Tool>>, &Option<Arc<Tool>>)| match (one, other) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (None, None) => true,
+            _ => false,
+        };
+        (self.moment, self.here.as_path()) == (moment, here)
+            && Arc::ptr_eq(&self.tool, tool)
+            && self.used.keys().eq(used.keys())
+            && self.used.values().zip(used.values()).all(is_same)
+    }
+}
+
+impl Trusted {
+    /// Whether a directory lies in one of the user's own.
+    pub(super) fn has_directory(&self, directory: &Path) -> bool {
+        self.directories.iter().any(|trusted| directory.starts_with(trusted))
+    }
+
+    /// Every pin of a tool of this name, in whatever project.
+    pub(super) fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Pin> {
+        self.pins.iter().filter(move |(key, _)| key.kind == TOOL && key.name == name).map(|(_, pin)| pin)
+    }
+
+    /// What was trusted of a tool: here, else in another working tree of the same repository, the last time.
+    pub(super) fn accepted(&self, directory: &Path, key: &PinKey) -> Option<&Pin> {
+        if let Some(pin) = self.pins.get(key) {
+            return Some(pin);
+        }
+        let others = self.pins.iter().filter(|(other, _)| other.kind == TOOL && other.name == key.name);
+        let mut others = others.peekable();
+        others.peek()?;
+        let here = project_of(directory)?;
+        let is_ours = |other: &PinKey| {
+            let other = Path::new(&other.scope);
+            let is_alike = || other.iter().rev().take(2).eq(directory.iter().rev().take(2));
+            is_alike() && project_of(other).is_some_and(|other| other == here)
+        };
+        others.filter(|(other, _)| is_ours(other)).map(|(_, pin)| pin).max_by_key(|pin| pin.accepted_at)
+    }
+
+    /// How a tool stands, when that can be told without reading it.
+    pub(super) fn without_looking(&self, directory: &Path, name: &str) -> Option<Standing> {
+        if self.has_directory(directory) {
+            return Some(Standing::Trusted);
+        }
+        let key = key(directory, name);
+        let is_unknown = self.named(&key.name).next().is_none() && !self.team.contains_key(&key.name);
+        is_unknown.then_some(Standing::Untrusted)
+    }
+
+    /// How a tool stands, and what is different about it.
+    ///
+    /// What was trusted once is trusted wherever it is met again: in another clone, another worktree, a project that was moved.
+    pub(super) fn standing(&self, directory: &Path, name: &str, is: &Fingerprint, workspace: &Path) -> Stands {
+        if let Some(standing) = self.without_looking(directory, name) {
+            return Stands { standing, difference: None, runs_as_trusted: false, doubtful: is.doubtful(None) };
+        }
+        let key = key(directory, name);
+        let is_complete = is.incomplete().is_none();
+        let mut known = self.named(&key.name);
+        if is_complete
+            && (self.team.get(&key.name) == Some(&is.digest())
+                || known.any(|pin| is.is_within(&pin.definition, workspace)))
+        {
+            let doubtful = Doubtful::default();
+            return Stands { standing: Standing::Trusted, difference: None, runs_as_trusted: true, doubtful };
+        }
+        let runs_as_trusted = is_complete && self.named(&key.name).any(|pin| is.runs_as(&pin.definition, workspace));
+        let accepted = self.accepted(directory, &key);
+        let doubtful = is.doubtful(accepted.map(|pin| &pin.definition));
+        match accepted {
+            Some(pin) => {
+                let difference = Some(is.difference(&pin.definition));
+                Stands { standing: Standing::Changed, difference, runs_as_trusted, doubtful }
+            }
+            None => Stands { standing: Standing::Untrusted, difference: None, runs_as_trusted, doubtful },
+        }
+    }
+}
+
+/// How a tool stands.
+pub(super) struct Stands {
+    pub(super) standing: Standing,
+    pub(super) difference: Option<String>,
+    pub(super) runs_as_trusted: bool,
+    pub(super) doubtful: Doubtful,
+}
+
+pub(super) fn key(directory: &Path, name: &str) -> PinKey {
+    PinKey::new(TOOL, &scope_text(directory), &name.to_ascii_lowercase())
+}
+
+pub(super) fn scope_text(directory: &Path) -> String {
+    directory.to_string_lossy().into_owned()
+}
