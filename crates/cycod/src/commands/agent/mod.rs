@@ -5,7 +5,7 @@ pub(crate) mod replay;
 pub(crate) mod run;
 mod show;
 
-pub(crate) use show::reason;
+pub(crate) use show::{made_room, reason};
 
 use clap::{Arg, ArgMatches};
 
