@@ -50,7 +50,7 @@ pub(crate) fn chosen(matches: &ArgMatches) -> Option<Choice> {
     if let Some(names) = matches.get_many::<String>("tools") {
         let names = names.map(|name| name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
         let names: Vec<String> = names.collect();
-        let is_all = matches!(names.as_slice(), [name] if name.eq_ignore_ascii_case("all"));
+        let is_all = names.iter().any(|name| name.eq_ignore_ascii_case("all"));
         return Some(if is_all { Choice::All } else { Choice::Names(names) });
     }
     if let Some(group) = matches.get_one::<String>("group") {
