@@ -68,7 +68,8 @@ pub(crate) struct Room {
 /// Makes room when a request of `size` tokens fills too much of `room`, both by estimate.
 ///
 /// The oldest results go first. When that is not enough: long texts and arguments of old replies, then the oldest messages
-/// altogether, then newer results. The first message of the person and the last messages stay.
+/// altogether, then newer results, then long texts of the person, of which the beginning stays. The first message of the
+/// person and the last messages stay.
 pub(crate) fn make_room(messages: &mut Vec<Message>, size: usize, room: usize, shelf: &Shelf) -> Room {
     let mut making = Making { made: Room::default(), size, shelf };
     let percent = |percent: usize| (room as u128 * percent as u128 / 100) as usize;
@@ -85,6 +86,9 @@ pub(crate) fn make_room(messages: &mut Vec<Message>, size: usize, room: usize, s
     }
     if making.size > percent(CLOSE) {
         making.results(messages, percent(FULL));
+    }
+    if making.size > percent(CLOSE) {
+        making.questions(messages, percent(FULL), room / 4);
     }
     making.made
 }
@@ -167,10 +171,29 @@ impl Making<'_> {
         }
     }
 
+    /// Shortens what the person said before the last time: otherwise, a text that was too long once would be too long for
+    /// ever.
+    fn questions(&mut self, messages: &mut [Message], enough: usize, most: usize) {
+        let mut said: Vec<&mut String> = messages
+            .iter_mut()
+            .filter_map(|message| match message {
+                Message::User(text) => Some(text),
+                _ => None,
+            })
+            .collect();
+        said.pop();
+        for text in said {
+            if self.size <= enough {
+                return;
+            }
+            self.give_way(text, BEGINNING.max(most));
+        }
+    }
+
     /// Puts a reference in the place of a text, behind its first bytes. A text that cannot be kept stays.
     fn give_way(&mut self, text: &mut String, beginning: usize) {
         let before = estimate(text);
-        if before < SMALL + beginning / 4 || text.contains(MARK) {
+        if before < SMALL + beginning / 4 || is_reference(text) {
             return;
         }
         if let Some(reference) = reference(text, self.shelf) {
@@ -201,6 +224,12 @@ fn reference(text: &str, shelf: &Shelf) -> Option<String> {
     let (bytes, lines, uri) = (kept.bytes(), kept.lines(), kept.id().uri());
     let look = cycod_engine::outputs::LOOK;
     Some(format!("{MARK}{bytes} bytes, {lines} lines; read them with {look}, as {{\"output\": \"{uri}\"}}]"))
+}
+
+/// Whether a text gave way before: nothing stands behind its reference. A tool may show such a reference in the middle of
+/// its output, and that gives way.
+fn is_reference(text: &str) -> bool {
+    text.rsplit_once(MARK).is_some_and(|(_, rest)| rest.len() < 2 * SMALL && rest.find(']') == Some(rest.len() - 1))
 }
 
 /// The call of a reply that the limit of its tokens cut off, by its place: the last one, unless its arguments are whole.

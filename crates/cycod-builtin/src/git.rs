@@ -104,6 +104,10 @@ impl<'a> Git<'a> {
         for &position in &checked.positions {
             self.repository.check_stays(&checked.words[position])?;
         }
+        let holds_keys = matches!(operation, "diff" | "log") && self.repository.holds_keys(self.platform);
+        if holds_keys && operation == "diff" {
+            return Err(self.repository.shows_keys(operation));
+        }
         let mut words: Vec<&str> = Vec::new();
         let mut environment = Vec::new();
         if known.looks {
@@ -113,7 +117,14 @@ impl<'a> Git<'a> {
         }
         words.push(operation);
         words.extend(known.forced);
-        words.extend(checked.words.iter().map(String::as_str));
+        let paths = checked.words.iter().position(|word| word == "--").unwrap_or(checked.words.len());
+        let (before, paths) = checked.words.split_at(paths);
+        words.extend(before.iter().map(String::as_str));
+        if holds_keys {
+            // It lists the commits, and whatever else it was told to show of them is not shown.
+            words.push("--no-patch");
+        }
+        words.extend(paths.iter().map(String::as_str));
         Ok(start(self.platform, &words, environment, lines)?)
     }
 }

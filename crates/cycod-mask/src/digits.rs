@@ -149,9 +149,11 @@ impl Digits {
         self.is_open = self.line > 0;
     }
 
-    /// Whether it has read nothing of a secret, but for a digit.
+    /// Whether it has read nothing of a secret, but for a digit of this line. Behind the last digit of a line, the next one may
+    /// stand far away.
     pub(super) fn is_quiet(&self) -> bool {
-        self.trackers.iter().all(Tracker::is_quiet)
+        let is_between = self.is_broken && self.last.is_some();
+        !is_between && self.trackers.iter().all(Tracker::is_quiet)
     }
 
     /// Goes on from where another is.
@@ -185,8 +187,9 @@ impl Digits {
                 (Base::Base64, 2) => (last << 4 | digit >> 2, unit.start),
                 (Base::Base64, _) => (last << 6 | digit, unit.start),
             };
-            // Of a secret that begins with the last digit of a line, that one is shown: a line would be held back for it.
-            let start = if was_broken && self.trackers[index].is_quiet() { unit.start } else { start };
+            // Of a secret that begins with the last digit of a line, or with few bytes of a short one, those are shown: a line
+            // would be held back for them.
+            let start = if was_broken && self.trackers[index].holds_nothing() { unit.start } else { start };
             if let Some(place) = self.trackers[index].read(words, Unit { byte, start, end: unit.end }) {
                 found(place);
             }
@@ -197,7 +200,12 @@ impl Digits {
         self.gap += 1;
         let goes_on = match (self.base, byte) {
             _ if self.gap > if self.is_broken { LONGEST_INDENT } else { LONGEST_GAP } => false,
-            (_, b'\n' | b'\r') => self.is_broken || self.break_line(),
+            (_, b'\n' | b'\r') => {
+                if !self.is_broken {
+                    self.break_line();
+                }
+                true
+            }
             (Base::Base64, b' ' | b'\t') => self.is_broken,
             (Base::Hex, b' ' | b'\t' | b':' | b',' | b'-') => {
                 if self.gap == 1 && !self.is_broken {
@@ -223,14 +231,12 @@ impl Digits {
         self.trackers[self.count % self.base.period()].clear();
     }
 
-    /// Ends a line; returns whether its digits may go on in the next.
-    fn break_line(&mut self) -> bool {
-        let is_long = self.line >= self.base.long_line();
-        if !is_long {
-            self.trackers.iter_mut().filter(|tracker| tracker.depth() < NO_CHANCE).for_each(Tracker::clear);
+    /// Ends a line; its digits may go on in the next.
+    fn break_line(&mut self) {
+        if self.line < self.base.long_line() {
+            self.trackers.iter_mut().filter(|tracker| tracker.depth() < NO_CHANCE).for_each(Tracker::let_go);
         }
         (self.line, self.is_broken) = (0, true);
-        is_long || self.trackers.iter().any(|tracker| tracker.depth() > 0)
     }
 
     fn clear(&mut self) {
@@ -241,7 +247,10 @@ impl Digits {
 
     /// Where what may become a secret begins.
     pub(super) fn start(&self, words: &Words) -> Option<usize> {
-        let begun = self.last.filter(|(digit, _)| !self.is_broken && self.base.may_begin(*digit, words));
+        // A digit may begin a secret, or go on with one whose beginning was shown. Before the end of a line it may not: see
+        // `read_digit`.
+        let goes_on = self.trackers.iter().any(Tracker::has_let_go);
+        let begun = self.last.filter(|(digit, _)| !self.is_broken && (goes_on || self.base.may_begin(*digit, words)));
         let begun = begun.map(|(_, start)| start);
         self.trackers.iter().filter_map(Tracker::start).chain(begun).min()
     }

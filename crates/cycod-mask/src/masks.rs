@@ -326,6 +326,74 @@ mod tests {
         }
     }
 
+    /// Bytes as digits of Base64, without an end, or as hexadecimal ones.
+    fn digits(bytes: &[u8], is_base64: bool) -> String {
+        const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        if !is_base64 {
+            return bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        }
+        let digit = |at: usize| {
+            let bit = |at: usize| bytes.get(at / 8).is_some_and(|byte| byte >> (7 - at % 8) & 1 == 1);
+            char::from(ALPHABET[(0..6).fold(0, |value, index| value << 1 | usize::from(bit(at * 6 + index)))])
+        };
+        (0..(bytes.len() * 8).div_ceil(6)).map(digit).collect()
+    }
+
+    /// A text in lines of so many characters.
+    fn in_lines(text: &str, width: usize, end: &str) -> String {
+        text.as_bytes().chunks(width).map(|line| format!("{}{end}", String::from_utf8_lossy(line))).collect()
+    }
+
+    /// What is shown of a text that comes in as many pieces.
+    fn streamed(masks: &Masks, text: &str, length: usize) -> String {
+        let mut stream = masks.stream();
+        let mut shown: Vec<u8> =
+            text.as_bytes().chunks(length).flat_map(|piece| stream.push(piece).into_owned()).collect();
+        shown.extend(stream.finish());
+        String::from_utf8_lossy(&shown).into_owned()
+    }
+
+    #[test]
+    fn a_secret_is_masked_in_lines_of_digits_of_any_length() {
+        // Of all that crosses the end of a line, the beginning may be shown: a digit, or three bytes where lines are short.
+        const SHOWN: usize = 4;
+        let secret = "s\u{e9}&cr/et 'x\"<y>+z%41~k12345";
+        let masks = Masks::new([secret]);
+        let size = SHOWN + 2;
+        for is_base64 in [true, false] {
+            let bits = if is_base64 { 6 } else { 4 };
+            let parts: Vec<String> = (1..secret.len() - size)
+                .flat_map(|at| (0..3).map(move |before| (at, before)))
+                .map(|(at, before)| {
+                    let part = digits(&[&[0; 3][..before], &secret.as_bytes()[at..at + size]].concat(), is_base64);
+                    part[(before * 8).div_ceil(bits)..(before + size) * 8 / bits].to_owned()
+                })
+                .collect();
+            for (width, before) in (1..=80).flat_map(|width| (0..30).map(move |before| (width, before))) {
+                let bytes = [&[1].repeat(before), secret.as_bytes(), b"-", secret.as_bytes()].concat();
+                let text = in_lines(&digits(&bytes, is_base64), width, "\n");
+                let shown = masks.apply(&text);
+                let line = shown.replace('\n', "");
+                let part = parts.iter().find(|part| line.contains(part.as_str()));
+                assert!(part.is_none() && shown.contains("****"), "{part:?} of {text:?} is shown as {shown:?}");
+                assert_eq!(streamed(&masks, &text, 1), shown, "a byte at a time: {text:?}");
+            }
+        }
+    }
+
+    /// A piece of a text in lines of digits, in which a secret or half of one may stand.
+    fn lines_of_digits(secret: &'static str) -> impl Strategy<Value = String> {
+        let bytes = (0..6_usize, 0..secret.len(), 1..=2 * secret.len()).prop_map(move |(before, from, length)| {
+            let text = secret.repeat(3);
+            [&[b'k'; 6][..before], &text.as_bytes()[from..from + length]].concat()
+        });
+        let width = prop_oneof![3 => 1..9_usize, 2 => 9..48_usize];
+        let end = prop::sample::select(vec!["\n", "\r\n", "\n  ", "\\n"]);
+        let last = prop::sample::select(vec!["", "\n", "=\n", " ", "Y", "6 "]);
+        (bytes, any::<bool>(), width, end, last)
+            .prop_map(|(bytes, is_base64, width, end, last)| in_lines(&digits(&bytes, is_base64), width, end) + last)
+    }
+
     /// A piece of a text that a secret, or half of one, may stand in.
     fn piece(secret: &'static str) -> impl Strategy<Value = String> {
         let part = (0..secret.len(), 1..=secret.len())
@@ -380,6 +448,25 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn lines_of_digits_are_masked_alike_in_any_pieces(
+            pieces in prop::collection::vec(prop_oneof![3 => lines_of_digits("hunter%22q"), 1 => piece("hunter%22q")], 1..6),
+            length in 1..12_usize,
+        ) {
+            let text = pieces.concat();
+            let masks = Masks::new(["hunter%22q", "hunter", "2qhu", "er%2"]);
+            let known = masks.0.as_ref().expect("it has secrets");
+            let mut closely = Vec::new();
+            let mut scan = Scan::all_closely();
+            scan.read(&known.words, &known.windows, text.as_bytes(), &mut closely);
+            scan.finish(&known.words, &mut closely);
+            let shown = masks.apply(&text);
+            prop_assert_eq!(&streamed(&masks, &text, 1), &shown, "{:?} a byte at a time", text);
+            prop_assert_eq!(&streamed(&masks, &text, length), &shown, "{:?} in pieces of {}", text, length);
+            let without = |text: &str| text.replace('\\', "");
+            prop_assert_eq!(without(&String::from_utf8_lossy(&closely)), without(&shown), "{:?}", text);
+        }
+
         #[test]
         fn what_is_passed_over_holds_no_secret(
             pieces in prop::collection::vec(piece("hunter%22\" q"), 1..12),

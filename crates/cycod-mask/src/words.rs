@@ -115,6 +115,9 @@ pub(super) struct Unit {
     pub(super) end: usize,
 }
 
+/// Where a byte stands that was shown before it was clear whether it begins a secret.
+const SHOWN: usize = usize::MAX;
+
 /// Follows one way of reading a text.
 #[derive(Clone, Default)]
 pub(super) struct Tracker {
@@ -131,6 +134,8 @@ impl Tracker {
         }
         self.state = words.next(self.state, unit.byte);
         let Node { depth, ends, .. } = words.nodes[self.state as usize];
+        // Of a secret whose first bytes were shown, the rest begins here.
+        self.starts.iter_mut().take_while(|start| **start == SHOWN).for_each(|start| *start = unit.start);
         self.starts.push_back(unit.start);
         let passed = self.starts.len() - depth as usize;
         self.starts.drain(..passed);
@@ -145,6 +150,21 @@ impl Tracker {
         }
     }
 
+    /// Lets what it read be shown. If that is the beginning of a secret, the secret counts from the next byte on.
+    pub(super) fn let_go(&mut self) {
+        self.starts.iter_mut().for_each(|start| *start = SHOWN);
+    }
+
+    /// Whether it let go of all that it read, and has read something.
+    pub(super) fn has_let_go(&self) -> bool {
+        self.starts.back() == Some(&SHOWN)
+    }
+
+    /// Whether nothing that it read is held back.
+    pub(super) fn holds_nothing(&self) -> bool {
+        self.is_quiet() || self.has_let_go()
+    }
+
     /// Of how many bytes the beginning of a secret is that was read last.
     pub(super) fn depth(&self) -> usize {
         self.starts.len()
@@ -152,7 +172,7 @@ impl Tracker {
 
     /// Where that begins.
     pub(super) fn start(&self) -> Option<usize> {
-        self.starts.front().copied()
+        self.starts.front().copied().filter(|start| *start != SHOWN)
     }
 
     /// Whether it has read nothing of a secret.

@@ -7,6 +7,7 @@ use cycod_engine::{
     definition::Privilege,
     diagnostic::{Code, Refusal, Shown, visible, wrapped},
 };
+use cycod_process::is_below_a_run;
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, CreateMessageRequestParams, ElicitRequest, ElicitRequestParams,
     ElicitationCapability, InputRequest, InputRequests, ListRootsRequest, RootsCapabilities, SamplingCapability,
@@ -122,10 +123,11 @@ impl Pending {
         }
     }
 
-    /// Whether a client with these capabilities can ask it.
+    /// Whether a client with these capabilities can ask it. Below a tool, the client may be the tool, and approves nothing.
     pub(crate) fn is_askable(&self, client: &ClientCapabilities) -> bool {
         match &self.request {
             _ if self.is_too_long => false,
+            _ if matches!(self.subject, Subject::Approval(_)) && is_below_a_run() => false,
             InputRequest::Elicitation(_) => client.elicitation.as_ref().is_some_and(|elicitation| {
                 // Before 2025-11-25 an empty object meant forms.
                 elicitation.form.is_some() || elicitation.url.is_none()

@@ -2,13 +2,32 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// Whether one of our runs has started this process, by however many others.
+/// By what a process is known to be below one of our runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Below {
+    /// One of its ancestors is the warden of a run.
+    Warden,
+    /// It has the limit that every program of a run gets, and no warden is seen above it.
+    Limit,
+}
+
+/// Whether one of our runs has started this process, by however many others, and by what that is known.
 ///
 /// Everything that a run starts stays below its warden, which has a name of its own. So it is found by looking upwards.
-/// A process that wants to be taken for one below a run can be; one that may write our memory, or another's, can hide.
-/// Where there are no wardens, nothing is known.
+/// Where that fails, because the process sees no others or was left behind by a warden that was killed, it has a limit that
+/// is inherited and that nothing without the rights of the system's administrator raises. A process that wants to be taken
+/// for one below a run can be; one that may write our memory, or another's, can hide. On systems without wardens and limits
+/// nothing is known.
+pub fn below_a_run() -> Option<Below> {
+    if system::ancestors().any(|ancestor| ancestor.is_warden) {
+        return Some(Below::Warden);
+    }
+    system::is_marked().then_some(Below::Limit)
+}
+
+/// Whether one of our runs has started this process, see [`below_a_run`].
 pub fn is_below_a_run() -> bool {
-    system::ancestors().any(|ancestor| ancestor.is_warden)
+    below_a_run().is_some()
 }
 
 /// What a variable of the environment was when the program above all runs was started, for a process below one of our runs: what
@@ -33,6 +52,24 @@ pub(crate) mod system {
         io::Read as _,
         os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     };
+
+    /// The limit by which a program of a run is known, and its value.
+    ///
+    /// The kernel has not counted locks for this limit since Linux 2.4, and it is unlimited unless an administrator says
+    /// otherwise. A process inherits it whatever it does: fork, execute, leave its session, enter namespaces. Lowering it
+    /// needs no rights, raising it those of the first user namespace. Zero is the lowest, so nothing passes below it.
+    ///
+    /// Some imitations of Linux do not let it be lowered. A run goes on without it there.
+    pub(crate) const MARK: (i32, u64) = (libc::RLIMIT_LOCKS as i32, 0);
+
+    /// Whether this process has the limit of a run's programs.
+    pub(super) fn is_marked() -> bool {
+        // What cannot be read, or is not written although the call succeeds, counts as set.
+        let mut limit = libc::rlimit { rlim_cur: MARK.1, rlim_max: MARK.1 };
+        // SAFETY: the kernel writes the limit into a structure of its type.
+        unsafe { libc::getrlimit(MARK.0 as _, &raw mut limit) };
+        limit.rlim_max <= MARK.1
+    }
 
     /// The environment that a process was started with, as far as it is ours to read.
     pub(super) fn variable(pid: i32, name: &OsStr) -> Option<OsString> {
@@ -101,6 +138,10 @@ pub(crate) mod system {
 #[cfg(not(target_os = "linux"))]
 mod system {
     use std::ffi::{OsStr, OsString};
+
+    pub(super) fn is_marked() -> bool {
+        false
+    }
 
     pub(super) fn variable(_pid: i32, _name: &OsStr) -> Option<OsString> {
         None

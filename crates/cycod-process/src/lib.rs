@@ -28,7 +28,7 @@ mod stop;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod warden;
 
-pub use ancestry::{is_below_a_run, terminal_session, variable_above_runs};
+pub use ancestry::{Below, below_a_run, is_below_a_run, terminal_session, variable_above_runs};
 pub use computing::compute_only;
 pub use confinement::{
     Confinement, Enforced, Lack, Mechanism, Mount, MountAccess, Network, NetworkEnforcement, NetworkGate, Offered,

@@ -367,7 +367,8 @@ mod unix {
             command.process_group(0);
         }
         let limits = spec.limits.per_process();
-        if spec.script.is_none() && limits.is_empty() {
+        let is_marked = cfg!(target_os = "linux");
+        if spec.script.is_none() && limits.is_empty() && !is_marked {
             return Ok(());
         }
         let script = spec.script.as_deref().map(script_file).transpose();
@@ -380,6 +381,9 @@ mod unix {
             for &(resource, value) in &limits {
                 set_limit(resource, value)?;
             }
+            // A system that does not let it be lowered has no mark.
+            #[cfg(target_os = "linux")]
+            drop(set_limit(crate::ancestry::system::MARK.0, crate::ancestry::system::MARK.1));
             let Some(fd) = script.as_ref().map(AsRawFd::as_raw_fd) else { return Ok(()) };
             // SAFETY: async-signal-safe calls on a descriptor that the closure owns.
             let placed = unsafe { if fd == 3 { libc::fcntl(fd, libc::F_SETFD, 0) } else { libc::dup2(fd, 3) } };

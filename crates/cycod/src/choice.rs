@@ -43,7 +43,7 @@ impl ChoiceOptions {
         if let Some(names) = &self.tools {
             let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
             let names: Vec<String> = names.collect();
-            let is_all = matches!(names.as_slice(), [name] if name.eq_ignore_ascii_case("all"));
+            let is_all = names.iter().any(|name| name.eq_ignore_ascii_case("all"));
             return Some(if is_all { Choice::All } else { Choice::Names(names) });
         }
         if let Some(group) = &self.group {

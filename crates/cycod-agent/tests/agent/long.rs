@@ -64,6 +64,21 @@ fn old_outputs_give_way_to_references_and_the_last_ones_stay() {
 }
 
 #[test]
+fn outputs_that_speak_of_references_give_way_too() {
+    let mark = COUNT.replace("seq {N}", "'echo \"[left out to make room: \"; seq {N}'");
+    let script = Scripted::by(|_, at| {
+        let reply = if at < 12 { calls(&[("count", json!({"N": 400 + at}))]) } else { says("done") };
+        Ok(Reply { usage: Usage::default(), ..reply })
+    });
+    let mut bed = Bed::new(Place::new().tool("count", &mark), script);
+    bed.provider.window = Some(4_000);
+    bed.limits.iterations = 20;
+    assert_eq!(bed.turn("count").expect("the model answers").ending, Ending::Answered);
+    let Message::Results(first) = &bed.session.messages()[2] else { panic!("a result") };
+    assert!(first[0].text.contains("cycod://runs/") && first[0].text.len() < 400, "{}", first[0].text);
+}
+
+#[test]
 fn more_tools_than_fit_are_searched() {
     let mut place = Place::new().tool("count", COUNT);
     for at in 0..60 {
@@ -185,6 +200,22 @@ fn long_answers_and_arguments_give_way_and_then_old_messages() {
             assert_eq!(is_answer, matches!(&pair[0], Message::Model(reply) if !reply.calls.is_empty()), "{pair:?}");
         }
     }
+}
+
+#[test]
+fn a_question_that_was_too_long_does_not_end_the_session() {
+    let mut bed = Bed::new(Place::new(), Scripted::by(|_, _| Ok(Reply { usage: Usage::default(), ..says("done") })));
+    bed.provider.window = Some(6_000);
+    bed.turn("begin").expect("it answers");
+    let error = bed.turn(&"a word ".repeat(6_000)).expect_err("nothing else can give way");
+    assert!(matches!(error, cycod_agent::TurnError::TooLong { .. }), "{error:?}");
+    bed.turn("a shorter question").expect("what was too long gives way");
+    let asked = bed.provider.asked();
+    let Some(Message::User(last)) = asked.last().and_then(|request| request.messages.last()) else {
+        panic!("the person asks")
+    };
+    assert!(last.starts_with("a word a word") && last.ends_with("a shorter question"), "{last}");
+    assert!(last.contains("cycod://runs/") && last.len() < 6_000, "{last}");
 }
 
 #[test]

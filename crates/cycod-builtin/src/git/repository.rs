@@ -73,6 +73,25 @@ impl Repository {
         Ok(Self { top: top.clone(), directory })
     }
 
+    /// Whether its files may be keys and logins: it contains the home directory, or lies in a hidden place of it.
+    pub(super) fn holds_keys(&self, platform: &Platform<'_>) -> bool {
+        let home = &platform.host().home;
+        let home = home.canonicalize().unwrap_or_else(|_| home.clone());
+        home.starts_with(&self.top) || platform.guarded().opens(&self.top).is_some()
+    }
+
+    /// Refuses to show what is in its files.
+    pub(super) fn shows_keys(&self, operation: &str) -> Failure {
+        let top = self.top.display();
+        let why =
+            format!("`git {operation}` would show files of `{top}`, which holds keys and logins of your programs");
+        Refusal::new(Code::HoldsASecret, why)
+            .rule("tools that cycod carries out itself read no keys, logins and passwords".to_owned())
+            .place(top.to_string())
+            .attempt("run git by `bash_execution`, which needs approval")
+            .into()
+    }
+
     /// Refuses an argument that as a path would lead out of the repository: git reads any files when two are compared.
     pub(super) fn check_stays(&self, argument: &str) -> Result<(), Failure> {
         let mut path = PathBuf::new();

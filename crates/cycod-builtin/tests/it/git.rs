@@ -390,3 +390,33 @@ fn without_a_repository_it_is_told_how_to_make_one() {
     let said = place.shown(&report);
     assert!(said.contains("git cannot be used in `ROOT/project/fake`"), "{said}");
 }
+
+#[test]
+fn a_repository_of_the_home_directory_shows_no_keys() {
+    let place = Place::new();
+    fs::write(place.root().join("home/.gitconfig"), "[user]\nname = Ada\nemail = ada@example.org\n").expect("written");
+    make(
+        &place,
+        "cd ..; git init -q; mkdir -p home/.ssh; echo KEY1 > home/.ssh/key; git add home; git commit -qm first
+        echo KEY2 >> home/.ssh/key",
+    );
+    let key = "home/.ssh/key";
+    for (operation, arguments) in [
+        ("diff", &[] as &[&str]),
+        ("diff", &["HEAD"]),
+        ("diff", &["--stat"]),
+        ("log", &["-p"]),
+        ("log", &["-1", "-U5", "--cc", "-m"]),
+        ("log", &["-p", "--", key]),
+        ("log", &["--format=%s", "--patch", "HEAD", key]),
+        ("log", &["-S", "KEY", "--word-diff"]),
+        ("log", &["-L", "1,1:../home/.ssh/key"]),
+    ] {
+        let said = place.said("git", git(operation, arguments));
+        assert!(!said.contains("KEY"), "{operation} {arguments:?}: {said}");
+    }
+    let said = place.said("git", git("diff", &[]));
+    assert!(said.contains("refused[holds-a-secret]: `git diff` would show files of `ROOT`"), "{said}");
+    assert!(place.said("git", git("log", &["-p", "--format=%s"])).contains("first"));
+    assert!(place.said("git", git("status", &["-s"])).contains(" M ../home/.ssh/key"));
+}

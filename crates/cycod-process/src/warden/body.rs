@@ -3,6 +3,7 @@
 use super::calls::{Call, make};
 use super::sys::{call, clone, close_and_exit, errno, kill, sys};
 use super::tree::{Room, walk};
+use crate::ancestry::system::MARK;
 
 /// Told to the warden: end everything.
 pub(super) const KILL: u8 = b'K';
@@ -537,6 +538,9 @@ unsafe extern "C" fn program(launch: *mut Launch) -> ! {
             or_fail!(stage::LIMITS, sys!(libc::SYS_prlimit64, 0, resource, limit.as_ptr(), 0));
             at = at.wrapping_add(1);
         }
+        let (mark, value) = MARK;
+        let limit = [value, value];
+        sys!(libc::SYS_prlimit64, 0, mark, limit.as_ptr(), 0);
         // Dispositions first: with signals open, a handler of the host would run here, in its memory.
         let mut signal = 1_i32;
         while signal <= 64 {

@@ -30,6 +30,28 @@ fn memory_is_limited_by_a_control_group_where_there_is_one() {
     assert_eq!((run.out(), run.ended.ending), ("full", Ending::Exited(0)));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn every_program_has_the_limit_by_which_it_is_known() {
+    // Whatever it does: in a session, a user namespace and a process namespace of its own, and without what it was given.
+    let show = "grep 'Max file locks' /proc/self/limits; ulimit -x unlimited 2>/dev/null || echo stays";
+    let ways = [
+        "bash -c",
+        "env -i setsid -w bash -c",
+        "unshare -Urpf --mount-proc bash -c",
+        "unshare -Ur unshare -pf bash -c",
+    ];
+    for session in [Session::new().expect("a session opens"), Session::portable()] {
+        for way in ways {
+            let run = run_in(&session, &sh(&format!("{way} '{}'", show.replace('\'', "'\\''"))));
+            let words: Vec<&str> = run.out().split_whitespace().collect();
+            assert_eq!(words[..5], ["Max", "file", "locks", "0", "0"], "{way}: {run:?}");
+            // The administrator of the first user namespace raises it, and of no other.
+            assert!(words.last() == Some(&"stays") || !way.starts_with("unshare"), "{way}: {run:?}");
+        }
+    }
+}
+
 #[test]
 fn a_limit_counts_the_whole_tree() {
     // Four processes, each well below the limit; the shell itself would exit with success.

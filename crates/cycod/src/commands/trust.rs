@@ -11,6 +11,7 @@ use cycod_engine::{
     diagnostic::{Shown, shown as joined},
     trust::{Exhibit, Mark, TrustSubject, exported},
 };
+use cycod_process::is_below_a_run;
 use serde_json::json;
 
 use crate::{
@@ -295,21 +296,22 @@ pub(crate) enum ByHand {
 /// Asks a person who is there whether they trust what came with the project, before it runs.
 ///
 /// They are not asked about what only tells readers something, nor, in a project of their own, about their own work. Nobody
-/// there, or nothing to ask, is no error: what may run is decided elsewhere.
+/// there, or nothing to ask, is no error: what may run is decided elsewhere. Below a tool, whoever answers may be the tool.
 pub(crate) fn settle(context: &mut Context, subjects: Vec<TrustSubject>, what: ByHand) -> Result<(), CommandError> {
+    let is_attended = context.is_attended() && !is_below_a_run();
     let mut waiting: Vec<TrustSubject> = Vec::new();
     for subject in subjects.into_iter().filter(|subject| subject.standing != Standing::Trusted) {
         if context.engine.is_vouched(&subject) || waiting.iter().any(|other| other.path() == subject.path()) {
             continue;
         }
         let is_own_work = || context.engine.is_mine() && context.engine.is_own_work(&subject);
-        if what == ByHand::Tool && subject.runs_as_trusted || context.is_attended() && is_own_work() {
+        if what == ByHand::Tool && subject.runs_as_trusted || is_attended && is_own_work() {
             context.engine.vouch(&subject);
         } else {
             waiting.push(subject);
         }
     }
-    if !context.is_attended() {
+    if !is_attended {
         return Ok(());
     }
     let choice = if waiting.len() > 1 { chosen(context, &waiting)? } else { Choice::Review };

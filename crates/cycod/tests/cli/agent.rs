@@ -177,7 +177,8 @@ fn lines_name_their_call_when_several_run_and_failures_their_reason() {
         Turn::calls([("fail", json!({}))]),
         Turn::text("done"),
     ];
-    let ran = agent(&place, turns, &["greet both", "--tools", "all"]);
+    // `all` among others means all of them.
+    let ran = agent(&place, turns, &["greet both", "--tools", "greet,all"]);
     let talk = ran.stderr();
     for part in ["  greet | Hello, Ada", "  greet#2 | Hello, Bob", "  greet#2  ok  ", "  fail  failed  "] {
         assert!(talk.contains(part), "{part}: {talk}");

@@ -5,6 +5,6 @@ pub(crate) mod replay;
 pub(crate) mod run;
 mod show;
 
-pub(crate) use show::reason;
+pub(crate) use show::{made_room, reason};
 
 use crate::transcripts::{directory, failed};

@@ -74,11 +74,7 @@ impl<'a> Show<'a> {
                 self.printer.say(line);
             }
             Event::MadeRoom { results, messages, tokens } => {
-                let noun = if *results == 1 { "output gave" } else { "outputs gave" };
-                let mut line = format!("{results} old {noun} way to references ({tokens} tokens)");
-                if *messages > 0 {
-                    line.push_str(&format!("; {messages} old messages were left out"));
-                }
+                let line = format!("{} ({tokens} tokens)", made_room(*results, *messages));
                 self.printer.say(paint(self.printer.colour, DIM, &line));
             }
             Event::Warning(warning) => self.printer.warn(&visible(warning)),
@@ -180,4 +176,15 @@ pub(super) fn result_text(result: &ToolResult) -> String {
 /// The refusal of an error, for results that programs read.
 pub(super) fn refusal(error: &crate::command_error::CommandError) -> serde_json::Value {
     error.refusal.as_deref().map_or_else(|| serde_json::json!({ "why": error.message }), refusal_json)
+}
+
+/// What was replaced by references so that a conversation fits.
+pub(crate) fn made_room(parts: usize, messages: usize) -> String {
+    let counted = |count: usize, noun: &str| match count {
+        0 => None,
+        1 => Some(format!("1 old {noun}")),
+        count => Some(format!("{count} old {noun}s")),
+    };
+    let what: Vec<String> = [counted(parts, "text"), counted(messages, "message")].into_iter().flatten().collect();
+    format!("replaced {} with references", what.join(" and "))
 }

@@ -17,14 +17,19 @@ use cycod_engine::{
     approvals::{Queue, answer_json, request_from_json},
     diagnostic::{Code, Refusal},
 };
-use cycod_process::{is_below_a_run, terminal_session};
+use cycod_process::{Below, below_a_run, is_below_a_run, terminal_session};
 use cycod_store::{
     StoreError,
     approvals::{PendingRequest, RequestId},
 };
 
 pub(crate) use self::there::TerminalOrQueue;
-use crate::{cli::Context, command_error::CommandError, editor::ask, printer::talk};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    editor::ask,
+    printer::{Tty, talk},
+};
 
 /// The option of commands whose calls may wait for somebody.
 #[derive(Args)]
@@ -118,12 +123,20 @@ fn answer(context: &Context, id: &RequestId, answer: &Answer) -> Result<(), Comm
 
 /// Refuses to let a tool that we run grant anything: approvals, trust, rules, servers, secrets.
 pub(crate) fn by_a_person(command: &str) -> Result<(), CommandError> {
-    if !is_below_a_run() {
-        return Ok(());
-    }
-    Err(Refusal::new(Code::ApprovalByATool, format!("`{command}` was started by a tool, and no tool grants anything"))
-        .attempt(format!("run it in a terminal of your own: {command}"))
-        .into())
+    let why = match below_a_run() {
+        None => return Ok(()),
+        Some(Below::Warden) => format!("`{command}` was started by a tool, and no tool grants anything"),
+        Some(Below::Limit) => format!(
+            "`{command}` was started by a tool, and no tool grants anything; cycod knows it by the limit of file locks, \
+             which is 0 (`ulimit -Hx`)"
+        ),
+    };
+    Err(Refusal::new(Code::ApprovalByATool, why).attempt(format!("run it in a terminal of your own: {command}")).into())
+}
+
+/// The terminal, where a person answers for what is granted there. Below a tool, whoever answers may be the tool.
+pub(crate) fn tty_of_a_person() -> Option<Tty> {
+    Tty::open().filter(|_| !is_below_a_run())
 }
 
 /// `--yes` of a command that grants something and asks before it does.

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use cycod_engine::{Answer, Approver, Engine, Request, Stop};
 
-use super::{queue, queue_for_model};
-use crate::{printer::Tty, run::Prompt};
+use super::{queue, queue_for_model, tty_of_a_person};
+use crate::run::Prompt;
 
 /// Asks the user at the terminal; without one, the request waits in the queue.
 pub(crate) struct TerminalOrQueue<'a> {
@@ -18,7 +18,7 @@ pub(crate) struct TerminalOrQueue<'a> {
 impl TerminalOrQueue<'_> {
     fn terminal(&self) -> Option<Prompt<'_>> {
         let host = self.engine.host();
-        Tty::open().map(|tty| Prompt { tty, host, stop: Some(self.stop) })
+        tty_of_a_person().map(|tty| Prompt { tty, host, stop: Some(self.stop) })
     }
 }
 

@@ -11,8 +11,7 @@ use cycod_store::approvals::StandingAnswer;
 use crate::{
     cli::{Context, within},
     command_error::CommandError,
-    commands::approvals::{by_a_person, list, queue_for_model},
-    printer::Tty,
+    commands::approvals::{by_a_person, list, queue_for_model, tty_of_a_person},
     rules,
     run::{Prompt, Said},
 };
@@ -27,7 +26,7 @@ pub(super) struct ChatApprover<'a> {
 
 impl ChatApprover<'_> {
     fn prompt(&self) -> Option<Prompt<'_>> {
-        let tty = self.is_attended.then(Tty::open).flatten()?;
+        let tty = self.is_attended.then(tty_of_a_person).flatten()?;
         Some(Prompt { tty, host: self.engine.host(), stop: Some(self.stop) })
     }
 }

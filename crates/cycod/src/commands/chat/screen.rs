@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     charset::Charset,
-    commands::agent::reason,
+    commands::agent::{made_room, reason},
     printer::{DIM, Printer, WARNING, paint},
     registry::{OFF, ON},
     run::{Live, Plain, duration, fitted},
@@ -119,11 +119,7 @@ impl<'a> Screen<'a> {
                 self.ends(call, result, why, took.map(duration));
             }
             Event::MadeRoom { results, messages, .. } => {
-                let mut what = if *results == 1 { "1 old output".to_owned() } else { format!("{results} old outputs") };
-                if *messages > 0 {
-                    what.push_str(&format!(" and {messages} old messages"));
-                }
-                self.say(&format!("({what} gave way to references, so that the conversation fits)"));
+                self.say(&format!("({}, so that the conversation fits)", made_room(*results, *messages)));
             }
             Event::Warning(warning) => self.warn(warning),
         }
