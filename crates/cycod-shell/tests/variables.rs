@@ -73,6 +73,8 @@ const ATTACKS: &[(&str, &str)] = &[
     (r#"c=$(which no-such-program 2> none); $c bash -c "{X}""#, SHELL),
     (r#"c=$(type -P no-such-program); $c eval "{X}""#, SHELL),
     (r#"f() { eval "$1"; }; c=$(command -v no-such-program); $c f "{X}""#, SHELL),
+    (r#"env $(command -v no-such-program) perl -e "{X}""#, PERL),
+    (r#"nice -n 5 $(which no-such-program 2> none) bash -c "{X}""#, SHELL),
     (r#"y="{Y}"; $y perl -e "{X}""#, PERL),
     (r#"y="{Y}"; perl -c $y -e "{X}""#, "BEGIN { open(F, '>', 'PWNED') }"),
     // What stands before a value is empty.
@@ -150,6 +152,7 @@ const EVERYDAY: &[&str] = &[
     r#"c=$(which podman); "$c" pull {X}"#,
     r#"c=$(which podman); $c pull {X}"#,
     r#"c=$(command -v docker || command -v podman || exit 1); $c tag {X} "local/{X}:a""#,
+    r#"sudo -E $(command -v just) recipe "{X}""#,
     r#"${podman:-podman} pull {X}"#,
     r#"$(command -v podman || command -v docker) pull {X}"#,
     r#"podman=${podman:-podman}; $podman pull {X}"#,

@@ -228,11 +228,11 @@ impl Flow<'_> {
 
     /// What `command -v` and `which` print of a program, which may not be there.
     fn found_program(&self, name: &Text) -> Input {
-        let Some(known) = literal(name).filter(|name| super::is_program_name(name)) else {
+        if !literal(name).is_some_and(super::is_program_name) {
             return Input::made("", &holes_of(name));
-        };
-        let path = vec![Atom::Unknown(super::Tag::Somewhere), Atom::text(&format!("/{known}"))];
-        Input::Texts(vec![name.clone(), path, vec![Atom::Unknown(super::Tag::Absent)]])
+        }
+        // Its path is the path of that program.
+        Input::Texts(vec![name.clone(), vec![Atom::Unknown(super::Tag::Absent)]])
     }
 
     /// What `dirname`, `realpath` and `readlink` print, where it matters which file that is.

@@ -1106,8 +1106,14 @@ impl Flow<'_> {
                     Reading::Name(outer) | Reading::Missing(outer) if is_absent => {
                         reach(to, Arc::new(Reading::Missing(outer.clone())), &mut seen, &mut queue);
                     }
-                    Reading::Words(_) | Reading::Module(_) if is_absent => {
-                        reach(to, Arc::clone(&reading), &mut seen, &mut queue);
+                    Reading::Words(state) if is_absent => {
+                        let step = state.step(word, &mut |_| {});
+                        if !step.next.is_empty() || step.command.is_none() {
+                            reach(to, Arc::clone(&reading), &mut seen, &mut queue);
+                        }
+                        if let Some(outer) = step.command {
+                            reach(node, Arc::new(Reading::Name(outer)), &mut seen, &mut queue);
+                        }
                     }
                     Reading::Missing(outer) => {
                         let is_meant = literal(word).is_some_and(|name| programs::is_unknown(name, self.statements));
@@ -1165,8 +1171,8 @@ impl Flow<'_> {
         let start = |entries: Vec<Known>, label: &str| {
             entries.into_iter().map(|entry| State::new(entry, label, outer.cloned())).collect()
         };
-        // Nothing runs that has no name.
-        if let Some(name) = literal(word).filter(|name| !name.is_empty()) {
+        // Nothing runs that has no name, or the name of an option, which a variable left alone that is empty.
+        if let Some(name) = literal(word).filter(|name| !name.is_empty() && !name.starts_with('-')) {
             if is_module {
                 return start(programs::find_module(name, self.statements), name);
             }
