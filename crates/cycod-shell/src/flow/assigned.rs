@@ -317,10 +317,8 @@ impl Flow<'_> {
     /// `case`: what one of its arms prints.
     pub(super) fn arms(&mut self, arms: &[(Vec<Word>, Script)]) -> Vec<Input> {
         let scripts: Vec<[&Script; 1]> = arms.iter().map(|(_, body)| [body]).collect();
-        let branches: Vec<(&[&Script], bool)> = scripts
-            .iter()
-            .map(|branch| (branch.as_slice(), self.ends(last_of(branch[0]), 0)))
-            .collect();
+        let branches: Vec<(&[&Script], bool)> =
+            scripts.iter().map(|branch| (branch.as_slice(), self.ends(last_of(branch[0]), 0))).collect();
         let fits_all = arms.iter().any(|(patterns, _)| patterns.iter().any(|word| word.literal() == Some("*")));
         self.branches(&branches, fits_all)
     }
@@ -349,8 +347,7 @@ impl Flow<'_> {
             }
             _ => false,
         };
-        scripts.iter().flat_map(Script::commands).all(stays)
-            && self.ends(scripts.first().and_then(last_of), depth)
+        scripts.iter().flat_map(Script::commands).all(stays) && self.ends(scripts.first().and_then(last_of), depth)
     }
 }
 

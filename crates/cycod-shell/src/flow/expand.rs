@@ -695,7 +695,9 @@ impl Flow<'_> {
     fn separates(&mut self, characters: Option<&str>) {
         let before = self.separators.clone();
         self.separators = before.clone().zip(characters).map(|(mut known, new)| {
-            known.extend(new.chars().chain(" \t\n".chars()).filter(|c| !before.as_ref().is_some_and(|b| b.contains(*c))));
+            known.extend(
+                new.chars().chain(" \t\n".chars()).filter(|c| !before.as_ref().is_some_and(|b| b.contains(*c))),
+            );
             known
         });
         self.has_grown |= self.separators != before;

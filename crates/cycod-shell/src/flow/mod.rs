@@ -628,8 +628,7 @@ impl Flow<'_> {
             Form::Loop(scripts) => {
                 let Some((begin, bodies)) = scripts.split_first() else { return Input::Clean };
                 let first = self.script(begin);
-                let walk =
-                    |flow: &mut Self| bodies.iter().fold(first, |printed, body| printed.and(flow.script(body)));
+                let walk = |flow: &mut Self| bodies.iter().fold(first, |printed, body| printed.and(flow.script(body)));
                 let printed = self.perhaps(walk).0;
                 printed.clone().and(printed)
             }
@@ -912,9 +911,8 @@ impl Flow<'_> {
                 Some(Field::Word(text)) => literal(text),
                 _ => None,
             };
-            let is_meant = name.is_some_and(|name| {
-                !self.functions.contains_key(name) && programs::is_unknown(name, self.statements)
-            });
+            let is_meant = name
+                .is_some_and(|name| !self.functions.contains_key(name) && programs::is_unknown(name, self.statements));
             if is_meant && let Some(first) = fields.first_mut() {
                 *first = Field::Word(vec![Atom::Unknown(Tag::Somewhere)]);
             }
