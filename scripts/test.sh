@@ -21,6 +21,13 @@ need perl perl
 need Rscript r-base-core
 need curl curl
 need zip zip
+need less less
+need man man-db
+need nano nano
+need ksh ksh
+need screen screen
+need psql postgresql
+need mariadbd mariadb-server
 need git git
 need ps procps
 need strace strace

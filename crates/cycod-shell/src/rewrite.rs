@@ -473,7 +473,7 @@ pub(crate) enum Position {
 }
 
 fn each_command<'t>(script: &'t Script, visit: &mut dyn FnMut(&'t Command)) {
-    for command in script.pipelines.iter().flatten() {
+    for command in script.commands() {
         each_inside(command, visit);
     }
 }
@@ -484,7 +484,10 @@ fn each_inside<'t>(command: &'t Command, visit: &mut dyn FnMut(&'t Command)) {
         Form::Simple { assignments, words } => {
             assignments.iter().chain(words).for_each(|word| each_in_parts(&word.parts, visit));
         }
-        Form::Group(scripts) | Form::Loop(scripts) => scripts.iter().for_each(|script| each_command(script, visit)),
+        Form::Group(scripts) | Form::If(scripts) | Form::Loop(scripts) => {
+            scripts.iter().for_each(|script| each_command(script, visit));
+        }
+        Form::Subshell(script) => each_command(script, visit),
         Form::For { body, .. } => each_command(body, visit),
         Form::Case { arms, .. } => arms.iter().for_each(|(_, body)| each_command(body, visit)),
         Form::Function { body, .. } => each_inside(body, visit),

@@ -1,8 +1,7 @@
 //! The tree of a program: what [`parse`](crate::track::parse) read, put together.
 //!
 //! The tree keeps what decides where a value can go, and nothing else: which words a command has, what feeds it, what is a
-//! function, what a loop assigns. Whether a command runs because of `if` or `&&` makes no difference to that, so all of these are a
-//! [`Form::Group`].
+//! function, what a loop assigns, and which commands may not run. What a condition says is not kept.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,9 +16,30 @@ const DEEPEST: usize = 200;
 /// Commands one after another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Script {
-    pub(crate) pipelines: Vec<Vec<Command>>,
+    pub(crate) pipelines: Vec<Pipeline>,
     /// How deep what it holds is nested.
     height: usize,
+}
+
+/// Commands that feed each other; a single one in most cases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pipeline {
+    pub(crate) stages: Vec<Command>,
+    pub(crate) joint: Joint,
+    /// Its list ends with `&`: it runs in a shell of its own.
+    pub(crate) is_background: bool,
+}
+
+/// What connects a pipeline to the one before it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Joint {
+    /// It runs after that one.
+    #[default]
+    After,
+    /// `&&`: it runs when that one succeeds.
+    And,
+    /// `||`: it runs when that one fails.
+    Or,
 }
 
 /// A command with its redirections.
@@ -41,9 +61,13 @@ pub(crate) enum Form {
     Test(Vec<Word>),
     /// `(( … ))`.
     Arithmetic(Vec<Part>),
-    /// `( … )`, `{ …; }`, `if`: everything that they may run.
+    /// `{ …; }`, with what zsh always runs behind it.
     Group(Vec<Script>),
-    /// `while`, `until`, `for ((…))`: the same, any number of times.
+    /// `( … )`: what it assigns is gone behind it.
+    Subshell(Box<Script>),
+    /// `if`: a condition and what runs then, any number of times, and what runs else.
+    If(Vec<Script>),
+    /// `while`, `until`, `for ((…))`: what begins it, then what may run any number of times.
     Loop(Vec<Script>),
     /// `for` and `select`; without words, the positional parameters.
     For {
@@ -191,7 +215,7 @@ impl Builder<'_> {
                     self.documents.insert(self.first + serial, parts);
                     continue;
                 }
-                Event::Open(Open::Subshell) => (Token::Whole(Form::Group(vec![self.list()?])), end),
+                Event::Open(Open::Subshell) => (Token::Whole(Form::Subshell(Box::new(self.list()?))), end),
                 Event::Open(Open::Test) => {
                     // The `[[` before it.
                     tokens.pop();
@@ -341,19 +365,36 @@ impl Grammar {
             return Err("its commands are nested too deeply");
         }
         let mut script = Script::default();
+        let mut joint = Joint::After;
+        let mut is_behind_joint = false;
         loop {
             match self.peek() {
                 None => break,
                 Some(Token::Operator(Operator::Sequence)) => {
                     self.tokens.next();
+                    // The end of a line behind `&&` means nothing.
+                    if !is_behind_joint {
+                        joint = Joint::After;
+                    }
+                }
+                Some(Token::Operator(operator @ (Operator::And | Operator::Or))) => {
+                    joint = if *operator == Operator::And { Joint::And } else { Joint::Or };
+                    is_behind_joint = true;
+                    self.tokens.next();
+                }
+                Some(Token::Operator(Operator::Background)) => {
+                    self.tokens.next();
+                    joint = Joint::After;
+                    script.background();
                 }
                 Some(Token::Operator(Operator::CaseBreak | Operator::CaseBody)) => break,
                 Some(_) => {
                     if self.reserved().is_some_and(|word| ends.contains(&word)) {
                         break;
                     }
-                    let Some(pipeline) = self.pipeline()? else { break };
-                    script.pipelines.push(pipeline);
+                    let Some(stages) = self.pipeline()? else { break };
+                    script.pipelines.push(Pipeline { stages, joint, is_background: false });
+                    is_behind_joint = false;
                 }
             }
         }
@@ -476,7 +517,7 @@ impl Grammar {
             match self.reserved() {
                 Some(word) if word == end => {
                     self.tokens.next();
-                    return Ok(if end == "done" { Form::Loop(scripts) } else { Form::Group(scripts) });
+                    return Ok(if end == "done" { Form::Loop(scripts) } else { Form::If(scripts) });
                 }
                 Some(word) if between.contains(&word) => {
                     self.tokens.next();
@@ -595,15 +636,31 @@ impl Grammar {
 
 impl Script {
     /// A script of one command.
-    pub(crate) fn of(pipeline: Vec<Command>) -> Self {
+    pub(crate) fn of(stages: Vec<Command>) -> Self {
+        let pipeline = Pipeline { stages, joint: Joint::After, is_background: false };
         let mut script = Self { pipelines: vec![pipeline], height: 0 };
         script.measure();
         script
     }
 
+    /// All commands in it, but not those inside of others.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.pipelines.iter().flat_map(|pipeline| &pipeline.stages)
+    }
+
+    /// Notes that the list of commands at its end runs in a shell of its own.
+    fn background(&mut self) {
+        for pipeline in self.pipelines.iter_mut().rev() {
+            pipeline.is_background = true;
+            if pipeline.joint == Joint::After {
+                return;
+            }
+        }
+    }
+
     /// Notes how deep what it holds is nested.
     fn measure(&mut self) {
-        self.height = 1 + self.pipelines.iter().flatten().map(Command::height).max().unwrap_or(0);
+        self.height = 1 + self.commands().map(Command::height).max().unwrap_or(0);
     }
 }
 
@@ -615,7 +672,8 @@ impl Command {
             Form::Simple { assignments, words: arguments } => words(assignments).max(words(arguments)),
             Form::Test(tested) => words(tested),
             Form::Arithmetic(parts) => height(parts),
-            Form::Group(inner) | Form::Loop(inner) => scripts(inner),
+            Form::Group(inner) | Form::If(inner) | Form::Loop(inner) => scripts(inner),
+            Form::Subshell(inner) => inner.height,
             Form::For { words: over, body, .. } => body.height.max(words(over.as_deref().unwrap_or_default())),
             Form::Case { subject, arms } => {
                 arms.iter().map(|(patterns, body)| body.height.max(words(patterns))).fold(subject.height(), usize::max)

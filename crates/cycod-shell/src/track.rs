@@ -192,8 +192,14 @@ pub(crate) enum Open {
 /// What separates commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
-    /// `;`, `&`, `&&`, `||` and the end of a line.
+    /// `;` and the end of a line.
     Sequence,
+    /// `&&`.
+    And,
+    /// `||`.
+    Or,
+    /// `&`.
+    Background,
     Pipe,
     /// `;;` and its relatives.
     CaseBreak,
@@ -1072,8 +1078,12 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
                 self.emit(|| Event::Redirect(Redirection::Output, at));
                 return;
             }
-            (b'|', Some(b'|')) | (b'&', Some(b'&')) => {
-                self.sequence();
+            (b'|', Some(b'|')) => {
+                self.emit(|| Event::Operator(Operator::Or, at));
+                self.skip(2);
+            }
+            (b'&', Some(b'&')) => {
+                self.emit(|| Event::Operator(Operator::And, at));
                 self.skip(2);
             }
             (b'|', _) => {
@@ -1084,7 +1094,7 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
                 }
             }
             (b'&', _) => {
-                self.sequence();
+                self.emit(|| Event::Operator(Operator::Background, at));
                 self.advance();
             }
             _ => {

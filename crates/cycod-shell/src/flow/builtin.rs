@@ -56,6 +56,14 @@ impl Flow<'_> {
                 self.set(words);
                 Some(Input::Clean)
             }
+            "unset" => {
+                self.unset(rest);
+                None
+            }
+            "return" => {
+                self.assigned.comes_back();
+                None
+            }
             "shift" => {
                 if let Some(arguments) = self.arguments.last_mut() {
                     self.has_grown |= !arguments.shifted && self.depth == 0;
@@ -139,6 +147,22 @@ impl Flow<'_> {
                 Some(self.input.clone())
             }
             "basename" | "dirname" => self.part_of_path(name, rest),
+            "which" if !self.watches() => match rest {
+                [Field::Word(program)] if !super::beginning(program).starts_with('-') => {
+                    self.places(name, rest);
+                    Some(self.found_program(program))
+                }
+                _ => None,
+            },
+            "type" => match rest {
+                [Field::Word(option), Field::Word(program)]
+                    if matches!(literal(option), Some("-p" | "-P")) && !self.watches() =>
+                {
+                    self.places(name, rest);
+                    Some(self.found_program(program))
+                }
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -148,13 +172,33 @@ impl Flow<'_> {
         let words = rest.iter().skip_while(|field| word_is(field, |text| matches!(text, "--" | "-p" | "-l")));
         match words.clone().next() {
             Some(Field::Word(code)) => {
-                self.reading(Input::Clean, false, |flow| flow.evaluate(code, &"trap".into(), Vec::new()));
+                // It runs later, or never.
+                let walk = |flow: &mut Self| flow.evaluate(code, &"trap".into(), Vec::new());
+                self.reading(Input::Clean, false, |flow| flow.perhaps(walk));
             }
             Some(field) => self.find_code(holes_among(std::slice::from_ref(field)), &"trap".into(), "sh"),
             None => {}
         }
         let signals: Vec<Field> = words.skip(1).cloned().collect();
         self.find_all(holes_among(&signals), &Reason::Shell("the name of a signal"));
+    }
+
+    /// `unset`, behind which a variable may have no value wherever else it is used.
+    fn unset(&mut self, rest: &[Field]) {
+        let is_of_functions = rest.iter().any(|field| word_is(field, |text| text == "-f"));
+        if is_of_functions {
+            return;
+        }
+        for text in texts_among(rest) {
+            match literal(&text) {
+                Some(option) if option.starts_with('-') && option != "-m" => {}
+                Some(name) => {
+                    let name = name.split('[').next().unwrap_or_default();
+                    self.has_grown |= self.assigned.unset(Some(name).filter(|name| is_name(name)));
+                }
+                None => self.has_grown |= self.assigned.unset(None),
+            }
+        }
     }
 
     /// `getopts`, which gives the arguments of the script to variables.
@@ -180,6 +224,15 @@ impl Flow<'_> {
         let text = path.and_then(|text| super::expand::cut_text(text, cut))?;
         self.places(name, rest);
         Some(Input::Texts(vec![text]))
+    }
+
+    /// What `command -v` and `which` print of a program, which may not be there.
+    fn found_program(&self, name: &Text) -> Input {
+        if !literal(name).is_some_and(super::is_program_name) {
+            return Input::made("", &holes_of(name));
+        }
+        // Its path is the path of that program.
+        Input::Texts(vec![name.clone(), vec![Atom::Unknown(super::Tag::Absent)]])
     }
 
     /// What `dirname`, `realpath` and `readlink` print, where it matters which file that is.
@@ -210,6 +263,9 @@ impl Flow<'_> {
                     // It prints where the program is that it names.
                     return Some(match rest.get(at) {
                         Some(Field::Word(text)) if self.watches() => Input::Texts(vec![text.clone()]),
+                        Some(Field::Word(text)) if !option.ends_with('V') && rest.len() == at + 1 => {
+                            self.found_program(text)
+                        }
                         _ => Input::Clean,
                     });
                 }
@@ -255,6 +311,13 @@ impl Flow<'_> {
             let is_assignment = head.contains('=') || head.contains('[') && word.parts.len() > 1;
             if is_name(&name) && (is_assignment || word.literal().is_some()) {
                 self.declare(&name, &options);
+                let is_of_function = match by {
+                    "export" | "readonly" => false,
+                    _ => !options.contains('g') && self.assigned.is_in_function(),
+                };
+                if is_of_function && !self.watches() {
+                    self.assigned.add_local(&name);
+                }
                 if options.contains('n') && is_assignment {
                     let texts = self.single(word);
                     let holes: Vec<usize> = texts.iter().flat_map(|text| holes_of(text)).collect();
@@ -267,8 +330,27 @@ impl Flow<'_> {
                 continue;
             }
             // The name itself comes from elsewhere.
-            let holes = holes_among(&self.fields(word));
+            let fields = self.fields(word);
+            for text in texts_among(&fields) {
+                self.assign_named(&text, by);
+            }
+            let holes = holes_among(&fields);
             self.find_by_kind(holes, &Reason::Name { by: by.into() }, "the name of a variable");
+        }
+    }
+
+    /// `declare "$name=value"`, where the name is one of the author's.
+    fn assign_named(&mut self, text: &Text, by: &str) {
+        let Some((name, before)) = super::beginning(text).split_once('=') else { return };
+        if is_name(name) {
+            let name = name.to_owned();
+            let mut value = Text::new();
+            for atom in std::iter::once(&Atom::text(before)).chain(&text[1..]) {
+                push(&mut value, atom.clone());
+            }
+            self.declare(&name, if by == "export" { "x" } else { "" });
+            // Which of its names it takes is not known.
+            self.perhaps(|flow| flow.assign(&name, value));
         }
     }
 
@@ -319,6 +401,7 @@ impl Flow<'_> {
             }
         }
         self.spend(value::size_of(&fields));
+        self.assigned.add("@");
         let is_outermost = self.depth == 0;
         let Some(arguments) = self.arguments.last_mut() else { return };
         let lists = if appends { &mut arguments.appended } else { &mut arguments.lists };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::value::{
-    Atom, Cut, Field, Tag, Text, dedup, holes_among, holes_of, literal, made_of, part_of, push, texts_among,
+    Atom, Cut, Field, Tag, Text, dedup, holes_among, holes_of, is_absent, literal, made_of, part_of, push, texts_among,
 };
 use super::{Flow, Input, Reason, Variable};
 use crate::argv::{Item, split_template};
@@ -129,7 +129,7 @@ impl Flow<'_> {
                 self.outputs += 1;
                 let tag = Tag::Output(self.outputs);
                 let outer = self.arguments.last().cloned();
-                let printed = self.inside(script);
+                let printed = self.perhaps(|flow| flow.inside(script)).0;
                 // A subshell cannot change the arguments of the script.
                 if let (Some(outer), Some(arguments)) = (outer, self.arguments.last_mut()) {
                     *arguments = outer;
@@ -145,7 +145,7 @@ impl Flow<'_> {
             }
             Part::Process(script) => {
                 // It reads what is written to it, or what it prints is read.
-                let printed = self.inside(script).holes();
+                let printed = self.perhaps(|flow| flow.inside(script)).0.holes();
                 let mut pieces = vec![Piece::Mark];
                 if self.watches() {
                     // What it holds is followed; nobody chooses its name.
@@ -215,7 +215,16 @@ impl Flow<'_> {
         let splits = self.shell != Shell::Zsh;
         for atom in text {
             match &atom {
+                Atom::Text(text) if splits && self.may_split_otherwise(text) => {
+                    pieces.push(Piece::Several(Atom::Unknown(Tag::Somewhere)));
+                }
                 Atom::Text(text) if splits => pieces.extend(split(text)),
+                // It is at least one word.
+                Atom::Unknown(Tag::Given(_)) if splits => {
+                    pieces.extend([Piece::Atom(atom.clone()), Piece::Break, Piece::Several(atom)]);
+                }
+                // No word, which those who read the words know.
+                Atom::Unknown(Tag::Absent) => pieces.push(Piece::Atom(atom)),
                 Atom::Value { hole, .. } if splits => {
                     self.split_guard(*hole, name);
                     pieces.push(Piece::Atom(atom));
@@ -235,6 +244,12 @@ impl Flow<'_> {
             }
         }
         pieces
+    }
+
+    /// Whether `IFS` may be such that a text of the author's falls apart elsewhere than at blanks.
+    fn may_split_otherwise(&self, text: &str) -> bool {
+        self.splits_otherwise
+            && self.separators.as_ref().is_none_or(|separators| text.contains(|c| separators.contains(c)))
     }
 
     /// A value in an expansion without quotes must not fall apart.
@@ -283,7 +298,21 @@ impl Flow<'_> {
         }
         let texts = self.operated(name, values, expansion);
         let shown = format!("${name}");
-        texts.into_iter().map(|text| self.inserted(text, is_open, &shown)).collect()
+        let mut all = Vec::with_capacity(texts.len());
+        for text in texts {
+            // A value may be empty, and then it is no word.
+            let vanishes = is_open && self.shell != Shell::Zsh && self.is_of_values(&text);
+            all.push(self.inserted(text, is_open, &shown));
+            if vanishes && !all.contains(&Vec::new()) {
+                all.push(Vec::new());
+            }
+        }
+        all
+    }
+
+    /// Whether a text is made of nothing but values that may be any text.
+    fn is_of_values(&self, text: &Text) -> bool {
+        !text.is_empty() && text.iter().all(|atom| matches!(atom, Atom::Value { hole, .. } if self.is_text(*hole)))
     }
 
     /// A variable that collects words as text, `options="$options --name $name"`, where the shell splits it again.
@@ -295,7 +324,7 @@ impl Flow<'_> {
             return None;
         }
         let (appended, mut texts) = (variable.appended.clone(), variable.texts.clone());
-        if texts.is_empty() {
+        if texts.is_empty() || self.may_be_unset(name) {
             texts.push(Text::new());
         }
         let shown = format!("${name}");
@@ -365,6 +394,9 @@ impl Flow<'_> {
             return vec![vec![Atom::Unknown(tag(name.into()))]];
         };
         let mut texts = variable.texts.clone();
+        if self.may_be_unset(name) {
+            texts.push(Text::new());
+        }
         // The name of an array alone is its first element.
         texts.extend(texts_among(variable.lists.iter().chain(&variable.elements).flatten()));
         if !variable.appended.is_empty() {
@@ -412,6 +444,9 @@ impl Flow<'_> {
             return vec![vec![Atom::Unknown(Tag::Somewhere)]];
         }
         let mut texts = Vec::new();
+        if self.may_have_no_arguments() {
+            texts.push(Text::new());
+        }
         let is_plain = arguments.appended.is_empty() && !arguments.shifted;
         for list in &arguments.lists {
             let is_simple = list.iter().take(number).all(|field| matches!(field, Field::Word(_)));
@@ -433,7 +468,14 @@ impl Flow<'_> {
         if arguments.is_unknown {
             return vec![Field::Many(vec![vec![Field::Word(vec![Atom::Unknown(Tag::Somewhere)])]].into())];
         }
-        list_fields(&arguments.lists, &arguments.appended, arguments.shifted)
+        let fields = list_fields(&arguments.lists, &arguments.appended, arguments.shifted);
+        if self.may_have_no_arguments() { Field::choice(vec![fields, Vec::new()]) } else { fields }
+    }
+
+    /// Whether the script has set its own arguments where that may not have run.
+    fn may_have_no_arguments(&self) -> bool {
+        let is_set = self.arguments.first().is_some_and(|arguments| !arguments.lists.is_empty());
+        self.arguments.len() == 1 && is_set && self.may_be_unset("@")
     }
 
     /// The elements of `name[@]`, or the arguments.
@@ -443,6 +485,9 @@ impl Flow<'_> {
             (_, Some(variable)) => {
                 let mut lists = variable.lists.clone();
                 lists.extend(variable.texts.iter().map(|text| vec![Field::Word(text.clone())]));
+                if self.may_be_unset(name) && !lists.is_empty() {
+                    lists.push(Vec::new());
+                }
                 list_fields(&lists, &variable.elements, false)
             }
             (_, None) => vec![Field::Many(vec![vec![Field::Word(vec![Atom::Unknown(Tag::Somewhere)])]].into())],
@@ -488,6 +533,7 @@ impl Flow<'_> {
                 if operator.ends_with('=') {
                     others.iter().for_each(|text| self.assign(name, text.clone()));
                 }
+                let values = if operator.starts_with(':') && !self.watches() { given(values) } else { values };
                 let mut texts = match operator {
                     ":?" | "?" => values,
                     ":+" | "+" => {
@@ -631,14 +677,30 @@ impl Flow<'_> {
             self.add(name, |variable| &mut variable.elements, fields);
         } else {
             self.add(name, |variable| &mut variable.lists, fields);
+            self.assigned.add(name);
         }
     }
 
     pub(super) fn assign(&mut self, name: &str, text: Text) {
         if name == "IFS" && literal(&text).is_none_or(|text| !text.is_empty() && text != " \t\n" && text != "\n") {
             self.splits_otherwise = true;
+            let other = literal(&text).map(str::to_owned);
+            self.separates(other.as_deref());
         }
+        self.assigned.add(name);
         self.add_text(name, text, false);
+    }
+
+    /// Notes what `IFS` may be.
+    fn separates(&mut self, characters: Option<&str>) {
+        let before = self.separators.clone();
+        self.separators = before.clone().zip(characters).map(|(mut known, new)| {
+            known.extend(
+                new.chars().chain(" \t\n".chars()).filter(|c| !before.as_ref().is_some_and(|b| b.contains(*c))),
+            );
+            known
+        });
+        self.has_grown |= self.separators != before;
     }
 
     /// Adds a text that a variable may hold, or that is appended to it. When there are many, or when they grow out of each other, it
@@ -696,6 +758,7 @@ impl Flow<'_> {
     /// Assigns a list that is made outside of an assignment, as `mapfile` does.
     pub(super) fn assign_fields(&mut self, name: &str, fields: Vec<Field>) {
         self.add(name, |variable| &mut variable.lists, fields);
+        self.assigned.add(name);
     }
 
     /// Notes what `declare` says about a variable.
@@ -711,6 +774,17 @@ impl Flow<'_> {
         variable.is_exported |= options.contains('x');
         self.has_grown |= before != is(variable);
     }
+}
+
+/// What is left of the texts of a variable where it is not empty.
+fn given(values: Vec<Text>) -> Vec<Text> {
+    let there = values.into_iter().filter(|text| !text.is_empty() && !is_absent(text));
+    there
+        .map(|text| match text.as_slice() {
+            [Atom::Unknown(Tag::Variable(name))] => vec![Atom::Unknown(Tag::Given(Arc::clone(name)))],
+            _ => text,
+        })
+        .collect()
 }
 
 fn variable_in<'v>(variables: &'v mut HashMap<Arc<str>, Variable>, name: &str) -> &'v mut Variable {
@@ -860,6 +934,10 @@ fn words_of(pieces: &Pieces) -> Vec<Field> {
     let mut word = Text::new();
     let mut is_there = false;
     let end = |word: &mut Text, is_there: &mut bool, fields: &mut Vec<Field>| {
+        if *is_there {
+            // In quotes, nothing is an empty word.
+            word.retain(|atom| *atom != Atom::Unknown(Tag::Absent));
+        }
         if *is_there || !word.is_empty() {
             fields.push(Field::Word(std::mem::take(word)));
         }

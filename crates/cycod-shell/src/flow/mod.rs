@@ -12,6 +12,7 @@
 //!
 //! A hole that the walk never met is not proven. What it cannot follow it says, and then nothing in reach is proven either.
 
+mod assigned;
 mod builtin;
 mod expand;
 mod files;
@@ -263,6 +264,10 @@ pub(crate) struct Flow<'a> {
     calculates: bool,
     /// `IFS` is not what it is at the start.
     splits_otherwise: bool,
+    /// What `IFS` may be; nothing when it may be anything.
+    separators: Option<String>,
+    /// Which variables certainly have a value.
+    assigned: assigned::Assigned,
     /// Something in it prints a text that no end of a line follows.
     leaves_lines_open: bool,
     /// `set -a`: every variable is exported.
@@ -329,7 +334,7 @@ fn walk<'a>(
     input: &Input,
     (sourced, watch): (sourced::Sourced, Option<watch::Watch>),
 ) -> (Result<Vec<Finding>, &'static str>, sourced::Sourced, Option<watch::Watch>) {
-    let length = tree.script.pipelines.iter().flatten().map(|command| command.span.end).max().unwrap_or(0);
+    let length = tree.script.commands().map(|command| command.span.end).max().unwrap_or(0);
     let mut flow = Flow {
         shell: shell.unwrap_or(Shell::Sh),
         is_shell: shell.is_some(),
@@ -343,6 +348,8 @@ fn walk<'a>(
         written: Written::default(),
         calculates: false,
         splits_otherwise: false,
+        separators: Some(String::new()),
+        assigned: assigned::Assigned::default(),
         leaves_lines_open: false,
         exports_all: false,
         has_grown: true,
@@ -365,6 +372,7 @@ fn walk<'a>(
     };
     for (name, text) in environment {
         flow.variables.entry((*name).into()).or_default().texts.push(text.clone());
+        flow.assigned.give(name);
     }
     // In the first pass the variables are not known yet, and programs need not be asked what they do with their words.
     for pass in 0..MOST_PASSES {
@@ -400,6 +408,7 @@ impl Flow<'_> {
         self.findings.clear();
         self.called.clear();
         self.sourced.begin_pass();
+        self.assigned.begin_pass();
         self.arguments.truncate(1);
     }
 
@@ -456,7 +465,9 @@ impl Flow<'_> {
             let Some((name, body)) = next.map(|(name, body)| (Arc::clone(name), Arc::clone(body))) else { return };
             self.called.insert(name);
             self.arguments.push(Arguments { is_unknown: true, ..Arguments::default() });
+            self.assigned.begin_shell();
             self.reading(Input::Clean, false, |flow| flow.command(&body));
+            self.assigned.end_shell();
             self.arguments.pop();
         }
     }
@@ -484,18 +495,7 @@ impl Flow<'_> {
 
     /// Walks a script, and tells what it may print.
     fn script(&mut self, script: &Script) -> Input {
-        let mut printed: Option<Input> = None;
-        for pipeline in &script.pipelines {
-            let new = self.pipeline(pipeline);
-            printed = Some(match printed {
-                Some(before) => self.then(before, new),
-                None => new,
-            });
-            if self.lost.is_some() {
-                break;
-            }
-        }
-        printed.unwrap_or(Input::Clean)
+        self.pipelines(script)
     }
 
     /// What two commands print, each of which may not run.
@@ -544,9 +544,13 @@ impl Flow<'_> {
 
     fn pipeline(&mut self, stages: &[Command]) -> Input {
         let Some((first, others)) = stages.split_first() else { return self.input.clone() };
-        let mut printed = self.command(first);
+        if others.is_empty() {
+            return self.command(first);
+        }
+        // Each of them is a shell of its own.
+        let mut printed = self.perhaps(|flow| flow.command(first)).0;
         for stage in others {
-            printed = self.reading(printed, true, |flow| flow.command(stage));
+            printed = self.perhaps(|flow| flow.reading(printed, true, |flow| flow.command(stage))).0;
         }
         printed
     }
@@ -619,22 +623,31 @@ impl Flow<'_> {
                 }
                 printed.unwrap_or(Input::Clean)
             }
+            Form::Subshell(script) => self.perhaps(|flow| flow.script(script)).0,
+            Form::If(scripts) => self.conditions(scripts),
             Form::Loop(scripts) => {
-                let printed = scripts.iter().fold(Input::Clean, |printed, script| printed.and(self.script(script)));
+                let Some((begin, bodies)) = scripts.split_first() else { return Input::Clean };
+                let first = self.script(begin);
+                let walk = |flow: &mut Self| bodies.iter().fold(first, |printed, body| printed.and(flow.script(body)));
+                let printed = self.perhaps(walk).0;
                 printed.clone().and(printed)
             }
             Form::For { name, words, body } => {
-                self.loop_over(name, words.as_deref());
-                let printed = self.inside(body);
+                let walk = |flow: &mut Self| {
+                    flow.loop_over(name, words.as_deref());
+                    flow.inside(body)
+                };
+                let printed = self.perhaps(walk).0;
                 printed.clone().and(printed)
             }
             Form::Case { subject, arms } => {
                 self.place_in_shell(subject, "the subject of `case`");
-                let mut printed = Input::Clean;
-                for (patterns, body) in arms {
+                for (patterns, _) in arms {
                     patterns.iter().for_each(|pattern| self.place_in_shell(pattern, "a pattern of `case`"));
-                    printed = printed.or(self.inside(body));
                 }
+                let input = self.input.clone();
+                let all = self.reading(input, false, |flow| flow.arms(arms));
+                let printed = all.into_iter().fold(Input::Clean, Input::or);
                 // None of them may fit.
                 match printed {
                     Input::Texts(_) => printed.or(Input::Texts(vec![Text::new()])),
@@ -836,37 +849,74 @@ impl Flow<'_> {
     // Simple commands.
 
     fn simple(&mut self, assignments: &[Word], words: &[Word]) -> Input {
-        for word in assignments {
-            // Before a command it counts for that command alone; `read` gets `splits_otherwise` for it.
-            if words.is_empty() || !is_other_ifs(word) {
-                self.assignment(word, !words.is_empty());
-            }
-        }
+        // Its words are expanded before it gets its environment.
         let fields: Vec<Field> = words.iter().flat_map(|word| self.fields(word)).collect();
         if words.is_empty() {
+            assignments.iter().for_each(|word| self.assignment(word, false));
             // `$(< file)` prints the file.
             let prints = self.is_input_its_own && assignments.is_empty();
             return if prints { self.input.clone() } else { Input::Clean };
         }
         self.spend(value::size_of(&fields));
         let splits_otherwise = assignments.iter().any(is_other_ifs);
-        self.run(fields, words, splits_otherwise)
+        if assignments.is_empty() {
+            return self.run(fields, words, splits_otherwise);
+        }
+        let passed = self.assigned.passed();
+        let run = |flow: &mut Self| {
+            for word in assignments {
+                // It counts for that command alone; `read` gets `splits_otherwise` for it.
+                if !is_other_ifs(word) {
+                    flow.assignment(word, true);
+                }
+                if let Some(name) = assigned_name(word) {
+                    flow.assigned.pass(name);
+                }
+            }
+            flow.run(fields, words, splits_otherwise)
+        };
+        let printed = self.perhaps(run).0;
+        self.assigned.passed_back(passed);
+        printed
     }
 
     /// Runs a command for each name that it may have.
     fn run(&mut self, fields: Vec<Field>, words: &[Word], splits_otherwise: bool) -> Input {
         let mut printed = Input::Clean;
         for fields in heads(fields) {
+            if matches!(fields.first(), Some(Field::Word(text)) if value::is_absent(text)) {
+                printed = printed.or(self.run_absent(&fields[1..], words, splits_otherwise));
+                continue;
+            }
             let name = match fields.first() {
                 Some(Field::Word(text)) => literal(text).map(str::to_owned),
                 _ => None,
             };
             let one = match name.as_deref() {
-                Some(name) => self.builtin(name, &fields[1..], words, splits_otherwise),
+                Some(name) => self.builtin(name, &without_absent(&fields[1..]), words, splits_otherwise),
                 None => None,
             };
             let one = one.unwrap_or_else(|| self.programs_of(&fields));
             printed = printed.or(one);
+        }
+        printed
+    }
+
+    /// Runs what is left of a command whose program was not found: `$docker run …`, where the variable is empty. The next word is
+    /// the program then. When there is none that is known by this name, it is what the author wrote for the program that is missing.
+    fn run_absent(&mut self, fields: &[Field], words: &[Word], splits_otherwise: bool) -> Input {
+        let mut printed = Input::Clean;
+        for mut fields in heads(fields.to_vec()) {
+            let name = match fields.first() {
+                Some(Field::Word(text)) => literal(text),
+                _ => None,
+            };
+            let is_meant = name
+                .is_some_and(|name| !self.functions.contains_key(name) && programs::is_unknown(name, self.statements));
+            if is_meant && let Some(first) = fields.first_mut() {
+                *first = Field::Word(vec![Atom::Unknown(Tag::Somewhere)]);
+            }
+            printed = printed.or(self.run(fields, words, splits_otherwise));
         }
         printed
     }
@@ -887,7 +937,9 @@ impl Flow<'_> {
         for _ in 0..MOST_PASSES {
             let before = self.arguments.last().cloned();
             let input = self.input.clone();
+            self.assigned.begin_call(true);
             printed = printed.or(self.reading(input, false, |flow| flow.command(&body)));
+            self.assigned.end_call();
             let after = self.arguments.last();
             let is_same = before.as_ref().zip(after).is_none_or(|(before, after)| {
                 (before.lists.len(), before.appended.len(), before.shifted)
@@ -1046,7 +1098,28 @@ impl Flow<'_> {
                     reach(to, Arc::clone(&reading), &mut seen, &mut queue);
                     continue;
                 };
+                let is_absent = value::is_absent(word);
                 match &*reading {
+                    // The program was not found, and the next word is one, or is what was meant for it.
+                    Reading::Name(outer) | Reading::Missing(outer) if is_absent => {
+                        reach(to, Arc::new(Reading::Missing(outer.clone())), &mut seen, &mut queue);
+                    }
+                    Reading::Words(state) if is_absent => {
+                        let step = state.step(word, &mut |_| {});
+                        if !step.next.is_empty() || step.command.is_none() {
+                            reach(to, Arc::clone(&reading), &mut seen, &mut queue);
+                        }
+                        if let Some(outer) = step.command {
+                            reach(node, Arc::new(Reading::Name(outer)), &mut seen, &mut queue);
+                        }
+                    }
+                    Reading::Missing(outer) => {
+                        let is_meant = literal(word).is_some_and(|name| programs::is_unknown(name, self.statements));
+                        let meant = if is_meant { &vec![Atom::Unknown(Tag::Somewhere)] } else { word };
+                        for state in self.name(meant, outer.as_ref(), false) {
+                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                        }
+                    }
                     Reading::Name(outer) => {
                         for state in self.name(word, outer.as_ref(), false) {
                             reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
@@ -1096,7 +1169,8 @@ impl Flow<'_> {
         let start = |entries: Vec<Known>, label: &str| {
             entries.into_iter().map(|entry| State::new(entry, label, outer.cloned())).collect()
         };
-        if let Some(name) = literal(word) {
+        // Nothing runs that has no name, or the name of an option, which a variable left alone that is empty.
+        if let Some(name) = literal(word).filter(|name| !name.is_empty() && !name.starts_with('-')) {
             if is_module {
                 return start(programs::find_module(name, self.statements), name);
             }
@@ -1111,10 +1185,10 @@ impl Flow<'_> {
         {
             return start(programs::find(&format!("./{base}"), self.statements), base);
         }
-        let is_interpreter = matches!(word.as_slice(), [Atom::Unknown(Tag::Variable(name))]
+        let is_interpreter = matches!(word.as_slice(), [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))]
             if matches!(&**name, "SHELL" | "BASH" | "EDITOR" | "VISUAL" | "PAGER" | "BROWSER"));
         let label = match word.as_slice() {
-            [Atom::Unknown(Tag::Variable(name))] => format!("${name}"),
+            [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))] => format!("${name}"),
             _ => "the program".to_owned(),
         };
         start(vec![programs::unnamed(is_interpreter)], &label)
@@ -1305,7 +1379,9 @@ impl Flow<'_> {
             let is_first = before.is_empty();
             match atom {
                 Atom::Text(text) => before.push_str(text),
-                Atom::Unknown(_) | Atom::Output(_) => before.push('?'),
+                Atom::Unknown(Tag::Number(_) | Tag::Given(_)) => before.push('?'),
+                // It may be empty, and then what follows begins the word.
+                Atom::Unknown(_) | Atom::Output(_) => {}
                 Atom::Value { hole, cut } => {
                     let is_text = self.is_text(*hole);
                     let mut rules = Vec::new();
@@ -1383,7 +1459,8 @@ impl Flow<'_> {
             value::push(&mut value, atom.clone());
         }
         let name = name.to_owned();
-        self.assign(&name, value);
+        self.perhaps(|flow| flow.assign(&name, value));
+        self.assigned.pass(&name);
     }
 
     /// A variable gets its value from holes: some variables are run, or loaded from.
@@ -1479,8 +1556,12 @@ impl Flow<'_> {
                     let arguments = rest.into_iter().skip(1).collect();
                     self.arguments.push(Arguments { lists: vec![arguments], ..Arguments::default() });
                 }
+                if !is_here {
+                    self.assigned.begin_shell();
+                }
                 self.script(&tree.script);
                 if let Some(functions) = functions {
+                    self.assigned.end_shell();
                     self.functions = functions;
                     self.arguments.pop();
                 }
@@ -1508,6 +1589,8 @@ impl Flow<'_> {
 enum Reading {
     /// The name of a command comes next.
     Name(Option<Arc<State>>),
+    /// The same, behind a program that was not found.
+    Missing(Option<Arc<State>>),
     /// The name of a module comes next.
     Module(Option<Arc<State>>),
     Words(State),
@@ -1599,6 +1682,34 @@ fn content_rules(place: &'static Place<'static>) -> Vec<Rule> {
         rules.push(Rule::Without { characters: place.without });
     }
     rules
+}
+
+/// Words in which no word stands for a program that was not found.
+fn without_absent(fields: &[Field]) -> Vec<Field> {
+    let is_absent = |field: &Field| matches!(field, Field::Word(text) if value::is_absent(text));
+    let mut left = Vec::with_capacity(fields.len());
+    for field in fields {
+        match field {
+            Field::Word(text) if value::is_absent(text) => {}
+            Field::Choice(alternatives) if alternatives.iter().flatten().any(is_absent) => {
+                let alternatives = alternatives.iter().map(|fields| without_absent(fields)).collect();
+                left.extend(Field::choice(alternatives));
+            }
+            field => left.push(field.clone()),
+        }
+    }
+    left
+}
+
+/// Whether a text can be the name of a program that is looked for.
+fn is_program_name(text: &str) -> bool {
+    !text.starts_with('-') && !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.+-".contains(c))
+}
+
+/// The name of the variable that a word assigns.
+fn assigned_name(word: &Word) -> Option<&str> {
+    let Some(Part::Text { text, .. }) = word.parts.first() else { return None };
+    text.split_once('=').map(|(name, _)| name.trim_end_matches('+'))
 }
 
 /// Whether a word sets `IFS` to something of the author's own.

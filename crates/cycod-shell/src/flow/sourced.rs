@@ -73,6 +73,7 @@ impl Flow<'_> {
         }
         let Some(script) = self.sourced.known.get(&path).cloned().flatten() else { return };
         self.sourced.within.push(path);
+        self.assigned.begin_call(false);
         if arguments.is_empty() {
             self.script(&script);
         } else {
@@ -80,6 +81,7 @@ impl Flow<'_> {
             self.script(&script);
             self.arguments.pop();
         }
+        self.assigned.end_call();
         self.sourced.within.pop();
     }
 

@@ -38,6 +38,10 @@ pub(crate) enum Cut {
 pub(crate) enum Tag {
     /// A variable of the environment.
     Variable(Arc<str>),
+    /// A variable of the environment, where it is not empty.
+    Given(Arc<str>),
+    /// Nothing, because a program was not found.
+    Absent,
     /// The output of the command substitution of this number.
     Output(usize),
     /// A number that the shell makes, by what it is of: it is there, and one word wherever it stands.
@@ -105,6 +109,11 @@ pub(crate) fn literal(text: &[Atom]) -> Option<&str> {
         [Atom::Text(text)] => Some(text),
         _ => None,
     }
+}
+
+/// Whether it is nothing, because a program was not found.
+pub(crate) fn is_absent(text: &[Atom]) -> bool {
+    matches!(text, [Atom::Unknown(Tag::Absent)])
 }
 
 /// The author's text that it begins with.

@@ -49,6 +49,11 @@ pub(crate) fn find(name: &str, statements: &Statements<'_>) -> Vec<Known> {
     }
 }
 
+/// Whether nothing is known of a program of this name.
+pub(crate) fn is_unknown(name: &str, statements: &Statements<'_>) -> bool {
+    find(name, statements).iter().any(|entry| std::ptr::eq(*entry, &*UNKNOWN))
+}
+
 /// Finds what a module does that an interpreter runs by its name; one that no table knows is the project's.
 pub(crate) fn find_module(name: &str, statements: &Statements<'_>) -> Vec<Known> {
     match statements.about(&[name], || true) {

@@ -513,7 +513,9 @@ impl State {
 
     fn read_operand(mut self, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
         let is_option_read = !self.ended && self.entry.syntax != Syntax::None;
-        if self.operand == 0 && self.entry.has_subcommands() && self.replaced().is_none() {
+        // Where the entry says what stands behind `--`, that is no subcommand.
+        let is_behind = self.behind.is_some() && self.entry.after_end.is_some();
+        if self.operand == 0 && self.entry.has_subcommands() && self.replaced().is_none() && !is_behind {
             return self.subcommand(word, see);
         }
         let Some(operand) = self.operand_at() else {
