@@ -1,9 +1,6 @@
-//! Puts the pages of `docs/errors/` and `docs/guide/` into the program, for `cycod explain` and `cycod help`, and links it so that it starts sooner.
+//! Puts the pages of `docs/errors/` and `docs/guide/` into the program for `cycod explain` and `cycod help`.
 
-use std::{env, fs, path::Path, process::Command};
-
-/// The first glibc that starts a static program with packed relocations.
-const PACKED_SINCE: (u32, u32) = (2, 36);
+use std::{env, fs, path::Path};
 
 #[expect(clippy::disallowed_methods, reason = "the environment tells a build script everything")]
 fn variable(name: &str) -> String {
@@ -13,29 +10,6 @@ fn variable(name: &str) -> String {
 fn main() {
     write_pages();
     write_guides();
-    pack_relocations();
-}
-
-/// Before a static position-independent program begins, it corrects a hundred thousand addresses in its own tables. Packed, the
-/// list of them takes a twentieth of the room.
-fn pack_relocations() {
-    let is_static = variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static");
-    let is_native = variable("TARGET") == variable("HOST") && variable("CARGO_CFG_TARGET_ENV") == "gnu";
-    if is_static && is_native && glibc().is_some_and(|version| version >= PACKED_SINCE) {
-        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
-    }
-}
-
-/// The version of the C library of this machine.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a build script runs on the machine of the build, and is not part of the program"
-)]
-fn glibc() -> Option<(u32, u32)> {
-    let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
-    Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
 }
 
 fn write_pages() {

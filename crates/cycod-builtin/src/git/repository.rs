@@ -74,7 +74,7 @@ impl Repository {
     }
 
     /// Whether its files may be keys and logins: it contains the home directory, or lies in a hidden place of it.
-    pub(super) fn holds_keys(&self, platform: &Platform<'_>) -> bool {
+    pub(super) fn holds_keys(&self, platform: &ToolPlatform<'_>) -> bool {
         let home = &platform.host().home;
         let home = home.canonicalize().unwrap_or_else(|_| home.clone());
         home.starts_with(&self.top) || platform.guarded().opens(&self.top).is_some()
