@@ -18,7 +18,7 @@ const ADDRESSES: [&str; 6] = ["url", "uri", "baseURL", "host", "hostname", "href
 pub(super) fn check(node: Node<'_>, call: Option<&Invocation<'_>>, flows: &Flows, subject: &mut Subject<'_>) {
     let source = subject.source;
     match node.kind() {
-        "assignment_expression" | "augmented_assignment_expression" => return assigned(node, subject),
+        "assignment_expression" | "augmented_assignment_expression" => return assigned(node, flows, subject),
         "jsx_attribute" => {
             let is_markup = children(node).first().is_some_and(|name| text(*name, source) == "dangerouslySetInnerHTML");
             if is_markup {
@@ -143,12 +143,16 @@ fn by_last_word(call: &Invocation<'_>, node: Node<'_>, flows: &Flows, subject: &
     }
 }
 
-fn assigned(node: Node<'_>, subject: &mut Subject<'_>) {
+fn assigned(node: Node<'_>, flows: &Flows, subject: &mut Subject<'_>) {
     let (Some(left), Some(right)) = (node.child_by_field_name("left"), node.child_by_field_name("right")) else {
         return;
     };
     let target = name(left, subject.source);
     let last = target.rsplit('.').next().unwrap_or_default();
+    let index = left.child_by_field_name("index").and_then(|index| constant(index, subject.source));
+    if (target.contains('.') && last == "$where" || index == Some("$where")) && !flows.is_tame(right, subject.source) {
+        subject.add(&table::NOSQL_INJECTION, node, "`$where` runs text as code in the database");
+    }
     if target.contains('.') && MARKUP.contains(&last) && !is_constant(right) {
         subject.add(&table::HTML_INJECTION, node, format!("`{last}` puts markup into the page"));
     }

@@ -87,6 +87,11 @@ impl Names {
 
     /// What a name stands for, as far as the file says.
     pub(super) fn resolve(&self, name: &str) -> String {
+        // A module that is used where it is required.
+        let required = name.strip_prefix("require(").and_then(|rest| rest.split_once(")."));
+        if let Some((module, rest)) = required {
+            return format!("{}.{rest}", plain(module.trim_matches(['"', '\'', '`'])));
+        }
         let (first, rest) = name.split_once('.').map_or((name, None), |(first, rest)| (first, Some(rest)));
         match (self.0.get(first), rest) {
             (Some(meant), Some(rest)) => format!("{meant}.{rest}"),

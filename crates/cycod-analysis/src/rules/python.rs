@@ -3,7 +3,7 @@
 use big_code_analysis::tree_sitter::Node;
 
 use super::{Subject, is_composed_sql, names::Names, request::Flows, table};
-use crate::syntax::{Invocation, is_constant, name, text};
+use crate::syntax::{Invocation, constant, is_constant, name, text};
 
 /// What starts a command line in a shell.
 const SHELLS: [&str; 8] = [
@@ -51,6 +51,27 @@ const CLIENTS: [&str; 3] = ["requests.", "httpx.", "aiohttp."];
 /// Functions that send requests; those of clients begin with the name of their module.
 const FETCHERS: [&str; 3] = ["urllib.request.urlopen", "urllib.request.Request", "urllib.request.urlretrieve"];
 
+/// What no call is: a name, or a query of a document database in which a value becomes code.
+fn uncalled(node: Node<'_>, names: &Names, flows: &Flows, subject: &mut Subject<'_>) {
+    let source = subject.source;
+    if node.kind() == "attribute" && names.resolve(&name(node, source)) == "ssl._create_unverified_context" {
+        return subject.add(&table::TLS_VERIFICATION_OFF, node, "a context of TLS that verifies nothing");
+    }
+    let named = |field: &str| {
+        let key = node.child_by_field_name(field)?;
+        // In `query["$where"] = …` it stands between the brackets.
+        constant(key.child_by_field_name("subscript").unwrap_or(key), source)
+    };
+    let code = match node.kind() {
+        "pair" if named("key") == Some("$where") => node.child_by_field_name("value"),
+        "assignment" if named("left") == Some("$where") => node.child_by_field_name("right"),
+        _ => None,
+    };
+    if code.is_some_and(|code| !flows.is_tame(code, source)) {
+        subject.add(&table::NOSQL_INJECTION, node, "`$where` runs text as code in the database");
+    }
+}
+
 pub(super) fn check(
     node: Node<'_>,
     call: Option<&Invocation<'_>>,
@@ -59,9 +80,7 @@ pub(super) fn check(
     subject: &mut Subject<'_>,
 ) {
     let source = subject.source;
-    if node.kind() == "attribute" && names.resolve(&name(node, source)) == "ssl._create_unverified_context" {
-        return subject.add(&table::TLS_VERIFICATION_OFF, node, "a context of TLS that verifies nothing");
-    }
+    uncalled(node, names, flows, subject);
     let Some(call) = call else { return };
     let called = call.name.as_str();
     let is = |wanted: &str, value: &str| call.named(wanted, source).is_some_and(|given| text(given, source) == value);

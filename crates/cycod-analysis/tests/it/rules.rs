@@ -347,6 +347,12 @@ function above(user, threshold) {
   const known = parseInt(user);
   return all.find({ $where: `this.user == ${known} && this.stocks > '${threshold}'` });
 }
+function later(req) {
+  const query = {};
+  query["$where"] = req.query.code;
+  query.$where = "this.a == " + req.query.a;
+  require("node:child_process").exec("ls " + req.query.folder);
+}
 "#,
         &expect![[r#"
             5:3 error[open-redirect] `res.redirect` redirects to an address that the request chooses
@@ -359,6 +365,9 @@ function above(user, threshold) {
             18:9 error[request-forgery] `axios.get` sends a request to a server that the request chooses
             22:28 error[nosql-injection] `$where` runs text as code in the database
             26:21 error[nosql-injection] `$where` runs text as code in the database
+            30:3 error[nosql-injection] `$where` runs text as code in the database
+            31:3 error[nosql-injection] `$where` runs text as code in the database
+            32:3 error[shell-command] `child_process.exec` gives a shell a command line that is put together
         "#]],
     );
     let harmless = r#"
@@ -399,12 +408,18 @@ def fine():
     requests.get("https://api.example.com/" + request.args["id"])
     requests.post(settings.url, data=request.form)
     redirect(url_for("home"))
+    users.find({"$where": "this.a == 1"})
+def search():
+    users.find({"$where": "this.a == '" + request.args["a"] + "'"})
+    query["$where"] = f"this.b == {request.args['b']}"
 "#,
         &expect![[r#"
             5:12 error[open-redirect] `flask.redirect` redirects to an address that the request chooses
             7:5 error[request-forgery] `requests.get` sends a request to a server that the request chooses
             9:5 error[request-forgery] `requests.get` sends a request to a server that the request chooses
             10:5 error[request-forgery] `urllib.request.urlopen` sends a request to a server that the request chooses
+            18:17 error[nosql-injection] `$where` runs text as code in the database
+            19:5 error[nosql-injection] `$where` runs text as code in the database
         "#]],
     );
 }
