@@ -51,9 +51,12 @@ const CLIENTS: [&str; 3] = ["requests.", "httpx.", "aiohttp."];
 /// Functions that send requests; those of clients begin with the name of their module.
 const FETCHERS: [&str; 3] = ["urllib.request.urlopen", "urllib.request.Request", "urllib.request.urlretrieve"];
 
-/// A query of a document database in which a value becomes code.
-fn query(node: Node<'_>, flows: &Flows, subject: &mut Subject<'_>) {
+/// What no call is: a name, or a query of a document database in which a value becomes code.
+fn uncalled(node: Node<'_>, names: &Names, flows: &Flows, subject: &mut Subject<'_>) {
     let source = subject.source;
+    if node.kind() == "attribute" && names.resolve(&name(node, source)) == "ssl._create_unverified_context" {
+        return subject.add(&table::TLS_VERIFICATION_OFF, node, "a context of TLS that verifies nothing");
+    }
     let named = |field: &str| {
         let key = node.child_by_field_name(field)?;
         // In `query["$where"] = …` it stands between the brackets.
@@ -77,10 +80,7 @@ pub(super) fn check(
     subject: &mut Subject<'_>,
 ) {
     let source = subject.source;
-    if node.kind() == "attribute" && names.resolve(&name(node, source)) == "ssl._create_unverified_context" {
-        return subject.add(&table::TLS_VERIFICATION_OFF, node, "a context of TLS that verifies nothing");
-    }
-    query(node, flows, subject);
+    uncalled(node, names, flows, subject);
     let Some(call) = call else { return };
     let called = call.name.as_str();
     let is = |wanted: &str, value: &str| call.named(wanted, source).is_some_and(|given| text(given, source) == value);
