@@ -137,6 +137,18 @@ fn a_variable_that_may_be_another_program_or_none_is_judged_as_that() {
     assert!(open.is_empty(), "{} of {} are let through:\n{}", open.len(), ATTACKS.len(), open.join("\n"));
 }
 
+/// Lists that are made of themselves.
+#[test]
+fn a_list_may_hold_what_it_held_before() {
+    for (script, is_data) in [
+        (r#"a=(); b=(x "{X}" y); a=("${b[@]}" "${a[@]}"); a+=("{X}-z"); echo "${a[@]}""#, true),
+        (r#"a=(-c); a=(bash "${a[@]}"); "${a[@]}" "{X}""#, false),
+        (r#"a=("{X}"); a=(bash -c "${a[@]}"); "${a[@]}""#, false),
+    ] {
+        assert_eq!(judged(script).command.iter().all(|verdict| verdict.is_placeable()), is_data, "{script}");
+    }
+}
+
 /// What people write: the variable is one of a few programs that are known.
 const EVERYDAY: &[&str] = &[
     r#"c=podman; $c run --name {X} image"#,

@@ -660,6 +660,14 @@ impl Flow<'_> {
                 appends = true;
                 continue;
             }
+            if is_itself {
+                // Words of the list, in any order: the list that is made here is one of those that it may be.
+                let known = self.variables.get(name).cloned().unwrap_or_default();
+                let mut texts = texts_among(known.lists.iter().chain(&known.elements).flatten());
+                texts.extend(known.texts);
+                fields.push(Field::any_of(bounded(texts)));
+                continue;
+            }
             // `[key]=value`
             if let [Part::Text { text, .. }, Part::Arithmetic(subscript), rest @ ..] = word.parts.as_slice()
                 && &**text == "["

@@ -892,6 +892,10 @@ impl Flow<'_> {
                 Some(Field::Word(text)) => literal(text).map(str::to_owned),
                 _ => None,
             };
+            // A variable that is empty leaves an option alone, and no program has the name of one.
+            if self.is_shell && name.as_deref().is_some_and(|name| name.is_empty() || name.starts_with('-')) {
+                continue;
+            }
             let one = match name.as_deref() {
                 Some(name) => self.builtin(name, &without_absent(&fields[1..]), words, splits_otherwise),
                 None => None,
@@ -1114,7 +1118,9 @@ impl Flow<'_> {
                         }
                     }
                     Reading::Missing(outer) => {
-                        let is_meant = literal(word).is_some_and(|name| programs::is_unknown(name, self.statements));
+                        // An option is one of the program around it.
+                        let is_meant = literal(word)
+                            .is_some_and(|name| !name.starts_with('-') && programs::is_unknown(name, self.statements));
                         let meant = if is_meant { &vec![Atom::Unknown(Tag::Somewhere)] } else { word };
                         for state in self.name(meant, outer.as_ref(), false) {
                             reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
@@ -1169,8 +1175,11 @@ impl Flow<'_> {
         let start = |entries: Vec<Known>, label: &str| {
             entries.into_iter().map(|entry| State::new(entry, label, outer.cloned())).collect()
         };
-        // Nothing runs that has no name, or the name of an option, which a variable left alone that is empty.
-        if let Some(name) = literal(word).filter(|name| !name.is_empty() && !name.starts_with('-')) {
+        // Nothing runs that has no name.
+        if literal(word).is_some_and(str::is_empty) {
+            return Vec::new();
+        }
+        if let Some(name) = literal(word) {
             if is_module {
                 return start(programs::find_module(name, self.statements), name);
             }
