@@ -30,4 +30,4 @@ pub use finding::{Finding, FindingKind, FindingSeverity};
 pub use language::Language;
 pub use metrics::{FileMetrics, FunctionMetrics, Totals};
 pub use report::{ReportExtent, ReportFormat, html, json, sarif, text};
-pub use rules::{RULES, AnalysisRule};
+pub use rules::{AnalysisRule, RULES};

@@ -51,7 +51,13 @@ impl Subject<'_> {
     }
 
     /// Adds what breaks a rule at a line and a column, from 1.
-    pub(crate) fn add_at(&mut self, rule: &'static AnalysisRule, line: usize, column: usize, message: impl Into<String>) {
+    pub(crate) fn add_at(
+        &mut self,
+        rule: &'static AnalysisRule,
+        line: usize,
+        column: usize,
+        message: impl Into<String>,
+    ) {
         self.found.push(Finding {
             file: self.path.to_owned(),
             line: u32::try_from(line).unwrap_or(u32::MAX),

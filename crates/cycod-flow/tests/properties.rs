@@ -429,6 +429,9 @@ fn steps_for_a_failure_run_after_all_others_and_do_not_change_the_verdict() {
         let (mut over, _) = flow(shapes());
         over.on(event);
         let rest = [0, 1, 3].map(|index| settle(index, Settled::NotRun));
-        assert_eq!(over.on(ended(2, 1, AttemptOutcome::Failed)), [&[failed.clone()], &rest[..], &[clean_up.clone()]].concat());
+        assert_eq!(
+            over.on(ended(2, 1, AttemptOutcome::Failed)),
+            [vec![failed.clone()], rest.to_vec(), vec![clean_up.clone()]].concat()
+        );
     }
 }

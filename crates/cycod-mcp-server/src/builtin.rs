@@ -92,10 +92,7 @@ impl Builtin {
 
 /// The server's own tools as they are listed: those for runs where a tool may take long, and those for finding tools where
 /// some are not listed, by their groups.
-pub(crate) fn tools(
-    has_long_ones: bool,
-    searched: Option<&BTreeMap<&str, usize>>,
-) -> impl Iterator<Item = Tool> {
+pub(crate) fn tools(has_long_ones: bool, searched: Option<&BTreeMap<&str, usize>>) -> impl Iterator<Item = Tool> {
     let is_needed = move |builtin: &Builtin| match builtin {
         Builtin::Output => true,
         Builtin::Search | Builtin::Call => searched.is_some(),

@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::LazyLock};
 
 use regex::{Captures, Regex, RegexSet};
 
-use super::{LONGEST_LINE, AnalysisRule, Subject, table};
+use super::{AnalysisRule, LONGEST_LINE, Subject, table};
 
 /// How many secrets of one file are told.
 const MOST: usize = 100;

@@ -69,7 +69,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let dialect = args.from;
     let provider = dialect.provider().expect("clap takes no other");
     let rules = args.rules.given()?;
-    let timeout = args.timeout.map(|limit| Duration::from_millis(limit));
+    let timeout = args.timeout.map(Duration::from_millis);
 
     let mut text = Vec::new();
     let unread = |error: &dyn std::fmt::Display| {

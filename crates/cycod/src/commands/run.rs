@@ -109,7 +109,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let rules = args.rules.given()?;
     rules::warn_of_unknown(&rules, &context.engine, &mut context.printer);
     context.engine.add_rules(rules);
-    let timeout = args.timeout.map(|limit| Duration::from_millis(limit));
+    let timeout = args.timeout.map(Duration::from_millis);
     let opened = context.engine.open_tool(name, filter).map_err(CommandError::from);
     let tool = opened.as_ref().ok().map(|opened| Arc::new(opened.tool.clone()));
     let done = opened.and_then(|opened| {

@@ -9,12 +9,7 @@ use cycod_engine::{
 use cycod_search::{Described, Index};
 
 use super::list::table;
-use crate::{
-    cli::Context,
-    command_error::CommandError,
-    options::parsed,
-    scope::ScopeOptions,
-};
+use crate::{cli::Context, command_error::CommandError, options::parsed, scope::ScopeOptions};
 
 /// How the result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -60,7 +55,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         keywords,
         parameters: "",
     }));
-    let found: Vec<Entry> = index.find(&args.words.join(" "), args.limit.into()).into_iter().map(|at| entries[at].clone()).collect();
+    let found: Vec<Entry> =
+        index.find(&args.words.join(" "), args.limit.into()).into_iter().map(|at| entries[at].clone()).collect();
     let standings = context.engine.standings(&found).unwrap_or_else(|_| vec![None; found.len()]);
     let beyond = found
         .iter()
@@ -77,7 +73,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             let lines: String = found.iter().flat_map(|entry| [&entry.name, "\n"]).collect();
             context.printer.data(lines.as_bytes());
         }
-        Format::Table if found.is_empty() => context.printer.say("no tool fits; try other words, or see all: cycod list"),
+        Format::Table if found.is_empty() => {
+            context.printer.say("no tool fits; try other words, or see all: cycod list")
+        }
         Format::Table => {
             let table = table(all(), context.engine.host());
             let (width, colour) = (context.printer.width, context.printer.data_colour);

@@ -420,8 +420,7 @@ fn tools_are_found_by_what_they_do() {
     place.tool("prune", "description: Remove branches that are merged\nbash: echo gone\ntags: [git, write]\n");
     place.tool("count", "description: Count the lines of a text\nbash: wc -l\ntags: [read]\n");
     place.tool("broken", "description: delete branches\nnothing: here\n");
-    let simple =
-        |words: &[&str]| place.run(&[&["tool", "search", "--format", "simple"], words].concat()).stdout().to_owned();
+    let simple = |words: &[&str]| place.run(&[&["tool", "search", "--format", "simple"], words].concat()).stdout();
     assert_eq!(simple(&["delete", "old", "branches"]), "prune\n");
     assert_eq!(simple(&["how many lines does it have"]), "count\n");
     assert_eq!(simple(&["git"]), "prune\n");

@@ -32,7 +32,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         return Ok(0);
     }
     let pending = pending(context, &args.request)?;
-    answer(context, &pending.id, &Answer::No(args.reason.clone()))?;
+    answer(context, &pending.id, &Answer::No(args.reason))?;
     let tool = pending.about["tool"].as_str().unwrap_or("?");
     context.printer.say(&format!("Denied `{}`", visible(tool)));
     Ok(0)
