@@ -74,7 +74,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             context.printer.data(lines.as_bytes());
         }
         Format::Table if found.is_empty() => {
-            context.printer.say("no tool fits; try other words, or see all: cycod list")
+            context.printer.say("no tool fits; try other words, or see all: cycod list");
         }
         Format::Table => {
             let table = table(all(), context.engine.host());

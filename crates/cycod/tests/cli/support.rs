@@ -136,7 +136,9 @@ const VIEW: &str = r#"set -e
 cd "$0"
 mkdir -p etc/cycod old
 mount --rbind /etc old
-ln -sfn "$0"/old/* etc/
+for one in "$0"/old/*; do
+    [ "${one##*/}" = cycod ] || ln -sfn "$one" etc/
+done
 mount --bind machine etc/cycod
 mount --rbind etc /etc
 cd "$OLDPWD"
