@@ -111,6 +111,8 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let result = match blocking(move || stock.search(arguments)).await? {
+            // A request of the era without handshakes stands for itself.
+            Ok((result, _)) if is_modern(context) => result,
             Ok((result, names)) => {
                 let is_new = {
                     let mut found = self.session.found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +120,7 @@ impl Handler {
                     found.extend(names);
                     found.len() > before
                 };
-                if is_new && !is_modern(context) {
+                if is_new {
                     // A client that does not listen calls them by another tool.
                     _ = context.peer.notify_tool_list_changed().await;
                 }
