@@ -49,6 +49,7 @@ static SERVER: LazyLock<(InProcessServer, tempfile::TempDir)> = LazyLock::new(||
         rules: vec![Rule::new(Verdict::Deny, Pattern::parse("*").unwrap(), Origin::new(Layer::CommandLine, "fuzz"))],
         wait_for_approval: Duration::ZERO,
         reply_tokens: ServerOptions::REPLY_TOKENS,
+        list_tokens: ServerOptions::LIST_TOKENS,
         jq_worker: Vec::new(),
         equip: None,
         waiting: None,

@@ -38,7 +38,7 @@ pub(crate) fn main_of(run: &RunPage, is_read_only: bool) -> Markup {
         (about(run))
         @if let Some(graph) = &run.graph {
             // Our own drawing, which escapes what is not.
-            section.card.graph aria-label="Graph" { h2 { "Graph" } div.scroll tabindex="0" role="region" aria-label="Graph of the steps" { (PreEscaped(graph)) } }
+            section.card aria-label="Graph" { h2 { "Graph" } div.scroll tabindex="0" role="region" aria-label="Graph of the steps" { (PreEscaped(graph)) } }
         }
     }
 }

@@ -150,7 +150,7 @@ fn field(field: &Field) -> Markup {
                 aria-describedby=(hint) aria-invalid=[is_wrong.then_some("true")] aria-required=[field.is_required.then_some("true")] { (value) }
         },
         FieldKind::Json => html! {
-            textarea.json id=(id) name=(name) rows="3" spellcheck="false" placeholder=(field.default.as_deref().unwrap_or("JSON"))
+            textarea id=(id) name=(name) rows="3" spellcheck="false" placeholder=(field.default.as_deref().unwrap_or("JSON"))
                 aria-describedby=(hint) aria-invalid=[is_wrong.then_some("true")] { (value) }
         },
         FieldKind::Rows => html! {
