@@ -1,4 +1,4 @@
-/// Whoever uses this machine as its user.
+/// The user of this machine.
 pub const LOCAL: &str = "local";
 
 /// Who asks for a call, as far as the history is to know.
@@ -8,7 +8,7 @@ pub struct Caller {
     pub surface: &'static str,
     /// The program that asks, with its version, such as `claude-code 2.1`.
     pub host: Option<String>,
-    /// As whom: the user of this machine, or whoever a server let in.
+    /// As whom: the user of this machine, or a principal that a server let in.
     pub principal: String,
     /// Whether that is the user of this machine.
     pub is_local: bool,

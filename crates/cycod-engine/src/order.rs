@@ -34,7 +34,7 @@ pub(crate) struct Order {
     pub(crate) durable: bool,
 }
 
-/// A call that another process may plan again, as it is written. An interrupted run may have one of an earlier version:
+/// A call in the form in which it is stored, so that another process can plan it again. An interrupted run may have one of an earlier version:
 /// fields may be added, never changed.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OrderRow {
@@ -173,7 +173,7 @@ impl Engine {
         self.plan_answered(&tool, given(&order.arguments), &[], Some(order.timeout), &order.beginning).map_err(wrong)
     }
 
-    /// Decides about what an order asks for. Whoever was to be asked was, before this process was there.
+    /// Decides about what an order asks for. The user was asked before this process started, if anyone had to be.
     pub(crate) fn decide_ordered(&self, plan: &Plan, order: &Order, asker: &Asker) -> Decision {
         match self.decide_for(plan, asker) {
             Decision { verdict: Verdict::Ask, code, .. } => {

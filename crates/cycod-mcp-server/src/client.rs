@@ -30,7 +30,7 @@ pub(crate) fn principal(context: &RequestContext<RoleServer>) -> String {
     Client::of(&context.extensions).principal.0
 }
 
-/// Whose the outputs are that a principal may read. Whoever comes over standard input is the user of this machine.
+/// Whose the outputs are that a principal may read. A client on standard input is the user of this machine.
 pub(crate) fn owner(principal: &str) -> &str {
     if principal == STDIO { LOCAL } else { principal }
 }

@@ -35,7 +35,7 @@ pub(crate) fn watch(shared: &Arc<Shared>) {
 
 async fn follow(shared: Weak<Shared>, mut watched: Watched) {
     if let Some(shared) = shared.upgrade() {
-        // Whoever asks for the lists finds them made.
+        // The next request for the lists finds them made.
         blocking(move || shared.shelf.stock().lists()).detach();
     }
     while watched.change().await {

@@ -1,6 +1,6 @@
 //! The code of a tool as its author wrote it: read, checked, and made into JavaScript.
 //!
-//! What an engine says about the script that was made is told of the code as it was written, by [`SourcePlaces`].
+//! [`SourcePlaces`] translates what an engine reports about the compiled script to places in the source.
 
 mod depth;
 mod look;

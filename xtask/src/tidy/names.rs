@@ -1,4 +1,4 @@
-//! Public types whose name another crate has, too: whoever reads it can't tell which one is meant.
+//! Public types whose name another crate has, too: a reader can't tell which one is meant.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -20,7 +20,7 @@ const MEMORY: u64 = 1 << 30;
 /// The most that is read of what it says.
 const MOST_WORDS: usize = 64 << 10;
 
-/// Where an interpreter is. A relative entry of the search path names what lies in the directory of whoever looks at a tool,
+/// Where an interpreter is. A relative entry of the search path names what lies in the directory in which a tool is read,
 /// which may be anybody's.
 pub(super) fn interpreter(name: &str, host: &Host) -> Option<PathBuf> {
     let search = host.environment.get(OsStr::new("PATH"))?;

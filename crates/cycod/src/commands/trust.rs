@@ -296,7 +296,7 @@ pub(crate) enum ByHand {
 /// Asks a person who is there whether they trust what came with the project, before it runs.
 ///
 /// They are not asked about what only tells readers something, nor, in a project of their own, about their own work. Nobody
-/// there, or nothing to ask, is no error: what may run is decided elsewhere. Below a tool, whoever answers may be the tool.
+/// there, or nothing to ask, is no error: what may run is decided elsewhere. Below a tool, the answer may come from the tool.
 pub(crate) fn settle(context: &mut Context, subjects: Vec<TrustSubject>, what: ByHand) -> Result<(), CommandError> {
     let is_attended = context.is_attended() && !is_below_a_run();
     let mut waiting: Vec<TrustSubject> = Vec::new();

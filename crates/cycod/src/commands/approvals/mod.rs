@@ -134,7 +134,7 @@ pub(crate) fn by_a_person(command: &str) -> Result<(), CommandError> {
     Err(Refusal::new(Code::ApprovalByATool, why).attempt(format!("run it in a terminal of your own: {command}")).into())
 }
 
-/// The terminal, where a person answers for what is granted there. Below a tool, whoever answers may be the tool.
+/// The terminal, where a person answers for what is granted there. Below a tool, the answer may come from the tool.
 pub(crate) fn tty_of_a_person() -> Option<Tty> {
     Tty::open().filter(|_| !is_below_a_run())
 }
