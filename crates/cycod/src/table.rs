@@ -6,7 +6,7 @@ use anstyle::Style;
 use cycod_engine::diagnostic::{Shown, visible};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::printer::{HEADING, paint};
+use crate::printer::{HEADING, Printer, paint};
 
 /// Rows of text under a head.
 #[derive(Debug)]
@@ -106,6 +106,11 @@ impl<'a> Table<'a> {
     pub(crate) fn row(&mut self, cells: Vec<Cell<'a>>) {
         debug_assert_eq!(cells.len(), self.head.len());
         self.rows.push(cells);
+    }
+
+    /// Writes the table to standard output, as wide as the terminal.
+    pub(crate) fn print(&self, printer: &mut Printer) {
+        printer.text(self.render(printer.width, printer.data_colour));
     }
 
     /// Writes the table, cut to `width` columns if there is a limit. A column without any text is left out.

@@ -35,7 +35,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         for (code, about) in codes() {
             table.row(vec![Cell::new(code), Cell::new(about)]);
         }
-        printer.text(table.render(printer.width, printer.data_colour));
+        table.print(printer);
         return Ok(0);
     };
     // As copied from a message: `error[unknown-step]`, in any case.

@@ -12,7 +12,6 @@ use crate::{
     store::{entry, in_a_file, stated},
 };
 
-/// What `cycod tool export` takes.
 /// How the result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -20,6 +19,7 @@ enum Format {
     Json,
 }
 
+/// What `cycod tool export` takes.
 #[derive(Parser)]
 #[command(name = "export", about = "Export a tool definition to a file")]
 struct Arguments {

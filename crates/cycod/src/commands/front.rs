@@ -48,8 +48,7 @@ pub(crate) fn run(context: &mut Context) -> Result<u8, CommandError> {
         for (entry, trust) in entries.iter().zip(&standings).take(MOST) {
             table.row(row(engine, entry, *trust));
         }
-        let (width, colour) = (printer.width, printer.data_colour);
-        printer.text(table.render(width, colour));
+        table.print(printer);
     }
     if let Some(more) = entries.len().checked_sub(MOST + 1) {
         printer.line(&format!("and {} more", more + 1));

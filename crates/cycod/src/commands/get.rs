@@ -18,7 +18,6 @@ use crate::{
     yaml_text::yaml_text,
 };
 
-/// What `cycod tool get` takes.
 /// How the tool is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -26,6 +25,7 @@ enum Format {
     Json,
 }
 
+/// What `cycod tool get` takes.
 #[derive(Parser)]
 #[command(name = "get", about = "Display the details of a specific tool")]
 struct Arguments {

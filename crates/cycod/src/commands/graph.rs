@@ -10,7 +10,6 @@ use crate::{
     charset::Charset, cli::Context, command_error::CommandError, options::parsed, scope::ScopeOptions, store::entry,
 };
 
-/// What `cycod tool graph` takes.
 /// How the result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -19,6 +18,7 @@ enum Format {
     Svg,
 }
 
+/// What `cycod tool graph` takes.
 #[derive(Parser)]
 #[command(name = "graph", about = "Draw a tool's steps")]
 struct Arguments {

@@ -12,7 +12,6 @@ use crate::{
     table::{Cell, Table},
 };
 
-/// What `cycod tool groups` takes.
 /// How the result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -20,6 +19,7 @@ enum Format {
     Json,
 }
 
+/// What `cycod tool groups` takes.
 #[derive(Parser)]
 #[command(name = "groups", about = "List the groups of tools")]
 struct Arguments {
@@ -63,8 +63,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     for (group, tools) in &groups {
         table.row(vec![Cell::new(group.as_str()), Cell::new(tools.len().to_string()), Cell::new(tools.join(", "))]);
     }
-    let (width, colour) = (context.printer.width, context.printer.data_colour);
-    context.printer.text(table.render(width, colour));
+    table.print(&mut context.printer);
     context.printer.say("see the tools of one: cycod list --group GROUP");
     Ok(0)
 }

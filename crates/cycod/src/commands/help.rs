@@ -56,7 +56,7 @@ fn list_guides(context: &mut Context) {
     for (name, about, _) in help::GUIDES {
         table.row(vec![Cell::new(*name), Cell::new(*about)]);
     }
-    printer.text(table.render(printer.width, printer.data_colour));
+    table.print(printer);
     printer.text("\nShow one: cycod help guide NAME\n");
 }
 

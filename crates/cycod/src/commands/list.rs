@@ -117,16 +117,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Order::Scope => entries.sort_by_key(|entry| entry.scope),
         Order::Name => {}
     }
-    let standings = match context.engine.standings(&entries) {
-        Ok(standings) => standings,
-        Err(refusal) => {
-            context.printer.warn(&refusal.why);
-            vec![None; entries.len()]
-        }
-    };
-    let beyond =
-        entries.iter().zip(standings).map(|(entry, trust)| Beyond { trust, misuse: misuse_of(&context.engine, entry) });
-    let beyond: Vec<Beyond> = beyond.collect();
+    let beyond = beyond(context, &entries);
     if !matches!(args.format, Format::Json | Format::Yaml) {
         tell_ignored(&entries, &mut context.printer);
     }
@@ -156,9 +147,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         _ if entries.is_empty() => {}
         _ => {
-            let table = table(entries.iter().zip(&beyond), host);
-            let (width, colour) = (context.printer.width, context.printer.data_colour);
-            context.printer.text(table.render(width, colour));
+            let table = table(entries.iter().zip(&beyond), context.engine.host());
+            table.print(&mut context.printer);
             std::mem::forget(table);
             let broken =
                 entries.iter().filter(|entry| matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }));
@@ -185,6 +175,16 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     // The system takes thousands of small allocations back at once; giving back each of them takes longer than the list.
     std::mem::forget(entries);
     Ok(0)
+}
+
+/// What the list says of each tool beside its file; warns if it can't be said which are trusted.
+pub(super) fn beyond(context: &mut Context, entries: &[Entry]) -> Vec<Beyond> {
+    let standings = context.engine.standings(entries).unwrap_or_else(|refusal| {
+        context.printer.warn(&refusal.why);
+        vec![None; entries.len()]
+    });
+    let beyond = |(entry, trust)| Beyond { trust, misuse: misuse_of(&context.engine, entry) };
+    entries.iter().zip(standings).map(beyond).collect()
 }
 
 /// Says once for each tool what its file says in vain.

@@ -17,7 +17,6 @@ use crate::{
     scope::ScopeOptions,
 };
 
-/// What `cycod tool schema` takes.
 /// How the result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -25,6 +24,7 @@ enum Format {
     Text,
 }
 
+/// What `cycod tool schema` takes.
 #[derive(Parser)]
 #[command(name = "schema", about = "Print function-calling schemas")]
 struct Arguments {

@@ -1,14 +1,14 @@
 //! `cycod tool search`: the tools that do what somebody describes, the best first.
 
 use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum, value_parser};
-use cycod_app::views::{Beyond, ToolView, misuse_of};
+use cycod_app::views::ToolView;
 use cycod_engine::{
     catalog::{Entry, State},
     group_of,
 };
 use cycod_search::{Described, Index};
 
-use super::list::table;
+use super::list::{beyond, table};
 use crate::{cli::Context, command_error::CommandError, options::parsed, scope::ScopeOptions};
 
 /// How the result is written.
@@ -57,12 +57,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }));
     let found: Vec<Entry> =
         index.find(&args.words.join(" "), args.limit.into()).into_iter().map(|at| entries[at].clone()).collect();
-    let standings = context.engine.standings(&found).unwrap_or_else(|_| vec![None; found.len()]);
-    let beyond = found
-        .iter()
-        .zip(standings)
-        .map(|(entry, trust)| Beyond { trust, misuse: misuse_of(&context.engine, entry) })
-        .collect::<Vec<_>>();
+    let beyond = beyond(context, &found);
     let all = || found.iter().zip(&beyond);
     match args.format {
         Format::Json => {
@@ -78,8 +73,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         Format::Table => {
             let table = table(all(), context.engine.host());
-            let (width, colour) = (context.printer.width, context.printer.data_colour);
-            context.printer.text(table.render(width, colour));
+            table.print(&mut context.printer);
         }
     }
     Ok(0)

@@ -26,7 +26,6 @@ use crate::{
     store,
 };
 
-/// What `cycod test` takes.
 /// How the report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -35,6 +34,7 @@ enum Format {
     Junit,
 }
 
+/// What `cycod test` takes.
 #[derive(Parser)]
 #[command(name = "test", about = "Test a tool with its defined tests")]
 struct Arguments {

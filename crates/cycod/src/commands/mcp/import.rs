@@ -185,8 +185,7 @@ fn overview(context: &mut Context) -> Result<u8, CommandError> {
         context.printer.say("no other program that is known keeps MCP servers here");
         return Ok(0);
     }
-    let (width, colour) = (context.printer.width, context.printer.data_colour);
-    context.printer.text(table.render(width, colour));
+    table.print(&mut context.printer);
     context.printer.say("import them with: cycod mcp import HOST");
     Ok(0)
 }

@@ -16,7 +16,6 @@ use crate::{
     table::{Cell, Table},
 };
 
-/// What `cycod mcp list` takes.
 /// How the result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -25,6 +24,7 @@ enum Format {
     Json,
 }
 
+/// What `cycod mcp list` takes.
 #[derive(Parser)]
 #[command(name = "list", about = "List MCP servers")]
 struct Arguments {
@@ -82,8 +82,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                     how(server, host),
                 ]);
             }
-            let (width, colour) = (context.printer.width, context.printer.data_colour);
-            context.printer.text(table.render(width, colour));
+            table.print(&mut context.printer);
         }
     }
     if all.servers.is_empty() && all.problems.is_empty() {

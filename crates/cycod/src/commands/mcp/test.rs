@@ -68,8 +68,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 what.with(first_line, Style::new()),
             ]);
         }
-        let (width, colour) = (printer.width, printer.data_colour);
-        printer.text(table.render(width, colour));
+        table.print(printer);
     }
     for problem in &visit.problems {
         printer.warn(problem);

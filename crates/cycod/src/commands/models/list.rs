@@ -61,8 +61,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             key,
         ]);
     }
-    let (width, colour) = (context.printer.width, context.printer.data_colour);
-    context.printer.text(table.render(width, colour));
+    table.print(&mut context.printer);
     match &here.configured.default {
         Some((name, place)) => {
             context.printer.say(&format!("Without --model: {name} ({place}). Prices are for a million tokens."));

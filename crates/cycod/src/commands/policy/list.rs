@@ -48,8 +48,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let mut table = Table::new(&["RULE", "FOR", "FROM", "WHY"]);
         policy.rules().iter().for_each(|rule| table.row(row(rule, Style::new(), "")));
         waiting.iter().for_each(|rule| table.row(row(rule, DIM, "ignored: ")));
-        let (width, colour) = (context.printer.width, context.printer.data_colour);
-        context.printer.text(table.render(width, colour));
+        table.print(&mut context.printer);
     }
     if !waiting.is_empty() {
         let what = if waiting.len() == 1 { "1 rule does" } else { &format!("{} rules do", waiting.len()) };

@@ -18,7 +18,6 @@ use crate::{
 /// How much of a name a list shows: the time, and enough of what is random.
 const SHORT: usize = 16;
 
-/// What `cycod runs list` takes.
 /// How the result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -27,6 +26,7 @@ enum Format {
     Json,
 }
 
+/// What `cycod runs list` takes.
 #[derive(Parser)]
 #[command(name = "list", about = "List past runs and decisions")]
 struct Arguments {
@@ -90,7 +90,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         row.extend(is_mixed.then(|| Cell::new(shown(Path::new(&directory(run)), &host))));
         table.row(row);
     }
-    printer.text(table.render(printer.width, printer.data_colour));
+    table.print(printer);
     Ok(0)
 }
 

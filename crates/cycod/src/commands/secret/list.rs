@@ -73,8 +73,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let row = [Cell::new(set), Cell::new(tools), Cell::default().with(row.used_by.join(", "), Style::new())];
         table.row([Cell::new(name.as_str()), place].into_iter().chain(row).collect());
     }
-    let (width, colour) = (context.printer.width, context.printer.data_colour);
-    context.printer.text(table.render(width, colour));
+    table.print(&mut context.printer);
     Ok(0)
 }
 
