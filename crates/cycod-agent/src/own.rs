@@ -9,6 +9,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{
     Tools,
+    prompt::parameters,
     tools::{Told, schema_of},
 };
 
@@ -88,11 +89,7 @@ pub(crate) fn search(tools: &Tools, told: &[Told], arguments: &Map<String, Json>
         },
     };
     let offered = |told: &Told| &tools.offered()[told.at];
-    let parameters = |told| {
-        let names = offered(told).function.parameters["properties"].as_object().into_iter().flatten();
-        names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" ")
-    };
-    let parameters: Vec<String> = told.iter().map(parameters).collect();
+    let parameters: Vec<String> = told.iter().map(|told| parameters(&told.spec)).collect();
     let index = Index::new(told.iter().zip(&parameters).map(|(told, parameters)| {
         let offered = offered(told);
         Described {

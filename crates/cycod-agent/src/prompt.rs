@@ -48,7 +48,8 @@ pub(crate) fn prompt(directory: &Path, limits: &Limits, tools: &Tools, told: &[T
     text
 }
 
-fn parameters(spec: &ToolSpec) -> String {
+/// The names of the parameters of a tool, separated by commas.
+pub(crate) fn parameters(spec: &ToolSpec) -> String {
     let names = spec.schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str());
     names.collect::<Vec<_>>().join(", ")
 }

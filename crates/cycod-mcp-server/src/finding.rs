@@ -44,11 +44,18 @@ fn cost(tool: &Tool) -> usize {
     serde_json::to_string(tool).map_or(0, |text| text.len().div_ceil(4))
 }
 
+/// Takes what a tool costs from what is left, if that is enough.
+fn spend(left: &mut usize, tool: &Tool) -> bool {
+    let rest = left.checked_sub(cost(tool));
+    *left = rest.unwrap_or(*left);
+    rest.is_some()
+}
+
 /// The tools that a list within a budget leaves out, by name: none when all of them fit, else all but those that are used
 /// most.
 pub(crate) fn left_out(tools: &[Tool], engine: &Engine, budget: usize) -> BTreeSet<String> {
-    let costs: Vec<usize> = tools.iter().map(cost).collect();
-    if costs.iter().sum::<usize>() <= budget {
+    let mut left = budget;
+    if tools.iter().all(|tool| spend(&mut left, tool)) {
         return BTreeSet::new();
     }
     let uses = uses(engine);
@@ -56,12 +63,7 @@ pub(crate) fn left_out(tools: &[Tool], engine: &Engine, budget: usize) -> BTreeS
     let mut order: Vec<usize> = (0..tools.len()).filter(|at| uses_of(*at) > 0).collect();
     order.sort_by_key(|at| std::cmp::Reverse(uses_of(*at)));
     let mut left = budget / SHARE;
-    let mut listed = BTreeSet::new();
-    for at in order {
-        let Some(rest) = left.checked_sub(costs[at]) else { break };
-        left = rest;
-        listed.insert(at);
-    }
+    let listed: BTreeSet<usize> = order.into_iter().take_while(|at| spend(&mut left, &tools[*at])).collect();
     tools.iter().enumerate().filter(|(at, _)| !listed.contains(at)).map(|(_, tool)| tool.name.to_string()).collect()
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use bm25::{Embedder, EmbedderBuilder, Scorer, Tokenizer};
 
-use crate::words::{Idea, Related, words};
+use crate::words::{Idea, RELATED_PHRASES, words};
 
 /// How often a word of each field counts: the name says most.
 const NAME: usize = 3;
@@ -26,7 +26,7 @@ const EXACT_SHARE: f32 = 0.4;
 /// How much the length of a text matters.
 const LENGTH: f32 = 0.4;
 
-/// What stands before a word as it is written, beside its stem: `customer` is no `customization`.
+/// What stands before the whole word, beside its stem: `customer` is no `customization`.
 const EXACT: char = '=';
 
 /// The most words of a question that count.
@@ -43,7 +43,7 @@ pub struct Described<'a> {
     pub description: &'a str,
     /// Words that people look for it with, separated by blanks.
     pub keywords: &'a str,
-    /// The names of its parameters, separated by blanks.
+    /// The names of its parameters, separated by blanks or commas.
     pub parameters: &'a str,
 }
 
@@ -51,7 +51,6 @@ pub struct Described<'a> {
 pub struct Index {
     embedder: Embedder<u32, Plain>,
     scorer: Scorer<u32, u32>,
-    related: Related,
     length: usize,
 }
 
@@ -73,7 +72,7 @@ impl Index {
         for (text, at) in texts.iter().zip(0..) {
             scorer.upsert(&at, embedder.embed(text));
         }
-        Self { embedder, scorer, related: Related::new(), length: texts.len() }
+        Self { embedder, scorer, length: texts.len() }
     }
 
     /// Finds the tools that fit a question, the best first, at most `limit`: by their places.
@@ -81,7 +80,7 @@ impl Index {
         let mut asked = words(question);
         asked.truncate(MOST_WORDS);
         let mut scores = vec![0.0; self.length];
-        for idea in self.related.ideas(&asked) {
+        for idea in RELATED_PHRASES.ideas(&asked) {
             for (tool, score) in self.fits(&idea) {
                 scores[tool] += score;
             }

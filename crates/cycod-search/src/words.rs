@@ -62,8 +62,11 @@ pub(crate) struct Related {
     places: HashMap<String, Vec<usize>>,
 }
 
+/// The table of the crate, read once.
+pub(crate) static RELATED_PHRASES: LazyLock<Related> = LazyLock::new(Related::new);
+
 impl Related {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let lines = RELATED.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
         let groups: Vec<Vec<Vec<String>>> = lines.map(|line| line.split(',').map(phrase).collect()).collect();
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
