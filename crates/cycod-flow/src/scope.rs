@@ -137,10 +137,11 @@ impl Scope {
             return false;
         }
         self.ready = self.first(true);
-        if !self.ready.is_empty() {
-            self.phase = Phase::HandlingFailure;
+        if self.ready.is_empty() {
+            return false;
         }
-        self.phase == Phase::HandlingFailure
+        self.phase = Phase::HandlingFailure;
+        true
     }
 
     /// Whether a step may begin that is ready.

@@ -447,6 +447,16 @@ mod tests {
         prop_oneof![3 => spelled, 4 => other.prop_map(str::to_owned)]
     }
 
+    /// What is shown of a text if nothing of it is passed over.
+    fn read_closely(masks: &Masks, text: &str) -> Vec<u8> {
+        let known = masks.0.as_ref().expect("it has secrets");
+        let mut shown = Vec::new();
+        let mut scan = Scan::all_closely();
+        scan.read(&known.words, &known.windows, text.as_bytes(), &mut shown);
+        scan.finish(&known.words, &mut shown);
+        shown
+    }
+
     proptest! {
         #[test]
         fn lines_of_digits_are_masked_alike_in_any_pieces(
@@ -455,11 +465,7 @@ mod tests {
         ) {
             let text = pieces.concat();
             let masks = Masks::new(["hunter%22q", "hunter", "2qhu", "er%2"]);
-            let known = masks.0.as_ref().expect("it has secrets");
-            let mut closely = Vec::new();
-            let mut scan = Scan::all_closely();
-            scan.read(&known.words, &known.windows, text.as_bytes(), &mut closely);
-            scan.finish(&known.words, &mut closely);
+            let closely = read_closely(&masks, &text);
             let shown = masks.apply(&text);
             prop_assert_eq!(&streamed(&masks, &text, 1), &shown, "{:?} a byte at a time", text);
             prop_assert_eq!(&streamed(&masks, &text, length), &shown, "{:?} in pieces of {}", text, length);
@@ -474,11 +480,7 @@ mod tests {
         ) {
             let text = pieces.concat();
             let masks = Masks::new(["hunter%22\" q", "1000", "it's"]);
-            let known = masks.0.as_ref().expect("it has secrets");
-            let mut closely = Vec::new();
-            let mut scan = Scan::all_closely();
-            scan.read(&known.words, &known.windows, text.as_bytes(), &mut closely);
-            scan.finish(&known.words, &mut closely);
+            let closely = read_closely(&masks, &text);
             let shown = masks.apply(&text);
             // Whether a backslash belongs to the secret behind it, which needs none, is a matter of where the reading begins.
             let without = |text: &str| text.replace('\\', "");
