@@ -28,6 +28,9 @@ use crate::refusal::Context;
 /// The byte that stands for a hole.
 pub(crate) const HOLE: u8 = 0;
 
+/// The name of an expansion that is not followed. No variable has it.
+pub(crate) const UNFOLLOWED: &str = "";
+
 const NONE: usize = usize::MAX;
 const DEEPEST: usize = 256;
 const MOST_LAYERS: usize = 8;
@@ -1711,7 +1714,8 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
                 } else if next == b'#' {
                     self.advance();
                 }
-                self.variable_end(name, quoted)
+                let is_flag = !matches!(next, b'#' | b'+');
+                self.variable_end(if is_flag { self.at } else { name }, quoted)
             }
             b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => {
                 self.advance();
@@ -1729,7 +1733,15 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
     fn variable_end(&mut self, name: usize, quoted: bool) -> bool {
         self.after_variable = self.at;
         if TREE {
-            let name = self.source_text(name);
+            let is_modifier = |byte: u8| byte.is_ascii_alphabetic() || byte == b'&';
+            // In zsh a subscript may take a part of a text, and a modifier makes another of it.
+            let is_changed = self.shell == Shell::Zsh
+                && match self.peek() {
+                    Some(b'[') => true,
+                    Some(b':') => self.peek_second().is_some_and(is_modifier),
+                    _ => false,
+                };
+            let name = if is_changed { UNFOLLOWED.to_owned() } else { self.source_text(name) };
             self.found.events.push(Event::Variable { name, quoted });
         }
         if self.shell == Shell::Zsh && self.peek() == Some(b'[') {
@@ -1793,7 +1805,11 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
                 self.close_frame();
                 return true;
             }
-            (b'[', _) => {
+            (b'[', second) => {
+                let is_all = matches!(second, Some(b'@' | b'*')) && self.nth(2) == Some(b']');
+                if TREE && self.shell == Shell::Zsh && !is_all {
+                    self.found.events.push(Event::ParameterName(UNFOLLOWED.to_owned()));
+                }
                 self.advance();
                 return self.push_arithmetic(Open::Arithmetic, ArithmeticEnd::Bracket);
             }

@@ -1,4 +1,5 @@
-//! Programs that variables name: a variable that may be empty, or another one, is judged as what it may be.
+//! Where values go on the way to a program: through variables that name the program, through what zsh and `echo` make of a text,
+//! through files and descriptors.
 //!
 //! Each attack acts when its value stands in the script as one quoted word, with real shells and programs, and is refused.
 
@@ -86,11 +87,78 @@ const ATTACKS: &[(&str, &str)] = &[
     (r#"f() { local IFS=:; perl $1 "{X}"; }; f -e:"#, PERL),
 ];
 
-fn judged(script: &str) -> Judgement {
+const OUTPUT: &str = "-oPWNED";
+
+/// Scripts of several shells, each with a value that acts.
+const WAYS: &[(Shell, &str, &str)] = &[
+    // zsh splits what commands print.
+    (Shell::Zsh, r#"sort $(print -r -- "{X}") /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Zsh, r#"touch x; sort $(echo "{X}" | head -n1)"#, "x -oPWNED"),
+    (Shell::Zsh, r#"touch x; a=($(echo "{X}")); sort $a"#, "x -oPWNED"),
+    (Shell::Zsh, r#"touch x; sort `echo "{X}"`"#, "x -oPWNED"),
+    // zsh makes other texts of what a variable holds.
+    (Shell::Zsh, r#"v="{X}"; sort ${=v} /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Zsh, r#"v="{X}"; sort $=v /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Zsh, r#"v="{X}"; sort ${(z)v} /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Zsh, r#"v="{X}"; sort ${(s:,:)v} /dev/null"#, "/dev/null,-oPWNED"),
+    (Shell::Zsh, r#"v="{X}"; sort $v:t /dev/null"#, "x/-oPWNED"),
+    (Shell::Zsh, r#"v="{X}"; sort "$v:t" /dev/null"#, "x/-oPWNED"),
+    (Shell::Zsh, r#"v="{X}"; sort $v[2,-1] /dev/null"#, "x-oPWNED"),
+    (Shell::Zsh, r#"v="{X}"; sort ${v[2,-1]} /dev/null"#, "x-oPWNED"),
+    (Shell::Zsh, r#"v="{X}"; : ${(e)v}"#, "$(touch PWNED)"),
+    (Shell::Zsh, r#"v="{X}"; : "${(e)v}""#, "$(touch PWNED)"),
+    (Shell::Zsh, r#"touch x; a=(-exec "{X}" PWNED \;); find x $a"#, "touch"),
+    (Shell::Zsh, r#"f() { find . $argv; }; f -maxdepth 0 -exec "{X}" PWNED \;"#, "touch"),
+    (Shell::Zsh, r#"f() { eval "$argv[1]"; }; f "{X}""#, SHELL),
+    (Shell::Zsh, r#"v=""; - sort "{X}" /dev/null"#, OUTPUT),
+    (Shell::Zsh, r#"a=(1); printf %d "{X}""#, "a[$(touch PWNED)]"),
+    (Shell::Zsh, r#"a=(1); printf '%*s' "{X}" a"#, "a[$(touch PWNED)]"),
+    // Options and tables of zsh.
+    (Shell::Zsh, r#"setopt shwordsplit; v="{X}"; sort $v /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Zsh, r#"setopt SH_WORD_SPLIT; v="{X}"; sort $v /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Zsh, r#"emulate sh; v="{X}"; sort $v /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Zsh, r#"set -y; v="{X}"; sort $v /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Zsh, r#"set -o shwordsplit; v="{X}"; sort $v /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Zsh, r#"zmodload zsh/parameter; options[shwordsplit]=on; v="{X}"; sort $v /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Bash, r#"zsh -f -y -c 'sort $1 /dev/null' _ "{X}""#, "/dev/null -oPWNED"),
+    (Shell::Zsh, r#"functions[f]="{X}"; f"#, SHELL),
+    (Shell::Zsh, r#"printf '#!/bin/sh\ntouch PWNED' > p; chmod +x p; hash c="{X}"; c"#, "./p"),
+    (Shell::Bash, r#"printf '#!/bin/sh\ntouch PWNED' > p; chmod +x p; hash -p "{X}" c; c"#, "./p"),
+    (Shell::Bash, r#"shopt -s expand_aliases; BASH_ALIASES[c]="{X}"; eval c"#, SHELL),
+    // `echo` reads escapes.
+    (Shell::Sh, r#"sort "$(echo "{X}")" /dev/null"#, r"-oPWNED"),
+    (Shell::Sh, r#"v=$(echo "{X}"); sort "$v" /dev/null"#, r"-oPWNED"),
+    (Shell::Sh, r#"echo "{X}" | while read -r v; do sort "$v" /dev/null; done"#, r"-oPWNED"),
+    (Shell::Zsh, r#"sort "$(echo "{X}")" /dev/null"#, r"-oPWNED"),
+    (Shell::Bash, r#"shopt -s xpg_echo; sort "$(echo "{X}")" /dev/null"#, r"-oPWNED"),
+    (Shell::Bash, r#"sort "$(echo -Ee "{X}")" /dev/null"#, r"-oPWNED"),
+    (Shell::Bash, r#"dash -c 'sort "$(echo "$1")" /dev/null' _ "{X}""#, r"-oPWNED"),
+    // What the shell keeps.
+    (Shell::Bash, r#": "{X}"; eval "$_""#, SHELL),
+    (Shell::Bash, r#"[[ "{X}" =~ .* ]]; eval "$BASH_REMATCH""#, SHELL),
+    (Shell::Bash, r#"[[ "{X}" =~ x(.*) ]]; sort "${BASH_REMATCH[1]}" /dev/null"#, "x-oPWNED"),
+    (Shell::Zsh, r#"[[ "{X}" =~ .* ]]; eval "$MATCH""#, SHELL),
+    (Shell::Bash, r#"set -- "{X}"; eval "${!#}""#, SHELL),
+    // Files and descriptors.
+    (Shell::Bash, r#"exec 3> f; echo "{X}" >&3; sh f"#, SHELL),
+    (Shell::Bash, r#"exec > f; echo "{X}"; sh f"#, SHELL),
+    (Shell::Bash, r#"echo "{X}" > f; exec 3< f; read -r v <&3; eval "$v""#, SHELL),
+    (Shell::Bash, r#"exec < <(echo "{X}"); read -r v; eval "$v""#, SHELL),
+    (Shell::Bash, r#"coproc cat; echo "{X}" >&"${COPROC[1]}"; read -r v <&"${COPROC[0]}"; eval "$v""#, SHELL),
+    (Shell::Bash, r#"echo touch PWNED > p; cp "{X}" f; sh f"#, "p"),
+    (Shell::Bash, r#"echo touch PWNED > p; ln -s "{X}" f; . ./f"#, "p"),
+    (Shell::Bash, r#"echo touch PWNED > p; curl -so f "{X}"; sh f"#, "file://{DIRECTORY}/p"),
+    // `make` pastes its environment.
+    (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; v="{X}" make -f f"#, "$(shell touch PWNED)"),
+    (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; export v="{X}"; make -f f"#, "; touch PWNED"),
+    (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; env v="{X}" make -f f"#, "; touch PWNED"),
+];
+
+fn judged(shell: Shell, script: &str) -> Judgement {
     let command = template::segments(script);
     let programs = Programs::default();
     judge(&Question {
-        reader: Reader::Shell(Shell::Bash),
+        reader: Reader::Shell(shell),
         command: &command,
         environment: &[],
         input: &[],
@@ -99,8 +167,8 @@ fn judged(script: &str) -> Judgement {
 }
 
 /// Whether the value is placed nowhere in a script, or refused.
-fn is_refused(script: &str, value: &str) -> bool {
-    judged(script).command.iter().any(|verdict| {
+fn is_refused(shell: Shell, script: &str, value: &str) -> bool {
+    judged(shell, script).command.iter().any(|verdict| {
         let text = if script.contains("{Y}") { "" } else { value };
         let given = Value {
             name: "X",
@@ -115,26 +183,44 @@ fn is_refused(script: &str, value: &str) -> bool {
 }
 
 /// Whether a value acts that stands in a script as one quoted word.
-fn acts(script: &str, value: &str) -> bool {
+fn acts(shell: Shell, script: &str, value: &str) -> bool {
     let directory = tempfile::tempdir().expect("a temporary directory");
+    let value = value.replace("{DIRECTORY}", &directory.path().to_string_lossy());
     let script = script.replace("{X}", "$cycod_X").replace("{Y}", "");
     // What is code of another shell has it, too.
-    let mut command = Command::new("bash");
-    command.args(["--noprofile", "--norc", "-c", &script]).current_dir(directory.path()).env("cycod_X", value);
+    let shell: &[&str] = match shell {
+        Shell::Sh => &["dash"],
+        Shell::Zsh => &["zsh", "-f"],
+        _ => &["bash", "--noprofile", "--norc"],
+    };
+    let mut command = Command::new(shell[0]);
+    command.args(&shell[1..]).args(["-c", &script]).current_dir(directory.path()).env("cycod_X", value);
     command.env_remove("c").env_remove("none");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let _ = command.status().expect("bash starts");
+    let _ = command.status().expect("the shells of the tests are installed");
     directory.path().join("PWNED").exists()
 }
 
 #[test]
 fn a_variable_that_may_be_another_program_or_none_is_judged_as_that() {
-    let idle: Vec<&str> =
-        ATTACKS.iter().filter(|(script, value)| !acts(script, value)).map(|(script, _)| *script).collect();
-    assert!(idle.is_empty(), "these do nothing when a value is quoted:\n{}", idle.join("\n"));
-    let open: Vec<&str> =
-        ATTACKS.iter().filter(|(script, value)| !is_refused(script, value)).map(|(script, _)| *script).collect();
-    assert!(open.is_empty(), "{} of {} are let through:\n{}", open.len(), ATTACKS.len(), open.join("\n"));
+    let attacks: Vec<_> = ATTACKS.iter().map(|(script, value)| (Shell::Bash, *script, *value)).collect();
+    all_act_and_are_refused(&attacks);
+}
+
+#[test]
+fn a_value_that_comes_another_way_is_judged_as_what_it_becomes() {
+    all_act_and_are_refused(WAYS);
+}
+
+#[track_caller]
+fn all_act_and_are_refused(attacks: &[(Shell, &str, &str)]) {
+    let lines = |attacks: Vec<&(Shell, &str, &str)>| -> String {
+        attacks.iter().map(|(shell, script, value)| format!("{shell:?}: {script}   {value}\n")).collect()
+    };
+    let idle = lines(attacks.iter().filter(|(shell, script, value)| !acts(*shell, script, value)).collect());
+    assert!(idle.is_empty(), "these do nothing when a value is quoted:\n{idle}");
+    let open = lines(attacks.iter().filter(|(shell, script, value)| !is_refused(*shell, script, value)).collect());
+    assert!(open.is_empty(), "these are let through:\n{open}");
 }
 
 /// Lists that are made of themselves.
@@ -145,7 +231,11 @@ fn a_list_may_hold_what_it_held_before() {
         (r#"a=(-c); a=(bash "${a[@]}"); "${a[@]}" "{X}""#, false),
         (r#"a=("{X}"); a=(bash -c "${a[@]}"); "${a[@]}""#, false),
     ] {
-        assert_eq!(judged(script).command.iter().all(|verdict| verdict.is_placeable()), is_data, "{script}");
+        assert_eq!(
+            judged(Shell::Bash, script).command.iter().all(|verdict| verdict.is_placeable()),
+            is_data,
+            "{script}"
+        );
     }
 }
 
@@ -177,11 +267,31 @@ const EVERYDAY: &[&str] = &[
     r#"for c in docker podman; do $c pull {X}; done"#,
 ];
 
+/// What people write with the means of a shell, none of which changes what the value is.
+const OF_SHELLS: &[(Shell, &str)] = &[
+    (Shell::Zsh, r#"set -euo pipefail; v="{X}"; ls -- $v"#),
+    (Shell::Zsh, r#"setopt err_exit no_unset pipe_fail null_glob; for f in *.txt; do ls -- "{X}/$f"; done"#),
+    (Shell::Zsh, r#"[[ -n $argv[1] ]] && ls -- "{X}""#),
+    (Shell::Zsh, r#"local here=${0:A:h}; ls -- "{X}""#),
+    (Shell::Zsh, r#"a=(${(f)"$(ls)"}); ls -- "{X}""#),
+    (Shell::Zsh, r#"printf '%s\n' "{X}""#),
+    (Shell::Sh, r#"echo "{X}""#),
+    (Shell::Sh, r#"echo "{X}" | grep -q a"#),
+    (Shell::Bash, r#"if [[ "{X}" =~ ^v([0-9]+)$ ]]; then docker tag a "b:${BASH_REMATCH[1]}"; fi"#),
+    (Shell::Bash, r#"exec > >(tee log) 2>&1; ls -- "{X}""#),
+    (Shell::Bash, r#"exec 2>&1; echo "{X}"; while read -r a; do ls -- "$a"; done < list"#),
+    (Shell::Bash, r#"curl -sSfLo out.json -- "{X}"; jq . out.json; ./report.sh"#),
+    (Shell::Bash, r#"git add -- "{X}" build.sh && ./build.sh"#),
+    (Shell::Bash, r#"./build.sh "{X}" && ./test.sh "{X}" && ./build.sh"#),
+    (Shell::Bash, r#"export NAME="{X}"; ./run.sh"#),
+];
+
 #[test]
 fn a_variable_that_is_one_of_a_few_programs_is_those() {
     let mut wrong = String::new();
-    for script in EVERYDAY {
-        for verdict in judged(script).command {
+    let of_bash = EVERYDAY.iter().map(|script| (Shell::Bash, *script));
+    for (shell, script) in of_bash.chain(OF_SHELLS.iter().copied()) {
+        for verdict in judged(shell, script).command {
             if !verdict.is_placeable() {
                 wrong.push_str(&format!("{script}\n    {}\n", verdict.describe()));
             }

@@ -28,12 +28,15 @@ impl Flow<'_> {
 
     fn shell_builtin(&mut self, name: &str, rest: &[Field], words: &[Word], splits_otherwise: bool) -> Option<Input> {
         self.note_move(name);
+        if self.shell == Shell::Zsh {
+            self.changes_zsh(name, rest);
+        }
         match name {
             name if self.reads_scripts(name) => {
                 self.sourced(rest);
                 None
             }
-            "command" | "builtin" | "exec" | "noglob" | "nocorrect" => {
+            "command" | "builtin" | "exec" | "noglob" | "nocorrect" | "-" => {
                 self.without_prefix(name, rest, words, splits_otherwise)
             }
             "eval" => {
@@ -51,6 +54,10 @@ impl Flow<'_> {
             "export" | "declare" | "typeset" | "local" | "readonly" | "integer" | "float" => {
                 self.declarations(name, words);
                 Some(Input::Clean)
+            }
+            "shopt" => {
+                self.echo_escapes |= rest.iter().any(|word| word_is(word, |text| text == "xpg_echo"));
+                None
             }
             "set" => {
                 self.set(words);
@@ -125,7 +132,8 @@ impl Flow<'_> {
             "echo" | "print" => {
                 self.places(name, rest);
                 self.leaves_lines_open |= rest.first().and_then(word_literal).is_some_and(|text| text.starts_with('-'));
-                Some(printed_by_echo(rest))
+                let printed = printed_by_echo(rest);
+                Some(if self.echo_escapes && self.captured > 0 { self.unescaped(printed) } else { printed })
             }
             "printf" => {
                 self.places(name, rest);
@@ -508,6 +516,25 @@ impl Flow<'_> {
         }
     }
 
+    /// What `echo` prints where it reads escapes in all that it is given: values are the same without a backslash.
+    fn unescaped(&mut self, printed: Input) -> Input {
+        let has_escape = |text: &Text| text.iter().any(|atom| matches!(atom, Atom::Text(text) if text.contains('\\')));
+        match printed {
+            Input::Texts(texts) if !texts.iter().any(has_escape) => {
+                let reason = Reason::Shell("text that `echo` prints for other commands");
+                for hole in texts.iter().flat_map(|text| holes_of(text)) {
+                    if self.is_text(hole) {
+                        let rule = Rule::Without { characters: "\\" };
+                        let guard = Guard { rule, cut: Cut::Beginning, program: "echo".into() };
+                        self.find_guarded(hole, reason.clone(), Some(guard));
+                    }
+                }
+                Input::Texts(texts)
+            }
+            printed => Input::made("", &printed.holes()),
+        }
+    }
+
     fn printf(&mut self, rest: &[Field]) -> Input {
         let holes = holes_among(rest);
         let (into, rest) = match rest {
@@ -528,6 +555,10 @@ impl Flow<'_> {
         };
         // The format is printed as it is, up to its first escape.
         let format = rest.first().and_then(word_literal).unwrap_or_default();
+        // Its numbers are arithmetic.
+        if self.shell == Shell::Zsh && !prints_texts(format) {
+            texts_among(rest).iter().for_each(|text| self.calculated_text(text));
+        }
         let before = format.split(['%', '\\']).next().unwrap_or_default();
         match into {
             Some(name) => {
@@ -543,14 +574,21 @@ impl Flow<'_> {
 fn printed_by_echo(rest: &[Field]) -> Input {
     let mut rest = rest;
     while let Some((first, others)) = rest.split_first() {
-        match word_literal(first) {
-            Some("-n") => rest = others,
+        let letters = word_literal(first).and_then(|option| option.strip_prefix('-')).unwrap_or_default();
+        match letters {
+            letters if letters.is_empty() || letters.contains(|letter| !"neE".contains(letter)) => break,
             // Escapes act, so that the values are no longer themselves.
-            Some("-e" | "-ne" | "-en") => return Input::made("", &holes_among(others)),
-            _ => break,
+            letters if letters.contains('e') => return Input::made("", &holes_among(others)),
+            _ => rest = others,
         }
     }
     in_one(rest).map_or_else(|| Input::made("", &holes_among(rest)), |text| Input::Texts(vec![text]))
+}
+
+/// Whether a format of `printf` prints what it is given as text.
+fn prints_texts(format: &str) -> bool {
+    let mut rest = format.split('%').skip(1);
+    !format.is_empty() && rest.all(|behind| behind.is_empty() || behind.starts_with(['s', 'b', 'q', 'c']))
 }
 
 /// Words joined by blanks, when it is known which there are.

@@ -11,8 +11,11 @@ use crate::argv::{Item, split_template};
 use crate::hole::{Format, Hole, Trust};
 use crate::piece::{Kind, Mode, Shell};
 use crate::script::{Expansion, Part, Word};
-use crate::track::HOLE;
+use crate::track::{HOLE, UNFOLLOWED};
 use crate::verdict::{Guard, Rule};
+
+/// What the shell keeps of the last match with a regular expression. Source: bash(1), zshmisc(1).
+const MATCHED: [&str; 3] = ["BASH_REMATCH", "MATCH", "match"];
 
 /// How many texts a word or a variable may have before they are taken together.
 const MOST_TEXTS: usize = 32;
@@ -129,14 +132,15 @@ impl Flow<'_> {
                 self.outputs += 1;
                 let tag = Tag::Output(self.outputs);
                 let outer = self.arguments.last().cloned();
-                let printed = self.perhaps(|flow| flow.inside(script)).0;
+                let printed = self.perhaps(|flow| flow.captured(script)).0;
                 // A subshell cannot change the arguments of the script.
                 if let (Some(outer), Some(arguments)) = (outer, self.arguments.last_mut()) {
                     *arguments = outer;
                 }
                 let is_open = splits && !quoted;
                 match printed {
-                    Input::Texts(texts) => texts.into_iter().map(|text| self.inserted(text, is_open, "$(…)")).collect(),
+                    // zsh splits it too, though not what variables hold.
+                    Input::Texts(texts) => self.all_inserted(texts, is_open, true, "$(…)"),
                     Input::Printed(holes) => {
                         vec![several(Atom::Output(holes.into()), is_open)]
                     }
@@ -145,7 +149,7 @@ impl Flow<'_> {
             }
             Part::Process(script) => {
                 // It reads what is written to it, or what it prints is read.
-                let printed = self.perhaps(|flow| flow.inside(script)).0.holes();
+                let printed = self.perhaps(|flow| flow.captured(script)).0.holes();
                 let mut pieces = vec![Piece::Mark];
                 if self.watches() {
                     // What it holds is followed; nobody chooses its name.
@@ -206,13 +210,25 @@ impl Flow<'_> {
         }
     }
 
-    /// What the plain value of a variable becomes.
-    fn inserted(&mut self, text: Text, is_open: bool, name: &str) -> Pieces {
+    /// What texts become of which one is there. A value may be empty, and then it is no word.
+    fn all_inserted(&mut self, texts: Vec<Text>, is_open: bool, splits: bool, name: &str) -> Vec<Pieces> {
+        let mut all = Vec::with_capacity(texts.len());
+        for text in texts {
+            let vanishes = is_open && self.is_of_values(&text);
+            all.push(self.inserted(text, is_open, splits, name));
+            if vanishes && !all.contains(&Vec::new()) {
+                all.push(Vec::new());
+            }
+        }
+        all
+    }
+
+    /// What one text becomes in the place of a variable or a command substitution.
+    fn inserted(&mut self, text: Text, is_open: bool, splits: bool, name: &str) -> Pieces {
         if !is_open {
             return joined_pieces(&text);
         }
         let mut pieces = Vec::new();
-        let splits = self.shell != Shell::Zsh;
         for atom in text {
             match &atom {
                 Atom::Text(text) if splits && self.may_split_otherwise(text) => {
@@ -273,10 +289,17 @@ impl Flow<'_> {
         let whole = expansion.subscript.as_deref().and_then(all_of).or(match name {
             "@" => Some('@'),
             "*" => Some('*'),
+            "argv" if self.shell == Shell::Zsh => Some(if is_open { '@' } else { '*' }),
             _ => None,
         });
+        let name = if whole.is_some() && name == "argv" { "@" } else { name };
         if name.starts_with('#') && name.len() > 1 || matches!(name, "#" | "?" | "$") {
             return vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Number(name.into())))]];
+        }
+        if name == UNFOLLOWED {
+            let why = "zsh makes something else of a variable, which is not followed";
+            self.find_unclear(self.holes_of_variables(), why);
+            return vec![vec![Piece::Mark, Piece::Several(Atom::Unknown(Tag::Somewhere))]];
         }
         if matches!(name, "!" | "-") {
             return vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Somewhere))]];
@@ -296,18 +319,25 @@ impl Flow<'_> {
         {
             return pieces;
         }
+        if expansion.operator.is_empty()
+            && expansion.subscript.is_none()
+            && let Some(pieces) = self.zsh_array(name, is_open)
+        {
+            return vec![pieces];
+        }
         let texts = self.operated(name, values, expansion);
         let shown = format!("${name}");
-        let mut all = Vec::with_capacity(texts.len());
-        for text in texts {
-            // A value may be empty, and then it is no word.
-            let vanishes = is_open && self.shell != Shell::Zsh && self.is_of_values(&text);
-            all.push(self.inserted(text, is_open, &shown));
-            if vanishes && !all.contains(&Vec::new()) {
-                all.push(Vec::new());
-            }
+        self.all_inserted(texts, is_open, self.shell != Shell::Zsh, &shown)
+    }
+
+    /// What the name of an array becomes; nothing when it is no array. In zsh that is all of its elements, of which empty ones
+    /// vanish where there are no quotes.
+    fn zsh_array(&mut self, name: &str, is_open: bool) -> Option<Pieces> {
+        let variable = self.variables.get(name).filter(|_| self.shell == Shell::Zsh)?;
+        if variable.lists.is_empty() && variable.elements.is_empty() {
+            return None;
         }
-        all
+        Some(self.list(name, if is_open { '@' } else { '*' }, "", is_open))
     }
 
     /// Whether a text is made of nothing but values that may be any text.
@@ -330,12 +360,12 @@ impl Flow<'_> {
         let shown = format!("${name}");
         let added: Vec<Vec<Field>> = appended
             .into_iter()
-            .flat_map(|text| unglued(self.inserted(text, true, &shown)))
+            .flat_map(|text| unglued(self.inserted(text, true, true, &shown)))
             .map(|pieces| words_of(&pieces))
             .collect();
         let added = Piece::Fields(vec![Field::Many(added.into())].into());
         let whole = texts.into_iter().map(|text| {
-            let mut pieces = self.inserted(text, true, &shown);
+            let mut pieces = self.inserted(text, true, true, &shown);
             pieces.extend([Piece::Break, added.clone(), Piece::Break]);
             pieces
         });
@@ -383,8 +413,14 @@ impl Flow<'_> {
         if name.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() {
             return self.argument(name.parse().unwrap_or(usize::MAX));
         }
-        if name == "_" {
-            return vec![vec![made_of(&self.holes_of_variables())]];
+        // The last word of the command before, and the command itself.
+        if matches!(name, "_" | "BASH_COMMAND" | "BASH_EXECUTION_STRING" | "BASH_ARGV") {
+            let all: Vec<usize> = (0..self.holes.len()).collect();
+            return vec![vec![made_of(&all)]];
+        }
+        if MATCHED.contains(&name) && !self.matched.is_empty() {
+            let matched: Vec<usize> = self.matched.iter().copied().collect();
+            return vec![vec![made_of(&matched)]];
         }
         // Where things are searched for grows out of itself; each part of it is seen where it is assigned.
         let variable = self.variables.get(name).filter(|_| !(self.watches() && name.ends_with("PATH")));
@@ -612,6 +648,7 @@ impl Flow<'_> {
                 let name = name.to_owned();
                 for text in self.single(&behind_subscript(word.parts.get(2..).unwrap_or_default())) {
                     self.note_assigned(&name, &text, is_exported);
+                    self.assigns_zsh(&name);
                     let element = vec![Field::Word(text)];
                     self.add(&name, |variable| &mut variable.elements, element);
                 }
@@ -680,6 +717,7 @@ impl Flow<'_> {
             fields.extend(self.fields(word));
         }
         let holes = holes_among(&fields);
+        self.assigns_zsh(name);
         self.variable_of_environment(name, &holes, false);
         if appends {
             self.add(name, |variable| &mut variable.elements, fields);
@@ -690,6 +728,7 @@ impl Flow<'_> {
     }
 
     pub(super) fn assign(&mut self, name: &str, text: Text) {
+        self.assigns_zsh(name);
         if name == "IFS" && literal(&text).is_none_or(|text| !text.is_empty() && text != " \t\n" && text != "\n") {
             self.splits_otherwise = true;
             let other = literal(&text).map(str::to_owned);

@@ -21,8 +21,9 @@ mod graph;
 mod sourced;
 pub(crate) mod value;
 pub(crate) mod watch;
+mod zsh;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use self::files::Written;
@@ -270,6 +271,18 @@ pub(crate) struct Flow<'a> {
     assigned: assigned::Assigned,
     /// Something in it prints a text that no end of a line follows.
     leaves_lines_open: bool,
+    /// Values that were compared with a regular expression, whose parts the shell then has.
+    matched: BTreeSet<usize>,
+    /// Values in the environment of some command.
+    in_environment: BTreeSet<usize>,
+    /// Files that a command may have written whose words hold values.
+    touched: Written,
+    /// The values in the words of the command that is read.
+    in_words: Vec<usize>,
+    /// `echo` reads escapes in all that it prints.
+    echo_escapes: bool,
+    /// How many constructs around the command take what it prints.
+    captured: usize,
     /// `set -a`: every variable is exported.
     exports_all: bool,
     has_grown: bool,
@@ -348,6 +361,12 @@ fn walk<'a>(
         written: Written::default(),
         calculates: false,
         splits_otherwise: false,
+        matched: BTreeSet::new(),
+        in_environment: BTreeSet::new(),
+        touched: Written::default(),
+        in_words: Vec::new(),
+        echo_escapes: shell.is_some_and(|shell| shell != Shell::Bash),
+        captured: 0,
         separators: Some(String::new()),
         assigned: assigned::Assigned::default(),
         leaves_lines_open: false,
@@ -384,6 +403,7 @@ fn walk<'a>(
         flow.widens = pass >= WIDENS_AFTER;
         flow.begin_pass();
         for (name, text) in environment {
+            flow.in_environment.extend(holes_of(text));
             flow.note_variable(name, text);
         }
         flow.script(&tree.script);
@@ -548,8 +568,12 @@ impl Flow<'_> {
             return self.command(first);
         }
         // Each of them is a shell of its own.
+        self.captured += 1;
         let mut printed = self.perhaps(|flow| flow.command(first)).0;
-        for stage in others {
+        for (index, stage) in others.iter().enumerate() {
+            if index + 1 == others.len() {
+                self.captured -= 1;
+            }
             printed = self.perhaps(|flow| flow.reading(printed, true, |flow| flow.command(stage))).0;
         }
         printed
@@ -579,16 +603,40 @@ impl Flow<'_> {
             self.redirect(redirect, &mut redirected, &mut outputs);
         }
         let printed = match redirected {
+            Some(input) if is_redirection(command) => input,
             Some(input) => self.reading(input, true, |flow| flow.form(&command.form)),
             None => self.form(&command.form),
         };
+        if is_redirection(command) {
+            self.redirects_all(&outputs, &printed);
+        }
         let holes = printed.holes();
         if !holes.is_empty() {
             for target in outputs {
                 self.note_written(&target, &holes);
             }
+            if command.redirects.iter().any(is_to_descriptor) {
+                self.descriptors_hold(&holes);
+            }
         }
         printed
+    }
+
+    /// `exec` with redirections alone: they count for every command that follows.
+    fn redirects_all(&mut self, outputs: &[Text], input: &Input) {
+        let all: Vec<usize> = (0..self.holes.len()).collect();
+        for target in outputs {
+            self.note_written(target, &all);
+        }
+        self.descriptors_hold(&input.holes());
+    }
+
+    /// Values that were written to a descriptor, or can be read from one: what is read from here on may be them.
+    fn descriptors_hold(&mut self, holes: &[usize]) {
+        if !holes.is_empty() {
+            let input = std::mem::replace(&mut self.input, Input::Clean);
+            self.input = input.and(Input::made("", holes));
+        }
     }
 
     fn form(&mut self, form: &Form) -> Input {
@@ -669,6 +717,14 @@ impl Flow<'_> {
                 Input::Clean
             }
         }
+    }
+
+    /// Walks commands of which something takes what they print.
+    fn captured(&mut self, body: &Script) -> Input {
+        self.captured += 1;
+        let printed = self.inside(body);
+        self.captured -= 1;
+        printed
     }
 
     /// Walks the body of a construct, whose commands may read what it reads.
@@ -763,6 +819,13 @@ impl Flow<'_> {
                         }
                     }
                 }
+                Some("=~") => {
+                    let compared = index.checked_sub(1).and_then(|before| texts.get(before));
+                    let holes: Vec<usize> = compared.into_iter().flatten().flat_map(|text| holes_of(text)).collect();
+                    let before = self.matched.len();
+                    self.matched.extend(holes);
+                    self.has_grown |= self.matched.len() > before;
+                }
                 Some("-v" | "-R") => {
                     if let (Some(word), Some(texts)) = (words.get(index + 1), texts.get(index + 1)) {
                         self.named_word(word, texts, "[[ -v");
@@ -824,6 +887,9 @@ impl Flow<'_> {
     /// All holes whose values any variable holds.
     fn holes_of_variables(&self) -> Vec<usize> {
         let mut holes: Vec<usize> = self.variables.values().flat_map(Variable::holes).collect();
+        for arguments in &self.arguments {
+            holes.extend(arguments.lists.iter().chain(&arguments.appended).flat_map(|fields| holes_among(fields)));
+        }
         holes.sort_unstable();
         holes.dedup();
         holes
@@ -893,7 +959,9 @@ impl Flow<'_> {
                 _ => None,
             };
             // A variable that is empty leaves an option alone, and no program has the name of one.
-            if self.is_shell && name.as_deref().is_some_and(|name| name.is_empty() || name.starts_with('-')) {
+            let is_option =
+                |name: &str| name.is_empty() || name.starts_with('-') && !(name == "-" && self.shell == Shell::Zsh);
+            if self.is_shell && name.as_deref().is_some_and(is_option) {
                 continue;
             }
             let one = match name.as_deref() {
@@ -968,6 +1036,7 @@ impl Flow<'_> {
         let holes = holes_among(fields);
         let mut in_files = self.holes_in_files(fields);
         in_files.extend(self.contents_of_words(fields));
+        let outer_words = std::mem::replace(&mut self.in_words, holes.clone());
         let outer = std::mem::replace(&mut self.in_files, in_files);
         let was_filter = self.is_filter.take();
         if self.concerns_values(fields, &holes) {
@@ -984,6 +1053,7 @@ impl Flow<'_> {
                 });
             }
         }
+        self.in_words = outer_words;
         // What it reads, it may print as it is.
         let in_files = std::mem::replace(&mut self.in_files, outer);
         let read = if self.is_input_its_own || self.prints_input { self.input.clone() } else { Input::Clean };
@@ -1008,7 +1078,11 @@ impl Flow<'_> {
             return true;
         }
         let reaches = !holes.is_empty() || self.input != Input::Clean;
-        let mut may_run = !self.written.is_empty() || self.tells && reaches;
+        let comes_round = !self.written.is_empty()
+            || !self.touched.is_empty()
+            || !self.in_environment.is_empty()
+            || self.has_exported();
+        let mut may_run = comes_round || self.tells && reaches;
         for field in fields {
             field.each(&mut |text| may_run |= literal(text).is_some_and(programs::runs_shell_code));
         }
@@ -1138,7 +1212,7 @@ impl Flow<'_> {
                     }
                     Reading::Words(state) => {
                         let mut parts = Vec::new();
-                        let copies = !self.in_files.is_empty() || self.watches();
+                        let copies = !self.in_files.is_empty() || !self.in_words.is_empty() || self.watches();
                         let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen, copies)));
                         for part in parts {
                             self.part_of(state, part, &graph, to);
@@ -1167,11 +1241,38 @@ impl Flow<'_> {
         makes_arguments && (self.watches() || !self.input.holes().is_empty())
     }
 
+    /// Values in variables that the script exports.
+    fn exported(&self) -> impl Iterator<Item = usize> {
+        self.variables.values().filter(|variable| variable.is_exported).flat_map(Variable::holes)
+    }
+
+    fn has_exported(&self) -> bool {
+        self.exported().next().is_some()
+    }
+
+    /// `make` takes each variable of its environment for one of its own, expands what is in it, and pastes it into recipes.
+    fn pasted_by_make(&mut self, word: &Text) {
+        let name = literal(word).and_then(|path| path.rsplit('/').next());
+        if !matches!(name, Some("make" | "gmake" | "bmake" | "nmake" | "remake")) {
+            return;
+        }
+        let mut holes = self.in_environment.clone();
+        holes.extend(self.exported());
+        for hole in holes.into_iter().filter(|hole| self.is_text(*hole)).collect::<Vec<_>>() {
+            let guard = Guard { rule: Rule::Plain, cut: Cut::Beginning, program: "make".into() };
+            self.find_guarded(hole, Reason::Shell("a variable"), Some(guard));
+        }
+    }
+
     /// Finds what runs by the name of a command.
     fn name(&mut self, word: &Text, outer: Option<&Arc<State>>, is_module: bool) -> Vec<State> {
         self.note_command(word, is_module);
-        let written = self.written.holes(word);
-        self.find_all(written, &Reason::Written);
+        self.find_all(self.written.holes(word), &Reason::Written);
+        // Without a `/` it is looked for where programs are.
+        if beginning(word).contains('/') {
+            self.find_all(self.touched.holes(word), &Reason::Written);
+        }
+        self.pasted_by_make(word);
         let start = |entries: Vec<Known>, label: &str| {
             entries.into_iter().map(|entry| State::new(entry, label, outer.cloned())).collect()
         };
@@ -1290,8 +1391,14 @@ impl Flow<'_> {
             let holes = self.in_files.clone();
             self.note_written(text, &holes);
         }
+        if !self.in_words.is_empty() && place.is_file() && !keeps_content(program) {
+            self.has_grown |= self.touched.add(text, &self.in_words);
+        }
         let holes = holes_of(text);
         let runs_a_file = matches!(place.kind, PlaceKind::CodeIn(_) | PlaceKind::Program);
+        if runs_a_file {
+            self.find_all(self.touched.holes(text), &Reason::Written);
+        }
         if (runs_a_file || is_unknown) && !self.written.is_empty() {
             let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);
             let files = [Some(text), argument.as_ref()];
@@ -1479,6 +1586,11 @@ impl Flow<'_> {
         }
         let is_exported =
             is_exported || self.exports_all || self.variables.get(name).is_some_and(|variable| variable.is_exported);
+        if is_exported {
+            let before = self.in_environment.len();
+            self.in_environment.extend(holes);
+            self.has_grown |= self.in_environment.len() > before;
+        }
         let runs = programs::runs_variable(name, is_exported);
         let reason = if runs { Reason::Environment { name: name.into() } } else { Reason::Shell("a variable") };
         self.find_by_kind(holes.iter().copied(), &reason, "a variable");
@@ -1559,6 +1671,8 @@ impl Flow<'_> {
                 self.depth += 1;
                 let outer = std::mem::replace(&mut self.shell, shell);
                 let is_here = matches!(&**by, "eval" | "trap");
+                let echo_escapes = is_here && self.echo_escapes || !is_here && !by.starts_with("bash");
+                let outer_echo = std::mem::replace(&mut self.echo_escapes, echo_escapes);
                 let functions = if is_here { None } else { Some(std::mem::take(&mut self.functions)) };
                 if !is_here {
                     // The word behind the code is `$0`.
@@ -1574,6 +1688,7 @@ impl Flow<'_> {
                     self.functions = functions;
                     self.arguments.pop();
                 }
+                self.echo_escapes = outer_echo || is_here && self.echo_escapes;
                 self.shell = outer;
                 self.depth -= 1;
             }
@@ -1591,6 +1706,28 @@ impl Flow<'_> {
     fn is_fragment(&self, hole: usize) -> bool {
         self.holes.get(hole).is_some_and(|hole| hole.mode == Mode::Fragment)
     }
+}
+
+/// Whether a program writes nothing of what its words say to the files that they name.
+fn keeps_content(program: &str) -> bool {
+    program.split(' ').next().is_some_and(|name| KEEPS_CONTENT.contains(&name))
+}
+
+const KEEPS_CONTENT: [&str; 20] = [
+    "[", "cat", "chgrp", "chmod", "chown", "cmp", "diff", "du", "file", "git", "grep", "head", "ls", "mkdir", "rm",
+    "stat", "tail", "test", "touch", "wc",
+];
+
+/// Whether a command is `exec` without a program.
+fn is_redirection(command: &Command) -> bool {
+    matches!(&command.form, Form::Simple { assignments, words }
+        if assignments.is_empty() && matches!(words.as_slice(), [word] if word.literal() == Some("exec")))
+}
+
+/// Whether what is printed goes to a descriptor other than the usual ones, from which something else may read it.
+fn is_to_descriptor(redirect: &Redirect) -> bool {
+    let Target::Word(word) = &redirect.target else { return false };
+    redirect.kind == Redirection::Duplicate && !matches!(word.literal(), Some("0" | "1" | "2" | "-"))
 }
 
 /// How far a command has been read.

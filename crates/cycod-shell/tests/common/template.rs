@@ -10,7 +10,10 @@ pub(crate) fn segments(template: &str) -> Vec<Segment<'_>> {
     let mut rest = template;
     while let Some((start, end)) = rest.match_indices('{').find_map(|(start, _)| {
         let end = rest[start..].find('}')? + start;
-        rest[start + 1..end].starts_with(|c: char| c.is_ascii_uppercase()).then_some((start, end))
+        let name = rest[start + 1..end].split(':').next()?;
+        let is_name = name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        is_name.then_some((start, end))
     }) {
         segments.push(Segment::Text(&rest[..start]));
         let mut words = rest[start + 1..end].split(':');

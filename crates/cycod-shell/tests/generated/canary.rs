@@ -17,7 +17,7 @@ const ACTORS: &str = "\
     unzip wc wget xargs xxd xz zip zsh";
 
 /// Values that act when something reads them as more than text. Each would make the file `PWNED`.
-const PAYLOADS: [&str; 51] = [
+const PAYLOADS: [&str; 58] = [
     "; touch PWNED;",
     "$(touch PWNED)",
     "`touch PWNED`",
@@ -69,6 +69,13 @@ const PAYLOADS: [&str; 51] = [
     "x,-exec,sh,-c,touch${IFS}PWNED,;",
     ",-oPWNED",
     "x--output=PWNED",
+    "\\055oPWNED",
+    "\\0055-output=PWNED",
+    "\\x2doPWNED",
+    "x\\n-oPWNED",
+    "\\073touch PWNED",
+    "x/-oPWNED",
+    "x,-oPWNED",
 ];
 
 /// Scripts that are refused, and values that would act in them.

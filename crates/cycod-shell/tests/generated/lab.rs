@@ -117,7 +117,7 @@ impl Lab {
         let directory = self.root.path().join("work");
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir(&directory).expect("the directory is writable");
-        for (name, text) in [("a.txt", "a b\nx=1\n"), ("x", "1\n"), ("Makefile", "x a:\n\t@true\n")] {
+        for (name, text) in [("a.txt", "a b\nx=1\n"), ("x", "1\n"), ("Makefile", "x a:\n\t@true $(v1) $(v2) $(v3)\n")] {
             fs::write(directory.join(name), text).expect("the directory is writable");
         }
         let script = self.root.path().join("script");

@@ -203,7 +203,7 @@ impl Maker<'_, '_> {
 
     /// Something that does something with the value.
     fn statement(&mut self, inner: &str, depth: usize) -> String {
-        let choice = if depth == 0 { 0 } else { self.choices.below(40) };
+        let choice = if depth == 0 { 0 } else { self.choices.below(46) };
         let is_bash = self.shell == Shell::Bash;
         let below = |maker: &mut Self, inner: &str| maker.statement(inner, depth - 1);
         match choice {
@@ -434,6 +434,111 @@ impl Maker<'_, '_> {
                 let command = self.command(None);
                 let call = self.choices.pick(&["\"$@\"", "$@", "env \"$@\"", "command \"$@\""]);
                 format!("{function}() {{ {call}\n}}; {function} {command} {word}")
+            }
+            // What zsh does beyond other shells.
+            39 | 40 if self.shell == Shell::Zsh => {
+                self.is_exact = false;
+                let (name, word) = (self.name(), self.word(inner));
+                let used = self.choices.pick(&[
+                    "$V:t",
+                    "${V:t}",
+                    "$V:h:t",
+                    "${(e)V}",
+                    "$=V",
+                    "${=V}",
+                    "${~V}",
+                    "$^V",
+                    "$V[2,-1]",
+                    "${V[2,-1]}",
+                    "${(z)V}",
+                    "${(s:,:)V}",
+                    "${(P)V}",
+                    "${(L)V}",
+                    "${V:l}",
+                    "${(Q)V}",
+                    "${(g::)V}",
+                    "${(f)V}",
+                    "${${V}#x}",
+                    "\"${(e)V}\"",
+                ]);
+                format!("{name}={word}; {}", below(self, &used.replace('V', &name)))
+            }
+            41 if self.shell == Shell::Zsh => {
+                self.is_exact = false;
+                let option = self.choices.pick(&[
+                    "setopt shwordsplit",
+                    "setopt GLOB_SUBST",
+                    "setopt prompt_subst",
+                    "emulate sh",
+                    "emulate -R ksh",
+                    "set -y",
+                    "set -o shwordsplit",
+                    "setopt ksharrays",
+                    "options[shwordsplit]=on",
+                    "setopt errexit",
+                    "setopt rcquotes",
+                    "setopt rc_expand_param",
+                    "setopt magicequalsubst",
+                ]);
+                let name = self.name();
+                format!("{option}; {name}={}; {}", self.word(inner), below(self, &format!("${name}")))
+            }
+            42 if self.shell == Shell::Zsh => {
+                self.is_exact = false;
+                let (name, word) = (self.name(), self.alone(inner));
+                let form = self.choices.pick(&[
+                    "N=(W b); F",
+                    "N=(b W); F",
+                    "printf '%d' W; F",
+                    "printf '%*s' W a; F",
+                    "integer N=W; F",
+                    "functions[N]=W; N",
+                    "hash N=W; N",
+                    "alias N=W; eval N",
+                    "aliases[N]=W; eval N",
+                    "[[ -v W ]]",
+                    "set -- W; N=($argv); F",
+                ]);
+                let form = form.replace('N', &name).replace('W', &word);
+                let rest = below(self, &format!("${name}"));
+                form.replace('F', &rest)
+            }
+            // A value that another way leads to what follows.
+            43 => {
+                self.is_exact = false;
+                let word = self.word(inner);
+                let file = self.name();
+                match self.choices.below(8) {
+                    0 => format!(": {word}; {}", below(self, "$_")),
+                    1 if self.shell == Shell::Bash => {
+                        format!("[[ {word} =~ (.*) ]]; {}", below(self, "${BASH_REMATCH[1]}"))
+                    }
+                    2 if self.shell == Shell::Bash => format!("[[ {word} =~ .* ]]; {}", below(self, "$BASH_REMATCH")),
+                    3 if self.shell == Shell::Zsh => format!("[[ {word} =~ .* ]]; {}", below(self, "$MATCH")),
+                    4 => format!(
+                        "exec 3> {file}; printf '%s' {word} >&3; exec 3>&-; {}",
+                        below(self, &format!("$(cat {file})"))
+                    ),
+                    5 => format!(
+                        "exec 4>&1 > {file}; printf '%s' {word}; exec >&4; {}",
+                        below(self, &format!("$(cat {file})"))
+                    ),
+                    6 => format!("cp {word} {file}; sh {file}"),
+                    _ => {
+                        let name = self.name();
+                        format!(
+                            "printf '%s\\n' {word} > {file}; exec 3< {file}; read -r {name} <&3; {}",
+                            below(self, &format!("${name}"))
+                        )
+                    }
+                }
+            }
+            44 => {
+                self.is_exact = false;
+                let (name, word) = (self.name(), self.word(inner));
+                let open = self.choices.pick(&["", "env ", "export "]);
+                let end = if open == "export " { "; " } else { " " };
+                format!("{open}{name}={word}{end}make x")
             }
             // What is printed again and again, and what a value was changed to, falls apart where there are no quotes.
             38 => {
