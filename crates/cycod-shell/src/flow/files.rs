@@ -54,6 +54,32 @@ impl Written {
     }
 }
 
+/// Files that a command may have written whose words hold values, by their last name and by the command.
+#[derive(Debug, Default)]
+pub(super) struct Touched(HashMap<String, HashMap<u64, BTreeSet<usize>>>);
+
+impl Touched {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Notes the values of a command that names a file; tells whether that is new.
+    pub(super) fn add(&mut self, file: &Text, command: u64, holes: &[usize]) -> bool {
+        let Some(name) = last(file) else { return false };
+        let known = self.0.entry(name.to_owned()).or_default().entry(command).or_default();
+        let before = known.len();
+        known.extend(holes);
+        known.len() > before
+    }
+
+    /// Values of other commands than this one that name the file.
+    pub(super) fn holes(&self, file: &Text, command: u64) -> Vec<usize> {
+        let commands = last(file).and_then(|name| self.0.get(name));
+        let others = commands.into_iter().flatten().filter(|(other, _)| **other != command);
+        others.flat_map(|(_, holes)| holes).copied().collect()
+    }
+}
+
 /// The name behind the last `/`, when it is the author's alone.
 fn last(path: &Text) -> Option<&str> {
     literal(path)?.rsplit('/').next().filter(|name| !name.is_empty())

@@ -24,9 +24,10 @@ pub(crate) mod watch;
 mod zsh;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
-use self::files::Written;
+use self::files::{Touched, Written};
 use self::graph::Graph;
 use self::value::{
     Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, part_of, texts_among,
@@ -276,9 +277,10 @@ pub(crate) struct Flow<'a> {
     /// Values in the environment of some command.
     in_environment: BTreeSet<usize>,
     /// Files that a command may have written whose words hold values.
-    touched: Written,
-    /// The values in the words of the command that is read.
+    touched: Touched,
+    /// The values in the words of the command that is read, and what tells it from others.
     in_words: Vec<usize>,
+    command: u64,
     /// `echo` reads escapes in all that it prints.
     echo_escapes: bool,
     /// How many constructs around the command take what it prints.
@@ -363,8 +365,9 @@ fn walk<'a>(
         splits_otherwise: false,
         matched: BTreeSet::new(),
         in_environment: BTreeSet::new(),
-        touched: Written::default(),
+        touched: Touched::default(),
         in_words: Vec::new(),
+        command: 0,
         echo_escapes: shell.is_some_and(|shell| shell != Shell::Bash),
         captured: 0,
         separators: Some(String::new()),
@@ -1037,6 +1040,8 @@ impl Flow<'_> {
         let mut in_files = self.holes_in_files(fields);
         in_files.extend(self.contents_of_words(fields));
         let outer_words = std::mem::replace(&mut self.in_words, holes.clone());
+        let command = BuildHasherDefault::<DefaultHasher>::default().hash_one(fields);
+        let outer_command = std::mem::replace(&mut self.command, command);
         let outer = std::mem::replace(&mut self.in_files, in_files);
         let was_filter = self.is_filter.take();
         if self.concerns_values(fields, &holes) {
@@ -1054,6 +1059,7 @@ impl Flow<'_> {
             }
         }
         self.in_words = outer_words;
+        self.command = outer_command;
         // What it reads, it may print as it is.
         let in_files = std::mem::replace(&mut self.in_files, outer);
         let read = if self.is_input_its_own || self.prints_input { self.input.clone() } else { Input::Clean };
@@ -1270,7 +1276,7 @@ impl Flow<'_> {
         self.find_all(self.written.holes(word), &Reason::Written);
         // Without a `/` it is looked for where programs are.
         if beginning(word).contains('/') {
-            self.find_all(self.touched.holes(word), &Reason::Written);
+            self.find_all(self.touched.holes(word, self.command), &Reason::Written);
         }
         self.pasted_by_make(word);
         let start = |entries: Vec<Known>, label: &str| {
@@ -1392,12 +1398,12 @@ impl Flow<'_> {
             self.note_written(text, &holes);
         }
         if !self.in_words.is_empty() && place.is_file() && !keeps_content(program) {
-            self.has_grown |= self.touched.add(text, &self.in_words);
+            self.has_grown |= self.touched.add(text, self.command, &self.in_words);
         }
         let holes = holes_of(text);
         let runs_a_file = matches!(place.kind, PlaceKind::CodeIn(_) | PlaceKind::Program);
         if runs_a_file {
-            self.find_all(self.touched.holes(text), &Reason::Written);
+            self.find_all(self.touched.holes(text, self.command), &Reason::Written);
         }
         if (runs_a_file || is_unknown) && !self.written.is_empty() {
             let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);

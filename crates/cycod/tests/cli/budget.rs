@@ -106,7 +106,8 @@ fn a_call_over_mcp_keeps_its_budget() {
     let (slow, quick): (Vec<_>, Vec<_>) = spans.partition(|span| span.iter().any(|call| call.contains("/journals/")));
     let mut each: Vec<usize> = if quick.is_empty() { &slow } else { &quick }.iter().map(|span| span.len()).collect();
     each.sort_unstable();
-    let (spent, most) = (each[each.len() / 4], budget("mcp-call"));
+    // Threads that wait for each other on a busy machine only add to what a call needs.
+    let (spent, most) = (each[each.len() / 10], budget("mcp-call"));
     assert!(spent <= most, "{spent} system calls where {most} are allowed: {each:?}");
     assert!(spent + 40 > most, "the budget can be lowered: {spent} system calls where {most} are allowed");
 }
