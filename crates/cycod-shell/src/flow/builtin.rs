@@ -426,11 +426,13 @@ impl Flow<'_> {
     fn read(&mut self, rest: &[Field], splits_otherwise: bool) {
         let mut names = Vec::new();
         let mut array = None;
+        let mut is_raw = false;
         let mut at = 0;
         while let Some(field) = rest.get(at) {
             at += 1;
             let Some(text) = word_literal(field) else { continue };
             if let Some(options) = text.strip_prefix('-') {
+                is_raw |= options.contains('r');
                 // The last letter may take the next word.
                 match options.chars().last() {
                     Some('a') => {
@@ -445,6 +447,9 @@ impl Flow<'_> {
             }
         }
         let pieces = self.pieces_of_input(splits_otherwise || self.splits_otherwise);
+        if !is_raw {
+            self.guard_escapes(&pieces, "read", "\\", "text that `read` reads");
+        }
         if let Some(array) = array {
             self.assign_fields(array, vec![Field::any_of(pieces.clone())]);
         }
@@ -521,17 +526,27 @@ impl Flow<'_> {
         let has_escape = |text: &Text| text.iter().any(|atom| matches!(atom, Atom::Text(text) if text.contains('\\')));
         match printed {
             Input::Texts(texts) if !texts.iter().any(has_escape) => {
-                let reason = Reason::Shell("text that `echo` prints for other commands");
-                for hole in texts.iter().flat_map(|text| holes_of(text)) {
-                    if self.is_text(hole) {
-                        let rule = Rule::Without { characters: "\\" };
-                        let guard = Guard { rule, cut: Cut::Beginning, program: "echo".into() };
-                        self.find_guarded(hole, reason.clone(), Some(guard));
-                    }
-                }
+                self.guard_escapes(&texts, "echo", "\\", "text that `echo` prints for other commands");
                 Input::Texts(texts)
             }
             printed => Input::made("", &printed.holes()),
+        }
+    }
+
+    /// Values in these texts stay what they are without these characters.
+    pub(super) fn guard_escapes(
+        &mut self,
+        texts: &[Text],
+        program: &str,
+        characters: &'static str,
+        noun: &'static str,
+    ) {
+        for hole in texts.iter().flat_map(|text| holes_of(text)) {
+            if self.is_text(hole) {
+                let rule = Rule::Without { characters };
+                let guard = Guard { rule, cut: Cut::Beginning, program: program.into() };
+                self.find_guarded(hole, Reason::Shell(noun), Some(guard));
+            }
         }
     }
 

@@ -1098,6 +1098,9 @@ impl Flow<'_> {
     /// The words of a command to which `xargs` adds what it reads: at the end, and where what may be the author's mark stands.
     fn with_arguments(&mut self, fields: &[Field]) -> Vec<Vec<Field>> {
         let pieces = self.literal_input().unwrap_or_else(|| self.pieces_of_input(false));
+        if !reads_plain_text(fields) {
+            self.guard_escapes(&pieces, "xargs", "\\\"'", "text that `xargs` reads");
+        }
         let mut mark = None;
         let mut words = fields.iter().filter_map(|field| match field {
             Field::Word(text) => literal(text),
@@ -1723,6 +1726,17 @@ const KEEPS_CONTENT: [&str; 20] = [
     "[", "cat", "chgrp", "chmod", "chown", "cmp", "diff", "du", "file", "git", "grep", "head", "ls", "mkdir", "rm",
     "stat", "tail", "test", "touch", "wc",
 ];
+
+/// Whether the first options of `xargs` say that quotes and backslashes mean nothing in what it reads.
+fn reads_plain_text(fields: &[Field]) -> bool {
+    let texts = fields.iter().map(|field| if let Field::Word(text) = field { literal(text) } else { None });
+    let own = texts.skip_while(|text| text.is_none_or(|text| !text.ends_with("xargs"))).skip(1);
+    let mut options = own.map_while(|text| text.filter(|text| text.starts_with('-')));
+    options.any(|option| match option.strip_prefix("--") {
+        Some(long) => long.starts_with("nul") || long.starts_with("del"),
+        None => option.contains(['0', 'd']),
+    })
+}
 
 /// Whether a command is `exec` without a program.
 fn is_redirection(command: &Command) -> bool {

@@ -17,7 +17,7 @@ const ACTORS: &str = "\
     unzip wc wget xargs xxd xz zip zsh";
 
 /// Values that act when something reads them as more than text. Each would make the file `PWNED`.
-const PAYLOADS: [&str; 58] = [
+const PAYLOADS: [&str; 65] = [
     "; touch PWNED;",
     "$(touch PWNED)",
     "`touch PWNED`",
@@ -76,6 +76,13 @@ const PAYLOADS: [&str; 58] = [
     "\\073touch PWNED",
     "x/-oPWNED",
     "x,-oPWNED",
+    "  -oPWNED",
+    "\\-oPWNED",
+    "x -oPWNED",
+    "a\n-oPWNED",
+    "DENWPo-",
+    "a,oPWNED",
+    "x'\" -oPWNED",
 ];
 
 /// Scripts that are refused, and values that would act in them.

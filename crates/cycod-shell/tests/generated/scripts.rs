@@ -203,7 +203,7 @@ impl Maker<'_, '_> {
 
     /// Something that does something with the value.
     fn statement(&mut self, inner: &str, depth: usize) -> String {
-        let choice = if depth == 0 { 0 } else { self.choices.below(46) };
+        let choice = if depth == 0 { 0 } else { self.choices.below(50) };
         let is_bash = self.shell == Shell::Bash;
         let below = |maker: &mut Self, inner: &str| maker.statement(inner, depth - 1);
         match choice {
@@ -539,6 +539,59 @@ impl Maker<'_, '_> {
                 let open = self.choices.pick(&["", "env ", "export "]);
                 let end = if open == "export " { "; " } else { " " };
                 format!("{open}{name}={word}{end}make x")
+            }
+            // A part of it, or what it is read as.
+            45..=47 => {
+                self.is_exact = false;
+                let (name, word) = (self.name(), self.alone(inner));
+                let read = self.choices.pick(&[
+                    "read N <<< W",
+                    "read -r N <<< W",
+                    "read -r a N <<< W",
+                    "IFS=, read -r a N <<< W",
+                    "IFS=/ read -ra N <<< W",
+                    "mapfile -t N <<< W; N=\"${N[1]}\"",
+                    "N=$(cut -d/ -f2 <<< W)",
+                    "N=$(cut -d, -f2- <<< W)",
+                    "N=$(basename W)",
+                    "N=$(basename -s x -- W)",
+                    "N=$(dirname -- W)",
+                    "N=$(awk '{print $1}' <<< W)",
+                    "N=$(awk '{print $NF}' <<< W)",
+                    "N=$(awk -F, '{print $2}' <<< W)",
+                    "N=$(tr -d x <<< W)",
+                    "N=$(tr , - <<< W)",
+                    "N=$(sed 's/^x//' <<< W)",
+                    "N=$(sed 's/.*,//' <<< W)",
+                    "N=$(xargs <<< W)",
+                    "N=$(printf '%q' W)",
+                    "N=$(printf '%s\\n' W | sort -u)",
+                    "N=$(rev <<< W)",
+                    "N=$(grep -o '[^/]*$' <<< W)",
+                    "N=$(head -n1 <<< W)",
+                    "N=$(tail -n1 <<< W)",
+                    "N=$(head -c5 <<< W)",
+                    "N=$(fold -w 3 <<< W)",
+                    "N=W; N=${N#x}",
+                    "N=W; N=${N##*/}",
+                    "N=W; N=${N%%,*}",
+                    "N=W; N=\"${N//,/ }\"",
+                    "N=W; N=\"${N/x/}\"",
+                    "N=W; N=${N:1}",
+                    "N=W; N=${N: -3}",
+                    "N=W; N=\"${N@Q}\"",
+                    "N=W; N=\"${N^}\"",
+                    "set -- W; N=\"${1#*,}\"",
+                    "N=$(realpath -m W)",
+                    "N=$(date -d W +%s)",
+                    "N=$(jq -Rr . <<< W)",
+                    "N=$(base64 <<< W | base64 -d)",
+                ]);
+                if read.contains("<<<") && self.shell == Shell::Sh || read.contains("@Q") && !is_bash {
+                    return self.command(Some(inner));
+                }
+                let rest = below(self, &format!("${name}"));
+                format!("{}; {rest}", read.replace('N', &name).replace('W', &word))
             }
             // What is printed again and again, and what a value was changed to, falls apart where there are no quotes.
             38 => {
