@@ -224,14 +224,16 @@ impl Flow<'_> {
     /// `basename` and `dirname`, which print a part of a path.
     fn part_of_path(&mut self, name: &str, rest: &[Field]) -> Option<Input> {
         // What is left of a path begins behind a `/`, or where the path begins.
-        let path = rest.iter().find_map(|field| match field {
-            Field::Word(text) if !super::beginning(text).starts_with('-') => Some(text),
-            _ => None,
-        });
         let cut = if name == "basename" { Cut::Behind('/') } else { Cut::Beginning };
-        let text = path.and_then(|text| super::expand::cut_text(text, cut))?;
+        let texts = texts_among(rest);
+        let mut of_values = texts.iter().filter(|text| !holes_of(text).is_empty());
+        let cut = match (of_values.next(), of_values.next()) {
+            (Some(path), None) => super::expand::cut_text(path, cut),
+            (Some(_), Some(_)) => None,
+            (None, _) => return None,
+        };
         self.places(name, rest);
-        Some(Input::Texts(vec![text]))
+        Some(cut.map_or_else(|| Input::made("", &holes_among(rest)), |text| Input::Texts(vec![text])))
     }
 
     /// What `command -v` and `which` print of a program, which may not be there.

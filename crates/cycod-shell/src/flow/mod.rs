@@ -1075,7 +1075,11 @@ impl Flow<'_> {
             Some(output) => [holes, vec![output]].concat(),
             None => holes,
         };
-        read.and(Input::made("", &in_files)).and(Input::printed(holes))
+        let printed = match prints_its_words(fields) {
+            Some(before) => Input::made(before, &holes),
+            None => Input::printed(holes),
+        };
+        read.and(Input::made("", &in_files)).and(printed)
     }
 
     /// Whether reading a command can tell anything: values reach it, or it may run code or a file that has to be followed.
@@ -1726,6 +1730,24 @@ const KEEPS_CONTENT: [&str; 20] = [
     "[", "cat", "chgrp", "chmod", "chown", "cmp", "diff", "du", "file", "git", "grep", "head", "ls", "mkdir", "rm",
     "stat", "tail", "test", "touch", "wc",
 ];
+
+/// Programs that print what their words say, wherever in a command their names stand.
+const ECHOING: [&str; 8] = ["basename", "dirname", "echo", "expr", "print", "printf", "readlink", "realpath"];
+
+/// Whether a command prints what its words say, more or less; behind which text.
+fn prints_its_words(fields: &[Field]) -> Option<&'static str> {
+    let mut words = Vec::new();
+    fields.iter().for_each(|field| field.each(&mut |text| words.extend(literal(text).map(str::to_owned))));
+    let name = |word: &str| word.rsplit('/').next().and_then(|name| ECHOING.into_iter().find(|known| *known == name));
+    let found = words.iter().find_map(|word| name(word))?;
+    let is_first = words.first().is_some_and(|word| name(word) == Some(found));
+    let is_absolute = match found {
+        "realpath" => !words.iter().any(|word| word.starts_with("--relative")),
+        "readlink" => words.iter().any(|word| matches!(word.as_str(), "-f" | "-e" | "-m" | "--canonicalize")),
+        _ => false,
+    };
+    Some(if is_first && is_absolute { "/" } else { "" })
+}
 
 /// Whether the first options of `xargs` say that quotes and backslashes mean nothing in what it reads.
 fn reads_plain_text(fields: &[Field]) -> bool {
