@@ -149,6 +149,7 @@ fn over_http_a_code_has_the_status_of_its_meaning() {
         403 approval-by-a-tool
         403 approval-declined
         403 approval-needs-terminal
+        403 artifact-refused
         403 confinement-unavailable
         403 definition-changed
         403 denied-by-policy
@@ -219,6 +220,8 @@ fn what_did_not_work_out_may_be_tried_again() {
     of(
         Code::is_mishap,
         &expect![[r#"
+            artifact-missing
+            artifacts-too-large
             background-unavailable
             broken-tool
             cancelled

@@ -41,6 +41,7 @@ impl Tool {
             input: None,
             interactive: None,
             resources: Resources::default(),
+            artifacts: Vec::new(),
             requires: Requires::default(),
             programs: Programs::default(),
             stated: Stated::default(),

@@ -118,6 +118,8 @@ pub struct Tool {
     pub interactive: Option<Interactive>,
     /// Limits and cleanup.
     pub resources: Resources,
+    /// The files that a run keeps: patterns of paths from the working directory.
+    pub artifacts: Vec<Template>,
     /// What must be there for it to run.
     pub requires: Requires,
     /// What it says about programs that are not known.
@@ -424,6 +426,7 @@ impl Tool {
         templates.extend(self.file_paths.working_directory.iter().chain(&self.file_paths.temp_directory));
         templates.extend(self.security.permissions.iter().map(|permission| &permission.target));
         templates.extend(self.asks.iter().filter_map(ToolQuestion::words));
+        templates.extend(&self.artifacts);
         templates.extend(&self.input);
         templates.extend(self.interactive.iter().filter_map(|interactive| interactive.default_response.as_ref()));
         for test in &self.tests {

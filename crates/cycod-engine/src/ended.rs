@@ -12,6 +12,7 @@ use cycod_store::{Maker, OutputId, RunId, Spool, StoreError, StoredOutput};
 
 use crate::{
     Block, Control, Engine, ToolAnswer, Wrote,
+    artifacts::links,
     fitting::{Keeper, fitted},
     outputs::{IN_MEMORY, Shelf},
 };
@@ -170,12 +171,22 @@ impl RunEnd {
 
     /// What it says to a model, in at most `cap` tokens of output.
     pub fn into_answer(mut self, cap: usize, shelf: &Shelf) -> ToolAnswer {
-        if let Some(answer) = self.take_answer(cap, shelf) {
-            return answer;
-        }
-        let blocks = self.shown(cap).into_iter().map(|shown| Block::text(shown.text)).collect();
-        let answer = ToolAnswer { blocks, is_error: !self.report.success, ..ToolAnswer::default() };
-        if self.report.success { answer } else { answer.with_ending(&self.report) }
+        let artifacts = self.artifacts();
+        let mut answer = match self.take_answer(cap, shelf) {
+            Some(answer) => answer,
+            None => {
+                let blocks = self.shown(cap).into_iter().map(|shown| Block::text(shown.text)).collect();
+                let answer = ToolAnswer { blocks, is_error: !self.report.success, ..ToolAnswer::default() };
+                if self.report.success { answer } else { answer.with_ending(&self.report) }
+            }
+        };
+        answer.blocks.extend(artifacts);
+        answer
+    }
+
+    /// Links to the files that the run kept.
+    pub fn artifacts(&self) -> Vec<Block> {
+        links(&self.report.artifacts)
     }
 
     /// What a run whose output is text says to a model, in at most `cap` tokens of output.

@@ -28,6 +28,7 @@
 
 mod answer;
 pub mod approvals;
+mod artifacts;
 mod asks;
 mod background;
 mod beginning;
@@ -98,8 +99,8 @@ pub use cycod_policy::{
 };
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
-    AllRemotes, BuiltInCall, BuiltIns, Event, Execute, Executed, Files, How, Ignore, LostAnswer, ModelAnswer, ModelAsk,
-    ModelBudget, Models, Ran, RemoteCall, Remotes, RunReport, Sink, Status, StepPath, StepReport, Together,
+    AllRemotes, Artifact, BuiltInCall, BuiltIns, Event, Execute, Executed, Files, How, Ignore, LostAnswer, ModelAnswer,
+    ModelAsk, ModelBudget, Models, Ran, RemoteCall, Remotes, RunReport, Sink, Status, StepPath, StepReport, Together,
     ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
 };
 pub use cycod_settings::config as settings;

@@ -17,6 +17,8 @@ use cycod_store::{Maker, OutputId, OutputPosition, Outputs, Retention, Search, S
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
+pub use crate::artifacts::artifact_retention;
+use crate::artifacts::is_artifact;
 pub use crate::ended::{Rest, RunEnd, RunOutput, ShownOutput};
 
 /// How long an output is kept.
@@ -48,6 +50,8 @@ pub struct Shelf {
     directory: PathBuf,
     retention: Retention,
     outputs: OnceLock<Outputs>,
+    /// The files that runs kept, in the directory next to that of the outputs.
+    artifacts: OnceLock<Outputs>,
     /// The program with its first arguments that asks jq programs.
     worker: Vec<OsString>,
 }
@@ -112,7 +116,7 @@ impl Shelf {
     /// The outputs in a directory; `worker` is the program, with its first arguments, that calls [`cycod_store::jq::work`]
     /// with the rest of its arguments. Without one no jq program is asked.
     pub fn new(directory: PathBuf, retention: Retention, worker: Vec<OsString>) -> Self {
-        Self { directory, retention, outputs: OnceLock::new(), worker }
+        Self { directory, retention, outputs: OnceLock::new(), artifacts: OnceLock::new(), worker }
     }
 
     fn outputs(&self) -> Result<&Outputs, StoreError> {
@@ -121,6 +125,14 @@ impl Shelf {
         }
         let opened = Outputs::open(&self.directory, self.retention)?;
         Ok(self.outputs.get_or_init(|| opened))
+    }
+
+    fn artifacts(&self) -> Result<&Outputs, StoreError> {
+        if let Some(artifacts) = self.artifacts.get() {
+            return Ok(artifacts);
+        }
+        let opened = Outputs::open(&self.directory.with_file_name("artifacts"), artifact_retention(self.retention))?;
+        Ok(self.artifacts.get_or_init(|| opened))
     }
 
     /// Begins to keep an output.
@@ -144,11 +156,12 @@ impl Shelf {
     /// When the owner has none there, or none any more.
     pub fn get(&self, address: &str, owner: &str) -> Result<StoredOutput, Refusal> {
         let gone = || {
-            Refusal::new(Code::UnknownOutput, format!("there is no output `{address}`; outputs are stored for a day"))
+            Refusal::new(Code::UnknownOutput, format!("there is no output `{address}`; outputs are stored for a day, artifacts as long as the history knows their run"))
                 .attempt("run the tool again")
         };
         let id: OutputId = address.parse().map_err(|_| gone())?;
-        let outputs = self.outputs().map_err(|error| refused(&error))?;
+        let outputs = if is_artifact(&id) { self.artifacts() } else { self.outputs() };
+        let outputs = outputs.map_err(|error| refused(&error))?;
         outputs.get_for(&id, owner).map_err(|error| refused(&error))?.ok_or_else(gone)
     }
 

@@ -12,7 +12,10 @@ use cycod_store::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use crate::{journal, refusal_json};
+use crate::{
+    artifacts::{RunArtifacts, artifacts_json},
+    journal, refusal_json,
+};
 
 /// The longest text that is kept as it is: an argument, a command.
 pub(crate) const LONGEST: usize = 4 * 1024;
@@ -81,6 +84,11 @@ impl Recording {
         }
     }
 
+    /// Where the files go that the run keeps.
+    pub(crate) fn artifacts(&self) -> RunArtifacts {
+        RunArtifacts::new(self.history.artifacts(), self.retention, self.maker, self.run.clone())
+    }
+
     /// Writes the end of the run, with what it wrote; what keeps the history from that becomes a warning of the report.
     pub fn end(mut self, report: &mut RunReport, outputs: Vec<(&str, Wrote<'_>)>) {
         self.is_ended = true;
@@ -106,6 +114,7 @@ impl Recording {
                 "warnings": report.warnings.iter().take(MOST).map(|warning| shown(&self.masks, warning)).collect::<Vec<_>>(),
                 "steps": steps,
                 "outputs": outputs,
+                "artifacts": artifacts_json(&report.artifacts),
                 "journal": journal,
             }),
         );

@@ -3,7 +3,7 @@ use cycod_diagnostic::Refusal;
 use cycod_run::{RunReport, Status, StepReport};
 use serde_json::{Map, Value, json};
 
-use crate::{answer::failure_of, refusal_json};
+use crate::{answer::failure_of, artifacts::artifacts_json, refusal_json};
 
 /// Writes a report as the one result that every surface gives.
 ///
@@ -22,6 +22,9 @@ pub fn result_json(report: &RunReport) -> Value {
     if let Some(fields) = result.as_object_mut() {
         if report.cancelled {
             fields.insert("cancelled".into(), true.into());
+        }
+        if !report.artifacts.is_empty() {
+            fields.insert("artifacts".into(), artifacts_json(&report.artifacts));
         }
         if !report.warnings.is_empty() {
             fields.insert("warnings".into(), json!(report.warnings));

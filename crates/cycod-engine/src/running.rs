@@ -6,7 +6,7 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::Plan;
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::Stop;
-use cycod_run::{Driver, Event, RunReport, Sink, run};
+use cycod_run::{ArtifactShelf, Driver, Event, RunReport, Sink, run};
 
 use crate::{
     Asker, Control, Engine, Recording,
@@ -113,7 +113,9 @@ impl Engine {
             sink.event(&Event::Warning(warning.clone()));
         }
         let durable = kept.as_mut().map(Resumed::durable);
+        let artifacts = recording.as_ref().map(Recording::artifacts);
         let driver = Driver {
+            artifacts: artifacts.as_ref().map(|artifacts| artifacts as &dyn ArtifactShelf),
             scripts: &self.scripts,
             secrets: &*self.secrets,
             stop: &control.stop,

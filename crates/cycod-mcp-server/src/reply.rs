@@ -22,9 +22,19 @@ use crate::wire;
 
 /// The reply to a call that has run, with at most `cap` tokens of its output; the rest is on the shelf.
 pub(crate) fn result(mut ended: RunEnd, cap: usize, shelf: &outputs::Shelf) -> CallToolResult {
+    let artifacts = ended.artifacts().into_iter().map(block);
     if let Some(answer) = ended.take_answer(cap, shelf) {
-        return of_answer(answer, &ended);
+        let mut result = of_answer(answer, &ended);
+        result.content.extend(artifacts);
+        return result;
     }
+    let mut result = of_text(&mut ended, cap);
+    result.content.extend(artifacts);
+    result
+}
+
+/// The same for a tool that returns text.
+fn of_text(ended: &mut RunEnd, cap: usize) -> CallToolResult {
     let mut blocks = Vec::new();
     for shown in ended.shown(cap) {
         blocks.push(ContentBlock::text(shown.text));

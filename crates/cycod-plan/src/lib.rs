@@ -7,6 +7,7 @@
 //!
 //! Invariant: this crate starts no process, opens no file and asks no clock.
 
+mod artifacts;
 mod bytes;
 mod confinement;
 mod each;
@@ -19,6 +20,7 @@ mod prepare;
 mod preview;
 mod secrets;
 
+pub use artifacts::{ArtifactRoot, PlannedArtifact};
 pub use confinement::{
     ContainerMount, ContainerNetwork, ContainerPlan, PlannedConfinement, Reach, ReachTarget, without_dots,
 };

@@ -20,7 +20,7 @@ use cycod_mask::Masks;
 use cycod_shell::Verdict;
 use cycod_syntax::{condition::Expr, template::Template};
 
-use crate::{Library, PlannedConfinement, confinement, effective_level};
+use crate::{Library, PlannedArtifact, PlannedConfinement, confinement, effective_level};
 
 /// A call with everything a plan is made of.
 pub struct PlanRequest<'a> {
@@ -90,6 +90,8 @@ pub struct Plan {
     pub working_directory: PathBuf,
     /// The run's own directory for temporary files; not created yet.
     pub temp_directory: PathBuf,
+    /// The files that the run keeps.
+    pub artifacts: Vec<PlannedArtifact>,
     /// What is done when the run ends, however it ends.
     pub cleanup: Vec<Cleanup>,
     /// What its programs are held to.
@@ -256,6 +258,7 @@ impl Plan {
             timeout: timeout.or(definition.timeout).unwrap_or(Tool::DEFAULT_TIMEOUT),
             held_to: None,
             temp_directory: call.run.temp.clone(),
+            artifacts: PlannedArtifact::all(&call, &working_directory)?,
             cleanup: definition.resources.cleanup.clone(),
             call,
             steps,

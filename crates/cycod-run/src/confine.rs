@@ -247,19 +247,36 @@ pub(crate) fn mounted(
     container.mounts.iter().map(place).collect()
 }
 
-/// Whether a plan's programs could read a file, which we are to read in their place.
-pub(crate) fn could_read(plan: &Plan, path: &Path) -> bool {
-    let confinement = &plan.confinement;
-    let mounts = confinement.container.iter().flat_map(|container| &container.mounts);
-    let is_mounted = mounts.filter_map(|mount| mount.source.canonicalize().ok()).any(|source| path.starts_with(source));
-    let is_own = plan.temp_directory.canonicalize().is_ok_and(|temp| path.starts_with(temp));
-    is_own
-        || is_mounted
-        || match Allowed::by(confinement, plan.host()) {
-            Ok(Some(allowed)) => allowed.rights(path).is_some(),
-            Ok(None) => confinement.container.is_none(),
-            Err(_) => false,
+/// What a tool may read, looked up once and without leaving anything behind.
+pub(crate) struct Readable {
+    /// The run's own directory and what a container sees of this machine, links followed.
+    own: Vec<PathBuf>,
+    allowed: Option<Allowed>,
+    /// Whether nothing confines the tool.
+    is_open: bool,
+}
+
+impl Readable {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let confinement = &plan.confinement;
+        let mounts = confinement.container.iter().flat_map(|container| &container.mounts);
+        let mounts = mounts.filter_map(|mount| mount.source.canonicalize().ok());
+        let own = mounts.chain(plan.temp_directory.canonicalize().ok()).collect();
+        let allowed = Allowed::by(confinement, plan.host());
+        if let Ok(Some(allowed)) = &allowed {
+            // Places that may be written are made when they are missing, which is for programs that start.
+            allowed.tidy();
         }
+        let is_open = matches!(allowed, Ok(None)) && confinement.container.is_none();
+        Self { own, allowed: allowed.ok().flatten(), is_open }
+    }
+
+    /// Whether a path, links followed, is among it.
+    pub(crate) fn includes(&self, path: &Path) -> bool {
+        self.is_open
+            || self.own.iter().any(|place| path.starts_with(place))
+            || self.allowed.as_ref().is_some_and(|allowed| allowed.rights(path).is_some())
+    }
 }
 
 /// A place under its own name and under the name by which it is called, with what may be done.

@@ -4,7 +4,7 @@ use cycod_call::TransformRunner;
 use cycod_plan::Secrets;
 use cycod_process::{Observer, Pool, Stop};
 
-use crate::{BuiltIns, Models, Remotes, workers::Workers};
+use crate::{ArtifactShelf, BuiltIns, Models, Remotes, workers::Workers};
 
 /// What a run needs from outside the plan.
 #[derive(Clone, Copy)]
@@ -30,6 +30,8 @@ pub struct Driver<'a> {
     /// The most bytes of each stream of a step to keep, below its own `buffer-limit`: for callers that take the bytes
     /// from the events. Steps that feed others keep what those need.
     pub keep: Option<u64>,
+    /// Where the files go that the run keeps; without it, none is kept.
+    pub artifacts: Option<&'a dyn ArtifactShelf>,
     /// Shells that are started before they are needed, for a program that makes many runs.
     pub pool: Option<&'a Pool>,
     /// Who learns what programs touch that are not confined.

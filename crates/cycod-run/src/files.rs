@@ -4,7 +4,7 @@ use cycod_plan::Plan;
 
 use cycod_file::open_plain;
 
-use crate::confine::could_read;
+use crate::confine::Readable;
 
 /// The most bytes of all files that one answer may name.
 const MOST: u64 = 64 << 20;
@@ -30,11 +30,12 @@ pub(crate) fn named_in(output: &[u8], plan: &Plan) -> Files {
     let blocks: Vec<serde_json::Value> = serde_json::from_slice(output).unwrap_or_default();
     let roots = [&plan.temp_directory, &plan.working_directory];
     let roots: Vec<_> = roots.into_iter().filter_map(|root| root.canonicalize().ok()).collect();
+    let readable = std::cell::LazyCell::new(|| Readable::of(plan));
     let (mut files, mut left) = (Files::new(), MOST);
     for name in blocks.iter().filter_map(|block| block.get("file")?.as_str()) {
         if !files.contains_key(name) {
             let read = match plan.working_directory.join(name).canonicalize() {
-                Ok(path) if roots.iter().any(|root| path.starts_with(root)) && could_read(plan, &path) => {
+                Ok(path) if roots.iter().any(|root| path.starts_with(root)) && readable.includes(&path) => {
                     read(&path, &mut left)
                 }
                 Ok(path) if roots.iter().any(|root| path.starts_with(root)) => {

@@ -15,6 +15,8 @@
 //! Invariant: this crate prints nothing, prompts nobody and decides no permission.
 
 mod answering;
+mod artifact;
+mod artifacts;
 mod asks;
 mod builtin;
 mod confine;
@@ -45,9 +47,11 @@ mod report;
 mod reports;
 mod results;
 mod scope;
+mod walk;
 mod worker;
 mod workers;
 
+pub use artifact::{Artifact, ArtifactShelf, MOST_ARTIFACT_BYTES, MOST_ARTIFACTS};
 pub use builtin::{BuiltInCall, BuiltIns, How, Ran, RanEnd, Together, TouchedPath, WorkflowCall};
 pub use container::{NoContainers, container_engine, container_service};
 pub use cycod_flow::LostAnswer;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use cycod_diagnostic::{Exit, Refusal};
 use serde_json::Value as Json;
 
-use crate::{Files, ToolOutcome};
+use crate::{Artifact, Files, ToolOutcome};
 
 /// How a run ended, for every surface.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct RunReport {
     pub value: Option<Result<Json, Refusal>>,
     /// The files that the output's content blocks name, for a tool that `produces` such.
     pub files: Files,
+    /// The files that it keeps.
+    pub artifacts: Vec<Artifact>,
     /// Everything that was said, headed per step for a workflow.
     pub transcript: Vec<u8>,
     /// Whether a limit of time ended it.
@@ -189,6 +191,7 @@ impl RunReport {
             answer: None,
             value: None,
             files: Files::new(),
+            artifacts: Vec::new(),
             transcript: Vec::new(),
             timed_out: false,
             cancelled: false,

@@ -14,6 +14,7 @@ use cycod_process::{Session, Stop};
 
 use crate::{
     Driver, Files, RunReport, Status, StepPath, StepReport, UnreadFile,
+    artifacts::{Collected, collect},
     failure::exit_code,
     files::named_in,
     mask::masked,
@@ -161,6 +162,7 @@ impl<'a> Tool<'a> {
             files = files.into_iter().map(file).collect();
         }
         let mut warnings = Vec::new();
+        let artifacts = self.artifacts(results, &mut warnings);
         let deadline = Instant::now() + CLEANUP_LIMIT;
         let commands: Vec<_> = plan
             .cleanup
@@ -187,7 +189,19 @@ impl<'a> Tool<'a> {
             }
             _ => {}
         }
-        Cleaned { warnings, files }
+        Cleaned { warnings, files, artifacts }
+    }
+
+    /// Keeps the artifacts of the run, unless it was cancelled.
+    fn artifacts(&self, results: &Results, warnings: &mut Vec<String>) -> Collected {
+        if self.kind != Kind::Outermost || self.plan.artifacts.is_empty() || self.driver.stop.is_raised() {
+            return Collected::default();
+        }
+        let shelf = self.driver.artifacts;
+        if shelf.is_none() {
+            warnings.push("the artifacts of this run are not kept: it is not in the history".to_owned());
+        }
+        collect(&self.plan, &results.masks(&self.plan), shelf, Instant::now() + CLEANUP_LIMIT)
     }
 }
 
@@ -197,6 +211,8 @@ pub(crate) struct Cleaned {
     pub(crate) warnings: Vec<String>,
     /// The files that its output names.
     pub(crate) files: Files,
+    /// The files that the run keeps.
+    pub(crate) artifacts: Collected,
 }
 
 /// A tool of a run, and how far its steps are.
@@ -331,7 +347,16 @@ impl<'a> Scope<'a> {
             (ScopeEnd::Cancelled, None) => Exit::Stopped.in_result(),
             (ScopeEnd::Completed | ScopeEnd::Failed(_), None) => 0,
         };
-        let Cleaned { warnings: of_cleanup, files } = std::mem::take(&mut self.cleaned);
+        let Cleaned { warnings: mut of_cleanup, files, artifacts } = std::mem::take(&mut self.cleaned);
+        let (exit_code, refusal) = match artifacts.problem {
+            Some(problem) if exit_code == 0 => (self::exit_code(&problem), Some(problem)),
+            // A run that failed need not have made everything.
+            Some(problem) if problem.code != Code::ArtifactMissing => {
+                of_cleanup.push(problem.why);
+                (exit_code, refusal)
+            }
+            _ => (exit_code, refusal),
+        };
         let mut warnings: Vec<String> = steps.iter().flat_map(|step| step.warnings.iter().cloned()).collect();
         warnings.extend(of_cleanup);
         let last = last_run(steps.iter()).filter(|_| !is_items);
@@ -347,6 +372,7 @@ impl<'a> Scope<'a> {
             answer: last.and_then(|step| step.answer.clone()),
             value: None,
             files,
+            artifacts: artifacts.kept,
             transcript: transcript(&steps, self.tool.plan.is_workflow),
             timed_out,
             cancelled: self.tool.driver.stop.is_raised(),

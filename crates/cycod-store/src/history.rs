@@ -310,6 +310,11 @@ impl History {
         self.directory.join("journals")
     }
 
+    /// Returns where the files are that runs keep; they go with the rows of their runs.
+    pub fn artifacts(&self) -> PathBuf {
+        self.directory.join("artifacts")
+    }
+
     fn live_directory(&self) -> PathBuf {
         self.directory.join("history.live")
     }

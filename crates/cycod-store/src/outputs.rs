@@ -92,6 +92,11 @@ impl Outputs {
         Ok(kept)
     }
 
+    /// Removes every output of a run.
+    pub fn remove_run(&self, run: RunId) {
+        remove_where(&self.directory, &|other| other == run);
+    }
+
     /// Returns the directory.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -191,7 +196,28 @@ fn maker_in(name: &str) -> Maker {
 }
 
 fn is_ours(name: &str) -> bool {
-    name.split_once('.').is_some_and(|(run, _)| run.parse::<RunId>().is_ok())
+    run_in(name).is_some()
+}
+
+/// The run in the name of an output.
+fn run_in(name: &str) -> Option<RunId> {
+    name.split_once('.').and_then(|(run, _)| run.parse().ok())
+}
+
+/// Removes the outputs in a directory of the runs that are chosen, but for those that are still being written.
+pub(crate) fn remove_where(directory: &Path, is_chosen: &dyn Fn(RunId) -> bool) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some((name, run)) = name.to_str().and_then(|name| Some((name, run_in(name)?))) else { continue };
+        if !is_chosen(run) {
+            continue;
+        }
+        if name.ends_with(UNFINISHED) {
+            remove_abandoned(&entry.path());
+        } else {
+            remove(&entry.path());
+        }
+    }
 }
 
 /// Removes a file that nobody writes any more, whose lock went with its process, and says whether it was one.

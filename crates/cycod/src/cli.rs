@@ -272,6 +272,7 @@ pub(crate) const SECRET_COMMANDS: &[Entry] = &[
 pub(crate) const RUNS_COMMANDS: &[Entry] = &[
     entry!("list", runs::list, true),
     entry!("show", runs::show, true),
+    entry!("artifacts", runs::artifacts, true),
     entry!("follow", runs::follow, true),
     entry!("tail", runs::tail, true),
     entry!("wait", runs::wait, true),

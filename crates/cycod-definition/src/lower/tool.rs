@@ -93,6 +93,7 @@ impl Lowering<'_> {
             input: view.text("input").map(|text| self.template(text, Scope::Call)),
             interactive: self.interactive(view),
             resources: self.resources(view),
+            artifacts: self.templates(view, "artifacts", Scope::Call),
             requires: self.requires(view),
             programs: self.programs(view),
             stated: Stated { file: self.beside.programs.clone(), ..Stated::default() },
@@ -117,6 +118,7 @@ impl Lowering<'_> {
             (view.map("default-parameters").len(), "default-parameters"),
             (view.items("steps").len(), "steps"),
             (view.items("tests").len(), "tests"),
+            (view.items("artifacts").len(), "artifacts"),
             (view.map("asks").len(), "asks"),
         ];
         counted.into_iter().any(|(count, what)| {

@@ -107,6 +107,7 @@ pub(crate) static TOOL: Section = Section {
         key("security", Object(&SECURITY), "Its rights and what it may reach. An unknown key here is an error.").chapter("Privilege Control and Security Boundaries").restricts(),
         key("file-paths", Object(&FILE_PATHS), "Its directories and path format.").chapter("Cross-Platform Path Handling"),
         key("resources", Object(&RESOURCES), "Limits, and cleanup at the end of the run.").chapter("Clean Up Resources").restricts(),
+        key("artifacts", Templates, "Files that a run keeps: paths and patterns such as `dist/*.whl`, below the working directory or `{TEMP}`. A run that succeeds without one of them fails."),
         key("requires", Object(&REQUIRES), "What the tool requires; if something is missing, the tool is listed as unavailable and calls are refused.").restricts(),
         key("metadata", Object(&METADATA), "Data for lists and searches. Has no security meaning.").chapter("Tags and Platform Support"),
         key("function-calling", Object(&FUNCTION_CALLING), "Options for its schema for models.").chapter("LLM Function Calling Integration"),

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde_json::{Value, json};
 
 use super::{Failure, Head, History, NewRow, RowKind, tail::Turn};
-use crate::{Digest, StoreError, private};
+use crate::{Digest, RunId, StoreError, outputs::remove_where, private};
 
 /// The most rows that are dropped beside a run.
 const AT_ONCE: u64 = 4_096;
@@ -100,7 +100,21 @@ impl History {
         let mut vacuum = connection.prepare("PRAGMA incremental_vacuum")?;
         let mut pages = vacuum.query([])?;
         while pages.next()?.is_some() {}
+        if rows > 0 {
+            self.drop_artifacts(connection);
+        }
         Ok(rows as u64)
+    }
+
+    /// Removes the files that runs kept whose calls are gone.
+    fn drop_artifacts(&self, connection: &Connection) {
+        let is_gone = |run: RunId| {
+            let known = "SELECT 1 FROM events WHERE run = ?1 AND kind = 'call' LIMIT 1";
+            let known = connection.query_row(known, [run.to_string()], |_| Ok(())).optional();
+            // What cannot be told stays.
+            matches!(known, Ok(None))
+        };
+        remove_where(&self.artifacts(), &is_gone);
     }
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct RunPage {
     pub(crate) reach: Vec<String>,
     pub(crate) arguments: Vec<(String, String)>,
     pub(crate) warnings: Vec<String>,
+    /// The files that it kept, with their sizes.
+    pub(crate) artifacts: Vec<(String, u64)>,
     pub(crate) refusal: Option<[String; 3]>,
     pub(crate) steps: Vec<StepRow>,
     /// How long all of it took, or has taken until now.
@@ -140,6 +142,7 @@ impl RunPage {
             reach: texts(&call["reach"]),
             arguments: arguments(run),
             warnings: texts(&end["warnings"]),
+            artifacts: artifacts(end),
             refusal: refusal.map(|refusal| ["code", "why", "try"].map(|name| text(&refusal[name]))),
             steps,
             total,
@@ -265,6 +268,13 @@ fn output_of(engine: &Engine, end: &Value) -> Result<Output, StoreError> {
     let length = kept.read_at(before, &mut block)?;
     let text = String::from_utf8_lossy(&block[..length]).into_owned();
     Ok(Output { text, before, bytes: kept.bytes(), missing: None })
+}
+
+/// The files that the run kept.
+fn artifacts(end: &Value) -> Vec<(String, u64)> {
+    let one =
+        |kept: &Value| (kept["path"].as_str().unwrap_or_default().to_owned(), kept["bytes"].as_u64().unwrap_or(0));
+    end["artifacts"].as_array().into_iter().flatten().map(one).collect()
 }
 
 /// The arguments; those that the history does not hold with the reason.

@@ -154,6 +154,10 @@ fn about(run: &RunPage) -> Markup {
                 @if !run.directory.is_empty() { dt { "directory" } dd { code { (text(&run.directory)) } } }
                 @for line in &run.reach { dt { "reach" } dd { (text(line)) } }
                 @for warning in &run.warnings { dt { "warning" } dd { (text(warning)) } }
+                @for (path, size) in &run.artifacts { dt { "artifact" } dd { code { (text(path)) } " (" (bytes(*size)) ")" } }
+            }
+            @if !run.artifacts.is_empty() {
+                p.muted.pad { code { "cycod runs artifacts " (run.id) } " prints and copies the artifacts." }
             }
         }
     }

@@ -72,6 +72,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("runs", include_str!("pages/runs.txt")),
     ("runs list", include_str!("pages/runs-list.txt")),
     ("runs show", include_str!("pages/runs-show.txt")),
+    ("runs artifacts", include_str!("pages/runs-artifacts.txt")),
     ("runs follow", include_str!("pages/runs-follow.txt")),
     ("runs tail", include_str!("pages/runs-tail.txt")),
     ("runs wait", include_str!("pages/runs-wait.txt")),

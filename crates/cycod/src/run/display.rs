@@ -142,9 +142,20 @@ impl Display {
         } else if report.cancelled && matches!(self.look, Look::Direct) && printer.is_terminal {
             printer.say("interrupted");
         }
+        self.say_kept(printer, report);
         if let Some(refusal) = &report.refusal {
             printer.refusal(refusal);
         }
+    }
+
+    /// Says where the files are that the run kept; of a single command, only to somebody at a terminal.
+    fn say_kept(&self, printer: &mut Printer, report: &RunReport) {
+        let (Some(run), count @ 1..) = (&self.run, report.artifacts.len()) else { return };
+        if matches!(self.look, Look::Direct) && !printer.is_terminal {
+            return;
+        }
+        let noun = if count == 1 { "file" } else { "files" };
+        printer.say(&format!("kept {count} {noun}: cycod runs artifacts {}", run.get(..SHORT).unwrap_or(run)));
     }
 }
 

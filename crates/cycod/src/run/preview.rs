@@ -42,7 +42,15 @@ pub(crate) fn preview_text(plan: &Plan, preview: &Preview, unpinned: &[String]) 
         text.push_str(&format!("  {name}: {}\n", verdict.describe()));
     }
     write_steps(&mut text, preview, 1);
+    if !plan.artifacts.is_empty() {
+        text.push_str(&format!("  artifacts: {}\n", artifacts(plan).join(", ")));
+    }
     text
+}
+
+/// The files that a run would keep.
+fn artifacts(plan: &Plan) -> Vec<&str> {
+    plan.artifacts.iter().map(|artifact| artifact.shown.as_str()).collect()
 }
 
 /// The tool that was asked for, and those it uses.
@@ -130,6 +138,9 @@ pub(crate) fn preview_json(plan: &Plan, preview: &Preview, unpinned: &[String]) 
         fields.insert("reach".into(), json!(preview.reaches()));
         if !unpinned.is_empty() {
             fields.insert("unpinned".into(), json!(unpinned));
+        }
+        if !plan.artifacts.is_empty() {
+            fields.insert("artifacts".into(), json!(artifacts(plan)));
         }
         let placed = placed(plan).into_iter().map(|(name, verdict)| {
             json!({

@@ -477,3 +477,23 @@ fn a_denial_names_the_permission() {
     assert!(ran.code() != 0 && ran.stderr().contains("filesystem:read:"), "{}", ran.block());
     assert!(ran.stderr().contains("outside/secret"), "{}", ran.block());
 }
+
+#[test]
+fn only_what_a_tool_may_read_is_an_artifact() {
+    if !is_offered() {
+        return;
+    }
+    let yard = Yard::new();
+    let write = |path: &str| permits(&[&format!("filesystem:write:{path}")]);
+    yard.tool("tried", &write("out"), "bash: echo made > out/new\nartifacts: [out/new, data/other, data/file]");
+    let ran = yard.run(&["--format", "json"]);
+    let said: serde_json::Value = serde_json::from_str(&ran.stdout()).unwrap_or_else(|_| panic!("{}", ran.block()));
+    assert_eq!(said["refusal"]["code"], "artifact-refused", "{said}");
+    let kept: Vec<&serde_json::Value> =
+        said["artifacts"].as_array().into_iter().flatten().map(|one| &one["path"]).collect();
+    assert_eq!(kept, ["out/new"], "{said}");
+    // Places that could be written are made for programs; looking for artifacts leaves none behind.
+    yard.tool("tried", &write("never"), "bash: exit 1\nartifacts: [never/file, 'never/*']");
+    assert_eq!(yard.run(&[]).code(), 1);
+    assert!(!yard.place.project().join("never").exists());
+}

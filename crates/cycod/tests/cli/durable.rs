@@ -81,6 +81,16 @@ fn a_run_goes_on_where_it_was_interrupted() {
 }
 
 #[test]
+fn a_run_that_went_on_keeps_its_artifacts() {
+    let place = Place::with_tool("ship", &format!("{SHIP}artifacts: [log]\n"));
+    interrupted(&place, &["tool", "run", "ship"], "the second step runs", || log(&place).ends_with("two\n"));
+    place.write("go", "");
+    let resumed = place.run(&["runs", "resume", "last", "--lost", "again"]);
+    assert_eq!(resumed.code(), 0, "{}", resumed.block());
+    assert_eq!(place.run(&["runs", "artifacts", "last", "log"]).stdout(), "one\ntwo\ntwo\nthree\n");
+}
+
+#[test]
 fn a_step_that_may_have_been_done_asks_each_time() {
     let place = Place::with_tool(
         "ship",

@@ -18,6 +18,7 @@ fn no_module_is_forgotten() {
 mod add;
 mod agent;
 mod approvals;
+mod artifacts;
 mod asks;
 mod background;
 mod budget;

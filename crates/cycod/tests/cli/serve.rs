@@ -581,6 +581,19 @@ fn a_call_has_one_moment_in_all_its_rounds() {
 }
 
 #[test]
+fn artifacts_are_linked_and_read() {
+    let text = "description: D\nbash: echo made; echo page > {TEMP}/page.html\nartifacts: ['{TEMP}/page.html']\ntags: [read]\n";
+    let place = Place::with_tool("make-page", text);
+    both(&place, |client| {
+        let result = client.call("make-page", json!({}));
+        let link = &result["content"][1];
+        assert_eq!((&link["type"], &link["name"]), (&json!("resource_link"), &json!("page.html")), "{result}");
+        let read = client.ask("resources/read", json!({"uri": link["uri"]}));
+        assert_eq!(read["result"]["contents"][0]["text"], "page\n", "{read}");
+    });
+}
+
+#[test]
 fn large_outputs_are_kept_whole() {
     let place = Place::with_tool(
         "much",

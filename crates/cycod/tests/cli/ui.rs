@@ -217,6 +217,21 @@ fn a_form_shows_what_would_run_and_runs_it() {
 }
 
 #[test]
+fn the_page_of_a_run_lists_the_files_that_it_kept() {
+    let place = place();
+    let artifact = "a<b>.html";
+    place.tool(
+        "make",
+        &format!("description: M\nbash: echo x > 'a<b>.html'\nartifacts: ['{artifact}']\ntags: [write]\n"),
+    );
+    let ran = place.run(&["run", "make", "--format", "json"]).stdout();
+    let uri = ran.split("cycod://runs/").nth(1).unwrap_or_else(|| panic!("no artifact: {ran}"));
+    let run = Page::open(&place, &[]).get(&format!("/run/{}", &uri[..32])).body;
+    assert!(run.contains("a&lt;b&gt;.html") && run.contains("(2 bytes)"), "{run}");
+    assert!(run.contains(&format!("cycod runs artifacts {}", &uri[..32])), "{run}");
+}
+
+#[test]
 fn hostile_names_and_texts_are_texts() {
     let place = place();
     place.tool("evil", "name: evil\ndescription: \"</p><script>alert(1)</script>\\u202e\"\ntitle: \"<img src=x>\"\nbash: printf '%b' '\\033[31m<script>\\r\\n'\ntags: [read]\n");

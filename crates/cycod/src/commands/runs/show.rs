@@ -106,6 +106,9 @@ fn page(run: &Run, times: &[StepTimes], total: Duration, columns: usize) -> Page
             _ => page.paragraph(2, &format!("this is no text; see: cycod runs show {} --output {name}", run.id)),
         }
     }
+    let kept = super::artifacts::artifacts(run).iter();
+    let kept = kept.map(|kept| format!("{}  {} bytes", kept["path"].as_str().unwrap_or_default(), kept["bytes"]));
+    section(&mut page, "ARTIFACTS", kept);
     page.section("RUN IT AGAIN");
     page.paragraph(2, &super::rerun::example(run));
     page
