@@ -10,6 +10,8 @@ pub struct ServerOptions {
     pub host: Host,
     /// Which of them. A host has tools of its own, so the built-in ones are offered only on request.
     pub selection: Selection,
+    /// The profile that was named; those of the client's own name hold as well.
+    pub profile: Option<String>,
     /// Rules beside those of the files here.
     pub rules: Vec<cycod_engine::Rule>,
     /// How long a call waits for somebody's approval where the client cannot ask its user.

@@ -71,6 +71,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     // Others read the file of a project, too: their program may be elsewhere.
     let program = if file.project.is_some() { NAME.to_owned() } else { program(&host)? };
     let directory = args.server.directory()?;
+    if let Some(profile) = &args.server.profile {
+        serve::known_profile(profile, &context.engine.settings())?;
+    }
     let offer = HostEntry { name: entry_name(&args.name)?, program, options: options(&args, directory.as_deref())? };
     if args.print {
         context.printer.data(offer.snippet(of).as_bytes());
@@ -186,6 +189,9 @@ pub(super) fn entry_name(name: &str) -> Result<String, CommandError> {
 /// The options that are passed on to `cycod mcp serve`.
 fn options(args: &Arguments, directory: Option<&Path>) -> Result<Vec<String>, CommandError> {
     let mut options: Vec<String> = args.selection.words().chain(args.rules.words()).collect();
+    if let Some(profile) = &args.server.profile {
+        options.extend(["--profile".to_owned(), profile.clone()]);
+    }
     if let Some(seconds) = args.server.waiting.wait_for_approval {
         options.extend(["--wait-for-approval".to_owned(), seconds.to_string()]);
     }
