@@ -12,7 +12,7 @@ use cycod_engine::{
 };
 use cycod_thread::detach_task;
 use rmcp::{
-    ErrorData, RoleServer, ServerHandler,
+    ErrorData, Peer, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities,
         CompleteRequestParams, CompleteResult, CreateTaskResult, DiscoverResult, GetPromptRequestParams,
@@ -26,6 +26,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::Value as Json;
+use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use crate::{
     blocking::blocking,
@@ -36,7 +37,7 @@ use crate::{
     client::{owner, principal},
     complete, finding,
     handles::{Handle, State},
-    outputs, reply,
+    outputs, reply, roots,
     shared::Shared,
     shelf::{Difference, Lists, Shown, Stock},
     tasks::{self, Kind},
@@ -64,6 +65,10 @@ struct Session {
     watched: Mutex<Vec<String>>,
     /// The tools that were found by searching, which are listed from then on.
     found: Mutex<BTreeSet<String>>,
+    /// Whether the client was not heard yet about its roots, which decide what it is offered.
+    is_unsettled: watch::Sender<bool>,
+    /// Roots are asked for one after the other, so that the last answer counts.
+    asking: AsyncMutex<()>,
 }
 
 impl Handler {
@@ -87,8 +92,41 @@ impl Handler {
 
     /// What is offered now to a client that announces this name.
     async fn stock_for(&self, client: Option<String>) -> Result<Arc<Stock>, ErrorData> {
+        self.settle().await;
         let shared = Arc::clone(&self.shared);
         blocking(move || shared.shelf.stock().of_client(client.as_deref())).await
+    }
+
+    /// Waits until the client was heard about its roots, or takes too long.
+    async fn settle(&self) {
+        let settled = &self.session.is_unsettled;
+        if *settled.borrow() {
+            let mut waiting = settled.subscribe();
+            let waiting = waiting.wait_for(|is_unsettled| !is_unsettled);
+            if tokio::time::timeout(roots::PATIENCE, waiting).await.is_err() {
+                settled.send_replace(false);
+            }
+        }
+    }
+
+    /// Whether the roots of this client decide where the server works.
+    fn follows_roots(&self, peer: &Peer<RoleServer>) -> bool {
+        self.shared.options.follows_roots && peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some())
+    }
+
+    /// Asks for the roots and goes there, aside from everything else.
+    fn follow_roots(&self, context: &NotificationContext<RoleServer>) {
+        if !self.follows_roots(&context.peer) {
+            return;
+        }
+        let (handler, peer) = (self.clone(), context.peer.clone());
+        detach_task(async move {
+            {
+                let _turn = handler.session.asking.lock().await;
+                roots::follow(&handler.shared, &peer).await;
+            }
+            handler.session.is_unsettled.send_replace(false);
+        });
     }
 
     /// What a model is told that it could not see from the lists.
@@ -212,6 +250,9 @@ impl ServerHandler for Handler {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
         result.instructions = self.instructions(Some(request.client_info.name.clone())).await?;
+        if self.follows_roots(&context.peer) {
+            self.session.is_unsettled.send_replace(true);
+        }
         Ok(result)
     }
 
@@ -224,7 +265,12 @@ impl ServerHandler for Handler {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let changes = self.shared.changes.listen();
+        self.follow_roots(&context);
         detach_task(self.clone().follow(changes, context));
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.follow_roots(&context);
     }
 
     async fn set_level(

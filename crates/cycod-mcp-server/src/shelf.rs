@@ -11,9 +11,9 @@ use std::{
 use cycod_engine::{
     Engine, NotOffered, Selection, Standing, WhyNot,
     catalog::{Availability, Entry, Scope, ScopeFilter},
-    definition::{Body, JsonSchema, OfferedAs, Tool},
+    definition::{Body, Host, JsonSchema, OfferedAs, Tool},
     diagnostic::{Refusal, closest, visible},
-    group_of,
+    group_of, host,
     outputs::LOOK,
     settings::ClientProfile,
 };
@@ -45,7 +45,7 @@ const MOST_TOLD: usize = 20;
 /// What is offered, always as the files are.
 #[derive(Debug)]
 pub(crate) struct Shelf {
-    options: Arc<ServerOptions>,
+    options: RwLock<Arc<ServerOptions>>,
     pool: Option<Arc<Pool>>,
     /// Nothing before somebody first asks.
     current: RwLock<Option<Arc<Stock>>>,
@@ -176,7 +176,7 @@ impl Shelf {
     pub(crate) fn new(options: Arc<ServerOptions>) -> Self {
         // Without a pool every shell is started when it is needed.
         let pool = Pool::new(PoolSize::default()).map(Arc::new).ok();
-        Self { options, pool, current: RwLock::new(None) }
+        Self { options: RwLock::new(options), pool, current: RwLock::new(None) }
     }
 
     /// What is offered now, when somebody has looked already.
@@ -194,7 +194,25 @@ impl Shelf {
     }
 
     fn look(&self) -> Stock {
-        Stock::open(Arc::clone(&self.options), self.pool.as_ref())
+        Stock::open(self.options(), self.pool.as_ref())
+    }
+
+    /// How the server is set up, in the place where it is now.
+    pub(crate) fn options(&self) -> Arc<ServerOptions> {
+        Arc::clone(&self.options.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Goes to another directory and tells what is different there; nothing when it is there already.
+    pub(crate) fn move_to(&self, directory: &Path) -> Option<Difference> {
+        {
+            let mut options = self.options.write().unwrap_or_else(PoisonError::into_inner);
+            if options.host.working_directory == directory {
+                return None;
+            }
+            let host = host_in(&options.host, directory);
+            *options = Arc::new(ServerOptions { host, ..ServerOptions::clone(&options) });
+        }
+        Some(self.reload())
     }
 
     /// Looks at the files again and tells what has changed.
@@ -533,6 +551,15 @@ impl Stock {
     fn would_offer(&self, entry: &Entry) -> bool {
         entry.is_active() && entry.availability.if_on() == Availability::Available && self.offer.selection.admits(entry)
     }
+}
+
+/// The same machine and user, in another directory.
+fn host_in(here: &Host, directory: &Path) -> Host {
+    let mut there = here.clone();
+    there.offered = host::offered(&there.environment, directory);
+    there.workspace = directory.to_owned();
+    there.working_directory = directory.to_owned();
+    there
 }
 
 fn tools(count: usize) -> String {

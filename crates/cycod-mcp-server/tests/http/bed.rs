@@ -160,6 +160,7 @@ pub(crate) fn options(directory: &TempDir) -> ServerOptions {
         rules: Vec::new(),
         wait_for_approval: Duration::ZERO,
         profile: None,
+        follows_roots: false,
         reply_tokens: ServerOptions::REPLY_TOKENS,
         list_tokens: ServerOptions::LIST_TOKENS,
         jq_worker: Vec::new(),

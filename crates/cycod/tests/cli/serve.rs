@@ -1269,3 +1269,76 @@ fn what_is_fixed_is_not_in_the_schema_of_a_client() {
         assert!(text(&refused).contains("is fixed in `mcp.json`, so no caller gives it"), "{refused}");
     });
 }
+
+/// A client that works in a directory, of a server that was started elsewhere.
+fn working_in(place: &Place, started_in: &Path, arguments: &[&str], roots: &[String]) -> Client {
+    let mut command = place.command(&[&["mcp", "serve"], arguments].concat());
+    command.current_dir(started_in);
+    let mut client = Client::of(command, json!({"roots": {"listChanged": true}})).greeted("test");
+    client.roots_are(roots);
+    client
+}
+
+impl Client {
+    /// Answers which roots it has.
+    fn roots_are(&mut self, roots: &[String]) {
+        let asked = self.wait(|message| message["method"] == "roots/list");
+        let roots: Vec<Value> = roots.iter().map(|uri| json!({"uri": uri, "name": "root"})).collect();
+        self.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}}));
+    }
+}
+
+#[test]
+fn a_server_outside_any_project_works_where_its_client_does() {
+    let place = Place::with_tool("greet", GREET);
+    place.tool("where", "description: Where\nbash: pwd\ntags: [read]\n");
+    let elsewhere = place.home().join("elsewhere");
+    let other = place.home().join("other place");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    std::fs::create_dir_all(other.join(".cycod")).unwrap();
+    let project = place.project().canonicalize().unwrap();
+    let root = format!("file://{}", project.display());
+    let roots = ["https://a.example/".to_owned(), format!("{root}/none"), root.clone()];
+
+    let mut client = working_in(&place, &elsewhere, &[], &roots);
+    // The first list waits for the roots.
+    assert_eq!(names(&mut client), ["greet", "run_output", "where"]);
+    assert_eq!(text(&client.call("where", json!({}))).trim_end(), project.display().to_string());
+    // It goes along, and watches what is there.
+    place.tool("third", "description: Third\nbash: echo 3\ntags: [read]\n");
+    let changed = |message: &Value| message["method"] == "notifications/tools/list_changed";
+    while !names(&mut client).contains(&"third".to_owned()) {
+        client.wait(changed);
+    }
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
+    client.roots_are(&[format!("file://{}", other.display()).replace(' ', "%20")]);
+    while names(&mut client) != ["run_output"] {
+        client.wait(changed);
+    }
+
+    // A directory that was named, or a project, is not left; and a client without roots is not asked.
+    let mut named = Client::of(
+        {
+            let mut command = place.command(&["mcp", "serve", "--directory", &other.to_string_lossy()]);
+            command.current_dir(&elsewhere);
+            command
+        },
+        json!({"roots": {}}),
+    )
+    .greeted("test");
+    assert_eq!(names(&mut named), ["run_output"]);
+    let mut inside = Client::modern(&place, &[], json!({"roots": {}})).greeted("test");
+    assert_eq!(names(&mut inside), ["greet", "run_output", "third", "where"]);
+    assert!(named.kept.is_empty() && inside.kept.is_empty(), "{:?} {:?}", named.kept, inside.kept);
+}
+
+#[test]
+fn a_client_that_never_tells_its_roots_is_served_nevertheless() {
+    let place = Place::with_tool("greet", GREET);
+    let elsewhere = place.home().join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let mut command = place.command(&["mcp", "serve"]);
+    command.current_dir(&elsewhere);
+    let mut client = Client::of(command, json!({"roots": {}})).greeted("test");
+    assert_eq!(names(&mut client), ["run_output"]);
+}

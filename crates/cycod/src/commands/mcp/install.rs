@@ -105,7 +105,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     context.printer.say(&said);
     if directory.is_none() && file.project.is_none() && !of.starts_in_project && has_own_tools(context) {
         context.printer.warn(&format!(
-            "{title} starts the server in a directory of its own choice, where it doesn't find the tools of this project; to offer them everywhere: cycod mcp install {} --directory {}",
+            "{title} starts the server in a directory of its own choice, where it finds the tools of this project only if {title} names it as a root; to offer them everywhere: cycod mcp install {} --directory {}",
             of.name,
             quoted_if_needed(&host.workspace.to_string_lossy()),
         ));

@@ -117,6 +117,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         host,
         selection: args.selection.selected(),
         profile: args.server.profile.clone(),
+        follows_roots: args.http.is_none() && args.server.directory.is_none() && !scopes.is_in_project(),
         rules,
         wait_for_approval: args.server.waiting.longest(),
         reply_tokens: tokens(args.server.reply_tokens, ServerOptions::REPLY_TOKENS),
