@@ -2,8 +2,8 @@
 
 use std::{
     fmt,
-    path::Path,
-    sync::{Arc, OnceLock},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use cycod_builtin::Toolbox;
@@ -96,7 +96,7 @@ impl App {
             app: self.clone(),
             workers: worker::script_workers(),
             history: Arc::new(History::at(home)),
-            servers: OnceLock::new(),
+            servers: Mutex::default(),
         }
     }
 
@@ -141,23 +141,38 @@ impl App {
 }
 
 /// What outlasts the engines of a place, each of which shows one state of its files: the processes in which functions run, the
-/// history, and the connections to the MCP servers that were configured when the first was made.
+/// history, and the connections to the MCP servers that were configured when the first in its directory was made.
 #[derive(Debug)]
 pub struct Lasting {
     app: App,
     workers: Arc<Workers>,
     history: Arc<History>,
-    servers: OnceLock<Option<Arc<RemoteServers>>>,
+    /// With the directory for which they were configured.
+    servers: Mutex<Option<(PathBuf, Option<Arc<RemoteServers>>)>>,
 }
 
 impl Lasting {
     /// Gives an engine everything that a tool in its place may need.
     pub fn equip(&self, engine: EngineBuilder) -> EngineBuilder {
-        let servers = self.servers.get_or_init(|| RemoteServers::of(engine.place(), Arc::clone(&self.app.person)));
+        let servers = self.servers(engine.place());
         let engine = self.app.equip(engine, &self.workers, &self.history);
         match servers {
             Some(servers) => servers.adopt_into(engine),
             None => engine,
+        }
+    }
+
+    /// The servers that were configured for this place when it was first opened. Another place has others.
+    fn servers(&self, place: &Engine) -> Option<Arc<RemoteServers>> {
+        let workspace = place.catalog().scopes().workspace();
+        let mut known = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((of, servers)) if of == workspace => servers.clone(),
+            _ => {
+                let servers = RemoteServers::of(place, Arc::clone(&self.app.person));
+                *known = Some((workspace.to_owned(), servers.clone()));
+                servers
+            }
         }
     }
 }

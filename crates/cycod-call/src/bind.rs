@@ -3,8 +3,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use cycod_definition::{
-    Disclosure, Fault, Host, Literal, Parameter, ParameterType, PathPart, Rejection, SchemaViolation, Tool, Transform,
-    Value, ValuePath, json, shown, visible_or_hidden,
+    Body, Disclosure, Fault, Host, Literal, Parameter, ParameterType, PathPart, Rejection, SchemaViolation, Tool,
+    Transform, Value, ValuePath, json, shown, visible_or_hidden,
 };
 use cycod_diagnostic::{Code, closest};
 use cycod_syntax::template::Reference;
@@ -245,6 +245,12 @@ impl<'a> Binder<'a> {
                     self.given.insert(index);
                     given[index].push(argument.into_inner());
                 }
+                None if self.is_fixed(&name) => {
+                    if unknown.insert(name.clone()) {
+                        self.report_fixed(&name);
+                        self.strangers.push((name, argument));
+                    }
+                }
                 None if self.tool.takes_more() => self.take_more(name, argument),
                 None if unknown.insert(name.clone()) => {
                     self.report_unknown(&name);
@@ -360,6 +366,16 @@ impl<'a> Binder<'a> {
         };
         let message = format!("{subject}{}", visible_or_hidden(&violation.message, disclosure));
         ArgumentProblem { parameter: name, code: Code::InvalidArgument, message, help: None, instead: None }
+    }
+
+    /// Whether the user fixed this argument of another program's tool.
+    fn is_fixed(&self, name: &str) -> bool {
+        matches!(&self.tool.body, Body::Remote(remote) if remote.fixed_argument(name).is_some())
+    }
+
+    fn report_fixed(&mut self, name: &str) {
+        let message = format!("`{}` of `{}` is fixed in `mcp.json`, so no caller gives it", told(name), self.tool.name);
+        self.problems.push(ArgumentProblem::new(&told(name), Code::InvalidArgument, message).help("leave it out"));
     }
 
     fn report_unknown(&mut self, name: &str) {

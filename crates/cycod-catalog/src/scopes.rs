@@ -104,6 +104,7 @@ pub struct Scopes {
     local: PathBuf,
     user: PathBuf,
     local_is_user: bool,
+    is_in_project: bool,
     reserved: BTreeSet<String>,
 }
 
@@ -123,6 +124,7 @@ impl Scopes {
         let user = overrides.user.clone().unwrap_or_else(|| host.home.join(".cycod"));
         let own = [user.clone(), host.home.join(MARKERS[1]), host.home.join(MARKERS[2])];
         let [found, cassidy, mimir] = Walk::new(host, real).owners(&own);
+        let is_in_project = found.is_some() || cassidy.is_some() || mimir.is_some();
         let workspace = found.unwrap_or_else(|| host.working_directory.clone());
         let local = workspace.join(".cycod");
 
@@ -160,6 +162,7 @@ impl Scopes {
             local,
             user,
             local_is_user,
+            is_in_project,
             reserved: BTreeSet::new(),
         }
     }
@@ -182,6 +185,11 @@ impl Scopes {
     /// The directory that owns the local scope, else the working directory.
     pub fn workspace(&self) -> &Path {
         &self.workspace
+    }
+
+    /// Whether the working directory is within a project that has a directory for tools.
+    pub fn is_in_project(&self) -> bool {
+        self.is_in_project
     }
 
     /// The user's own directory, `~/.cycod` unless overridden: settings and caches live in it.

@@ -10,6 +10,7 @@ use crate::{
     ChangelogEntry, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling, Handler,
     Hints, Interactive, JsonSchema, Level, Literal, Metadata, OfferedAs, OnLost, Parameter, Platform, Produces,
     Requires, Resources, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolQuestion, ToolUse,
+    Value,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -178,12 +179,41 @@ pub enum Body {
 }
 
 /// A tool of another program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RemoteTool {
     /// The server, as it is called in the configuration.
     pub server: String,
     /// What the server calls the tool.
     pub tool: String,
+    /// The arguments that its user fixed: every call has them, and no caller gives them.
+    pub fixed: Vec<(String, Value)>,
+    /// The most of its output that a model gets at once, in tokens.
+    pub output_tokens: Option<usize>,
+}
+
+impl RemoteTool {
+    /// A tool of a server, about which its user said nothing.
+    pub fn new(server: impl Into<String>, tool: impl Into<String>) -> Self {
+        Self { server: server.into(), tool: tool.into(), fixed: Vec::new(), output_tokens: None }
+    }
+
+    /// The fixed argument that a caller means by `name`, whatever the case: servers may not tell them apart.
+    pub fn fixed_argument(&self, name: &str) -> Option<&str> {
+        let folded = name.to_lowercase();
+        self.fixed.iter().map(|(fixed, _)| fixed.as_str()).find(|fixed| fixed.to_lowercase() == folded)
+    }
+}
+
+impl fmt::Display for RemoteTool {
+    /// Writes `SERVER/TOOL`, with the arguments that are fixed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.server, self.tool)?;
+        if self.fixed.is_empty() {
+            return Ok(());
+        }
+        let fixed = self.fixed.iter().map(|(name, value)| (name.clone(), value.to_json()));
+        write!(f, ", always with {}", Json::Object(fixed.collect()))
+    }
 }
 
 /// What reaches a command beside its own text.

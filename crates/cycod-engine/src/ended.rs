@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cycod_definition::{Body, JsonSchema, Produces};
+use cycod_definition::{Body, JsonSchema, Produces, Tool};
 use cycod_diagnostic::readable;
 use cycod_plan::Plan;
 use cycod_policy::Approved;
@@ -32,6 +32,8 @@ pub struct RunEnd {
     run: (String, Maker),
     /// What the tool declares that it gives back.
     returns: Option<JsonSchema>,
+    /// The most of its output that a model gets at once, in tokens, where its user said so.
+    most: Option<usize>,
 }
 
 /// What a stream brought.
@@ -137,7 +139,23 @@ impl Engine {
         }
         let has_blocks = report.answer.as_ref().is_some_and(|outcome| outcome.blocks.is_some());
         let answer = (!is_text || has_blocks).then(|| ToolAnswer::of(&effective, &report));
-        RunEnd { report, answer, output, error, run: (run, maker), returns: effective.returns.clone() }
+        RunEnd {
+            report,
+            answer,
+            output,
+            error,
+            run: (run, maker),
+            returns: effective.returns.clone(),
+            most: most(&effective),
+        }
+    }
+}
+
+/// The most of a tool's output that a model gets at once, in tokens, where its user said so.
+fn most(tool: &Tool) -> Option<usize> {
+    match &tool.body {
+        Body::Remote(remote) => remote.output_tokens,
+        _ => None,
     }
 }
 
@@ -166,6 +184,7 @@ impl RunEnd {
     pub fn take_answer(&mut self, cap: usize, shelf: &Shelf) -> Option<ToolAnswer> {
         let answer = self.answer.take()?.readable();
         let (run, maker) = (&self.run.0, self.run.1);
+        let cap = self.most.map_or(cap, |most| most.min(cap));
         Some(fitted(answer, cap, self.returns.as_ref(), &mut Keeper { shelf, run, maker, kept: 0 }))
     }
 
@@ -192,6 +211,7 @@ impl RunEnd {
     /// What a run whose output is text says to a model, in at most `cap` tokens of output.
     pub fn shown(&mut self, cap: usize) -> Vec<ShownOutput> {
         let mut shown = Vec::new();
+        let cap = self.most.map_or(cap, |most| most.min(cap));
         // A command that succeeds and says nothing may still have something to tell on the other stream.
         let [output, error] = [self.output.as_mut(), self.error.as_mut()];
         let is_silent = output.as_ref().is_none_or(|output| output.is_empty());

@@ -206,9 +206,18 @@ fn behind<'a>(base: &'a Tool, plan: &'a Plan, touches: &'a [TouchedPath]) -> Sub
     subject(base, plan.level, given(&plan.call, touches))
 }
 
-fn subject<'a>(tool: &'a Tool, level: Level, arguments: Vec<Argument<'a>>) -> Subject<'a> {
+fn subject<'a>(tool: &'a Tool, level: Level, mut arguments: Vec<Argument<'a>>) -> Subject<'a> {
     let remote = match &tool.body {
-        Body::Remote(remote) => Some((&*remote.server, &*remote.tool)),
+        Body::Remote(remote) => {
+            // Rules about an argument hold for one that is fixed as well.
+            arguments.extend(remote.fixed.iter().map(|(name, value)| Argument {
+                name,
+                value: Held::Value(value),
+                reading: Reading::Literal,
+                meant: None,
+            }));
+            Some((&*remote.server, &*remote.tool))
+        }
         _ => None,
     };
     Subject { name: tool.name.as_str(), level, tags: &tool.tags, remote, arguments }

@@ -6,6 +6,7 @@ use cycod_catalog::{Availability, Entry, Scope, State};
 use cycod_definition::{Level, Platform};
 use cycod_diagnostic::{Code, Refusal, closest};
 use cycod_policy::Standing;
+use cycod_settings::config::{ClientProfile, ToolPattern};
 
 use crate::{Engine, Registered, Registry, registry::turned_off};
 
@@ -30,6 +31,12 @@ pub struct Selection {
     pub available: bool,
     /// The built-in tools are meant, too, and not only those that are named.
     pub built_in: bool,
+    /// Their name fits one of these; nothing means every name.
+    pub matching: Option<Vec<ToolPattern>>,
+    /// Those of other MCP servers are of one of these; nothing means every server.
+    pub servers: Option<Vec<String>>,
+    /// All of these mean them as well.
+    pub and: Vec<Selection>,
 }
 
 /// Texts of which one is enough; upper and lower case are the same.
@@ -48,6 +55,30 @@ impl AnyOf {
 }
 
 impl Selection {
+    /// The tools that a profile offers, of those that are offered anyway.
+    pub fn of_profile(profile: &ClientProfile) -> Self {
+        let any = |names: &Option<Vec<String>>| names.clone().map(AnyOf);
+        // A list with nothing in it means nothing, unlike one that is not there.
+        let has_none = [&profile.groups, &profile.tags].into_iter().flatten().any(Vec::is_empty);
+        Self {
+            names: has_none.then(Vec::new),
+            tags: any(&profile.tags).into_iter().collect(),
+            groups: any(&profile.groups).unwrap_or_default(),
+            level: profile.level,
+            built_in: true,
+            matching: profile.tools.clone(),
+            servers: profile.servers.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The tools that this means and that `other` means as well.
+    #[must_use]
+    pub fn narrowed(mut self, other: Self) -> Self {
+        self.and.push(other);
+        self
+    }
+
     /// Whether a tool is meant.
     pub fn admits(&self, entry: &Entry) -> bool {
         let is_named = self.names.as_ref().map(|names| names.iter().any(|name| is_same(name, &entry.name)));
@@ -59,6 +90,9 @@ impl Selection {
             && (self.words.is_empty() || says(entry, &self.words))
             && self.level.is_none_or(|most| entry.level <= most)
             && (!self.available || entry.is_active() && entry.availability == Availability::Available)
+            && self.matching.as_ref().is_none_or(|patterns| patterns.iter().any(|pattern| pattern.matches(&entry.name)))
+            && self.servers.as_ref().is_none_or(|servers| is_of_server(entry, servers))
+            && self.and.iter().all(|also| also.admits(entry))
     }
 }
 
@@ -85,6 +119,12 @@ pub fn tags_of(entry: &Entry) -> Vec<&str> {
 fn is_in_category(entry: &Entry, wanted: &str) -> bool {
     let categories = entry.summary.category.iter().chain(&entry.summary.subcategory);
     categories.into_iter().any(|category| is_same(category, wanted))
+}
+
+/// Whether a tool is none of another server's, or of one of these.
+fn is_of_server(entry: &Entry, servers: &[String]) -> bool {
+    let owner = entry.origin.owner.as_deref().filter(|_| entry.scope == Scope::Mcp);
+    entry.scope != Scope::Mcp || owner.is_some_and(|owner| servers.iter().any(|server| is_same(server, owner)))
 }
 
 fn works_on(entry: &Entry, platform: Platform) -> bool {

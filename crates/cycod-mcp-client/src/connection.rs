@@ -61,6 +61,17 @@ pub(crate) struct Surroundings {
     pub(crate) logins: Logins,
 }
 
+/// Whether the tools were listed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refreshed {
+    /// They were not.
+    No,
+    /// They were, because some time had passed.
+    Aged,
+    /// They were, because the server announced that they have changed.
+    Announced,
+}
+
 /// Why a server was not reached.
 struct Failed {
     refusal: Refusal,
@@ -177,17 +188,19 @@ impl Connection {
         self.service.is_closed() || self.peer().is_transport_closed()
     }
 
-    /// Lists the tools again if they may have changed; returns whether that was so.
-    pub(crate) async fn refresh(&self) -> Result<bool, Refusal> {
+    /// Lists the tools again if they may have changed.
+    pub(crate) async fn refresh(&self) -> Result<Refreshed, Refusal> {
         let is_old = self.listing.read().unwrap_or_else(PoisonError::into_inner).0.elapsed() > LISTING_AGE;
-        if !self.handler.watch.take_stale() && !is_old {
-            return Ok(false);
+        let is_announced = self.handler.watch.take_stale();
+        if !is_announced && !is_old {
+            return Ok(Refreshed::No);
         }
         let listed = tokio::time::timeout(START_LIMIT, self.list()).await.unwrap_or_else(|_| {
             let why = format!("it did not list its tools within {} s", START_LIMIT.as_secs());
             Err(failure::unreachable(&self.handler.server, why))
         });
-        listed.inspect_err(|_| self.handler.watch.set_stale()).map(|()| true)
+        listed.inspect_err(|_| self.handler.watch.set_stale())?;
+        Ok(if is_announced { Refreshed::Announced } else { Refreshed::Aged })
     }
 
     async fn list(&self) -> Result<(), Refusal> {

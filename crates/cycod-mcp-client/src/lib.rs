@@ -13,6 +13,7 @@
 //!
 //! All connections live on one thread with a runtime of its own, which is started by the first call.
 
+mod answers;
 mod call;
 mod connection;
 mod failure;
@@ -25,6 +26,7 @@ mod listing;
 mod oauth;
 mod offered;
 mod outcome;
+mod overriding;
 mod person;
 mod pins;
 mod proposal;

@@ -2,18 +2,20 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet, hash_map::Entry},
+    collections::{HashMap, hash_map::Entry},
     sync::Arc,
+    time::Duration,
 };
 
 use cycod_definition::{Hints, JsonSchema, Level, RemoteTool, Tool, ToolName};
 use cycod_store::{Digest, digest};
 use serde_json::{Map, Value as Json, json};
 
-use cycod_settings::{Server, Transport};
+use cycod_settings::{Server, ToolOverride, Transport};
 
 use crate::{
     listing::Listing,
+    overriding,
     text::{line, misleads, paragraph},
 };
 
@@ -32,6 +34,10 @@ pub(crate) struct Offered {
     pub(crate) definition: Json,
     /// The tool, or why it cannot be one.
     pub(crate) tool: Result<Tool, String>,
+    /// What the user changed about it.
+    pub(crate) change: ToolOverride,
+    /// How long an answer of it counts for further calls.
+    pub(crate) cache: Option<Duration>,
 }
 
 impl Offered {
@@ -47,16 +53,14 @@ pub(crate) fn offered(server: &Server, instructions: Option<&str>, listing: &Lis
     let mut found: Vec<Offered> = Vec::with_capacity(listing.tools.len());
     let mut names = HashMap::new();
     let instructions = instructions.map(pinned);
-    let wanted = server.entry.tools.as_ref().map(|wanted| wanted.iter().map(String::as_str).collect::<HashSet<_>>());
-    // Of two levels for one tool, the first counts.
-    let levels: HashMap<&str, Level> =
-        server.entry.levels.iter().rev().map(|(name, level)| (&**name, *level)).collect();
+    let settings = server.tools();
     for wire in &listing.tools {
         let remote = wire["name"].as_str().unwrap_or_default();
-        if wanted.as_ref().is_some_and(|wanted| !wanted.contains(remote)) {
+        if !settings.wants(remote) {
             continue;
         }
-        let mut tool = adopt(server, remote, wire, levels.get(remote).copied());
+        let (level, change) = (settings.level(remote), settings.changes(remote));
+        let mut tool = adopt(server, remote, wire, level, &change);
         if let Ok(adopted) = &tool {
             match names.entry(adopted.name.key()) {
                 Entry::Vacant(free) => _ = free.insert(remote),
@@ -68,9 +72,16 @@ pub(crate) fn offered(server: &Server, instructions: Option<&str>, listing: &Lis
         }
         let definition = definition(wire, instructions.as_deref(), &origin);
         if let Ok(adopted) = &mut tool {
-            adopted.origin.document = Arc::new(definition.clone());
+            // An approval is bound to this: it covers what the user made of the tool, too.
+            let mut document = definition.clone();
+            if !change.is_empty() {
+                document["override"] = change.to_json();
+            }
+            adopted.origin.document = Arc::new(document);
         }
-        found.push(Offered { remote: remote.to_owned(), definition, tool });
+        // Only calls that change nothing may be left out.
+        let cache = change.cache.filter(|_| level == Some(Level::Read));
+        found.push(Offered { remote: remote.to_owned(), definition, tool, change, cache });
     }
     found
 }
@@ -110,7 +121,13 @@ pub(crate) fn origin(server: &Server) -> Json {
 }
 
 /// Only the user lowers a level; whatever the server says about itself changes nothing.
-fn adopt(server: &Server, remote: &str, wire: &Json, level: Option<Level>) -> Result<Tool, String> {
+fn adopt(
+    server: &Server,
+    remote: &str,
+    wire: &Json,
+    level: Option<Level>,
+    change: &ToolOverride,
+) -> Result<Tool, String> {
     if remote.is_empty() || remote.chars().count() > LONGEST_NAME {
         return Err(format!("its name has to have 1 to {LONGEST_NAME} characters"));
     }
@@ -127,10 +144,21 @@ fn adopt(server: &Server, remote: &str, wire: &Json, level: Option<Level>) -> Re
         }
         Ok(JsonSchema::from(schema))
     };
-    let body = RemoteTool { server: server.name.clone(), tool: remote.to_owned() };
-    let mut tool = Tool::remote(name(&server.name, remote), body, schema("inputSchema")?);
+    let mut body = RemoteTool::new(server.name.as_str(), remote);
+    body.output_tokens = change.output_tokens;
+    body.fixed = change.fixed_arguments.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+    let name = name(&server.name, change.name.as_deref().unwrap_or(remote));
+    let input = schema("inputSchema")?;
+    let published = overriding::published(&input, change);
+    let mut tool = Tool::remote(name.clone(), body.clone(), input);
+    if let Some(published) = published {
+        if let Some(stranger) = overriding::stranger(&tool, change) {
+            return Err(stranger);
+        }
+        tool = Tool::remote(name, body, published);
+    }
     tool.returns = wire.get("outputSchema").is_some().then(|| schema("outputSchema")).transpose()?;
-    tool.description = wire["description"].as_str().map(paragraph);
+    tool.description = change.description.as_deref().or_else(|| wire["description"].as_str()).map(paragraph);
     tool.title = wire["title"].as_str().or_else(|| wire["annotations"]["title"].as_str()).map(line);
     tool.group = Some(format!("mcp/{}", server.name));
     tool.timeout = server.entry.timeout;

@@ -272,7 +272,7 @@ impl Remotes for RemoteServers {
         let (sender, lines) = std::sync::mpsc::sync_channel(LINES);
         let spawned = {
             let (slot, shared) = (Arc::clone(slot), Arc::clone(&self.shared));
-            let (tool, arguments) = (call.tool.tool.clone(), arguments(call));
+            let (tool, arguments) = (call.tool.clone(), arguments(call));
             self.runtime()?.spawn(async move { slot.call(&shared, &tool, arguments, &sender).await })
         };
         loop {

@@ -1,9 +1,12 @@
+//! One server: its connection, what it offers, and the calls of its tools.
+
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex},
     time::Instant,
 };
 
+use cycod_definition::RemoteTool;
 use cycod_diagnostic::{Code, Refusal};
 use cycod_run::ToolOutcome;
 use cycod_settings::Server;
@@ -11,12 +14,14 @@ use rmcp::model::JsonObject;
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::{
+    answers::{self, Answers},
     call::call,
-    connection::{Connection, Surroundings, with_last_words},
+    connection::{Connection, Refreshed, Surroundings, with_last_words},
     failure,
     health::Health,
     offered::{Offered, offered},
     outcome::outcome,
+    overriding,
     pins::Accepted,
     snapshot::{Snapshot, Snapshots},
     watch::{Follow, lock},
@@ -27,6 +32,7 @@ pub(crate) struct Slot {
     pub(crate) server: Server,
     open: AsyncMutex<Option<Met>>,
     health: Mutex<Health>,
+    answers: Mutex<Answers>,
 }
 
 /// A server that was reached, and what it offers.
@@ -34,6 +40,8 @@ pub(crate) struct Slot {
 pub(crate) struct Met {
     pub(crate) connection: Arc<Connection>,
     pub(crate) offered: Arc<[Offered]>,
+    /// The version that the server announces.
+    version: Option<String>,
     /// Those that are what was accepted, by the server's names for them.
     allowed: Arc<HashSet<String>>,
 }
@@ -47,7 +55,7 @@ pub(crate) struct Shared {
 
 impl Slot {
     pub(crate) fn new(server: Server) -> Self {
-        Self { server, open: AsyncMutex::new(None), health: Mutex::default() }
+        Self { server, open: AsyncMutex::new(None), health: Mutex::default(), answers: Mutex::default() }
     }
 
     /// Reaches the server, unless it is reached already, and looks what it offers now.
@@ -60,7 +68,12 @@ impl Slot {
         }
         let met = match &mut *open {
             Some(met) => {
-                if met.connection.refresh().await? {
+                let before = met.connection.listing();
+                let refreshed = met.connection.refresh().await?;
+                if refreshed == Refreshed::Announced || *before != *met.connection.listing() {
+                    lock(&self.answers).clear();
+                }
+                if refreshed != Refreshed::No {
                     *met = self.learn(Arc::clone(&met.connection), shared)?;
                 }
                 met.clone()
@@ -85,6 +98,10 @@ impl Slot {
     /// Remembers what the server offers; the first time, the user is taken to have accepted it by adding the server.
     fn learn(&self, connection: Arc<Connection>, shared: &Shared) -> Result<Met, Refusal> {
         let snapshot = Snapshot::of(&connection);
+        // A server that was started again may have changed while it was away.
+        if shared.snapshots.load(&self.server).is_some_and(|last| last.listing != snapshot.listing) {
+            lock(&self.answers).clear();
+        }
         let offered = offered(&self.server, snapshot.instructions.as_deref(), &snapshot.listing);
         let mut accepted = shared.accepted.of(&self.server)?;
         if !accepted.is_known {
@@ -93,19 +110,19 @@ impl Slot {
         }
         shared.snapshots.save(&self.server, &snapshot);
         let allowed = offered.iter().filter(|one| accepted.blocks(one).is_none()).map(|one| one.remote.clone());
-        Ok(Met { connection, allowed: Arc::new(allowed.collect()), offered: offered.into() })
+        Ok(Met { connection, allowed: Arc::new(allowed.collect()), offered: offered.into(), version: snapshot.version })
     }
 
     /// Calls a tool.
     pub(crate) async fn call(
         &self,
         shared: &Shared,
-        tool: &str,
+        asked: &RemoteTool,
         arguments: JsonObject,
         follow: &Follow,
     ) -> Result<ToolOutcome, Refusal> {
-        let Met { connection, offered, allowed } = self.meet(shared).await?;
-        let server = &self.server;
+        let Met { connection, offered, version, allowed } = self.meet(shared).await?;
+        let (server, tool) = (&self.server, asked.tool.as_str());
         let Some(known) = offered.iter().find(|offered| offered.remote == tool) else {
             let why = format!("the server `{}` does not offer `{tool}` any more", server.name);
             return Err(Refusal::new(Code::UnknownTool, why).place(&server.name).attempt("cycod list --scope mcp"));
@@ -119,6 +136,18 @@ impl Slot {
         {
             return Err(blocked.refusal(server, known));
         }
+        let arguments = overriding::whole(&server.name, tool, &known.definition, arguments, &asked.fixed)?;
+        let caching = known.cache.map(|time| (answers::key(tool, &arguments, version.as_deref()), time));
+        let generation = {
+            let answers = lock(&self.answers);
+            if let Some((key, _)) = &caching
+                && let Some((outcome, age)) = answers.get(key, Instant::now())
+            {
+                drop(follow.try_send(format!("answered from the cache: {} ms old", age.as_millis())));
+                return Ok(outcome);
+            }
+            answers.generation
+        };
         let result = call(&connection, tool, arguments, follow).await;
         match &result {
             Ok(_) => lock(&self.health).succeeded(),
@@ -128,7 +157,11 @@ impl Slot {
         let result = result.map_err(|refusal| {
             if connection.is_over() { with_last_words(refusal, &connection.handler.watch) } else { refusal }
         })?;
-        outcome(&server.name, tool, result, adopted.returns.as_ref())
+        let outcome = outcome(&server.name, tool, result, adopted.returns.as_ref())?;
+        if let Some((key, time)) = caching.filter(|_| !outcome.is_error) {
+            lock(&self.answers).keep(key, &outcome, time, Instant::now(), generation);
+        }
+        Ok(outcome)
     }
 
     /// Ends the connection.

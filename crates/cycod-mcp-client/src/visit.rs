@@ -1,11 +1,9 @@
-use std::{
-    collections::HashSet,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use cycod_diagnostic::Refusal;
 
 use crate::{
+    overriding,
     slot::{Met, Shared, Slot},
     snapshot::Snapshot,
     text::{line, paragraph},
@@ -53,9 +51,9 @@ pub(crate) async fn visit(slot: &Slot, shared: &Shared) -> Result<Visit, Refusal
     let Snapshot { era, identity, version: _, instructions, listing } = Snapshot::of(&connection);
     let mut problems = listing.problems;
     problems.extend(connection.handler.watch.warnings());
-    let remotes: HashSet<&str> = offered.iter().map(|one| one.remote.as_str()).collect();
-    for wanted in slot.server.entry.tools.iter().flatten().filter(|wanted| !remotes.contains(wanted.as_str())) {
-        problems.push(format!("it does not offer `{wanted}`, which `tools` of its entry names"));
+    let remotes: Vec<&str> = listing.tools.iter().filter_map(|wire| wire["name"].as_str()).collect();
+    for (key, name) in slot.server.tools().idle(&remotes) {
+        problems.push(format!("it does not offer `{name}`, which `{key}` of its entry names"));
     }
     let accepted = shared.accepted.of(&slot.server)?;
     let mut tools = Vec::with_capacity(offered.len());
@@ -67,12 +65,17 @@ pub(crate) async fn visit(slot: &Slot, shared: &Shared) -> Result<Visit, Refusal
         tools.push(VisitedTool {
             remote: line(&one.remote),
             name: one.tool.as_ref().ok().map(|tool| tool.name.to_string()),
-            description: one.definition["description"].as_str().map(paragraph).unwrap_or_default(),
+            description: match &one.tool {
+                Ok(tool) => tool.description.clone().unwrap_or_default(),
+                Err(_) => one.definition["description"].as_str().map(paragraph).unwrap_or_default(),
+            },
             digest: one.digest().to_string(),
             problem: one.tool.as_ref().err().cloned().or_else(|| {
                 let blocked = blocked.map(|blocked| blocked.to_string());
                 blocked.or_else(|| {
-                    unusable.map(|problem| format!("its schema cannot be applied: {}", line(&problem.to_string())))
+                    unusable
+                        .map(|problem| format!("its schema cannot be applied: {}", line(&problem.to_string())))
+                        .or_else(|| overriding::misfit(&one.definition, &one.change))
                 })
             }),
         });

@@ -12,7 +12,7 @@ use cycod_engine::{
 };
 use cycod_thread::detach_task;
 use rmcp::{
-    ErrorData, RoleServer, ServerHandler,
+    ErrorData, Peer, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities,
         CompleteRequestParams, CompleteResult, CreateTaskResult, DiscoverResult, GetPromptRequestParams,
@@ -26,6 +26,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::Value as Json;
+use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use crate::{
     blocking::blocking,
@@ -36,7 +37,7 @@ use crate::{
     client::{owner, principal},
     complete, finding,
     handles::{Handle, State},
-    outputs, reply,
+    outputs, reply, roots,
     shared::Shared,
     shelf::{Difference, Lists, Shown, Stock},
     tasks::{self, Kind},
@@ -64,6 +65,10 @@ struct Session {
     watched: Mutex<Vec<String>>,
     /// The tools that were found by searching, which are listed from then on.
     found: Mutex<BTreeSet<String>>,
+    /// Whether the client was not heard yet about its roots, which decide what it is offered.
+    is_unsettled: watch::Sender<bool>,
+    /// Roots are asked for one after the other, so that the last answer counts.
+    asking: AsyncMutex<()>,
 }
 
 impl Handler {
@@ -80,26 +85,59 @@ impl Handler {
         Caller::Request { context, log }
     }
 
-    /// What is offered now.
-    async fn stock(&self) -> Result<Arc<Stock>, ErrorData> {
-        match self.shared.shelf.ready() {
-            Some(stock) => Ok(stock),
-            None => {
-                let shared = Arc::clone(&self.shared);
-                blocking(move || shared.shelf.stock()).await
+    /// What is offered now to the client of a request.
+    async fn stock(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Stock>, ErrorData> {
+        self.stock_for(context.client_info().map(|client| client.name.clone())).await
+    }
+
+    /// What is offered now to a client that announces this name.
+    async fn stock_for(&self, client: Option<String>) -> Result<Arc<Stock>, ErrorData> {
+        self.settle().await;
+        let shared = Arc::clone(&self.shared);
+        blocking(move || shared.shelf.stock().of_client(client.as_deref())).await
+    }
+
+    /// Waits until the client was heard about its roots, or takes too long.
+    async fn settle(&self) {
+        let settled = &self.session.is_unsettled;
+        if *settled.borrow() {
+            let mut waiting = settled.subscribe();
+            let waiting = waiting.wait_for(|is_unsettled| !is_unsettled);
+            if tokio::time::timeout(roots::PATIENCE, waiting).await.is_err() {
+                settled.send_replace(false);
             }
         }
     }
 
+    /// Whether the roots of this client decide where the server works.
+    fn follows_roots(&self, peer: &Peer<RoleServer>) -> bool {
+        self.shared.options.follows_roots && peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some())
+    }
+
+    /// Asks for the roots and goes there, aside from everything else.
+    fn follow_roots(&self, context: &NotificationContext<RoleServer>) {
+        if !self.follows_roots(&context.peer) {
+            return;
+        }
+        let (handler, peer) = (self.clone(), context.peer.clone());
+        detach_task(async move {
+            {
+                let _turn = handler.session.asking.lock().await;
+                roots::follow(&handler.shared, &peer).await;
+            }
+            handler.session.is_unsettled.send_replace(false);
+        });
+    }
+
     /// What a model is told that it could not see from the lists.
-    async fn instructions(&self) -> Result<Option<String>, ErrorData> {
-        let stock = self.stock().await?;
+    async fn instructions(&self, client: Option<String>) -> Result<Option<String>, ErrorData> {
+        let stock = self.stock_for(client).await?;
         blocking(move || Some(stock.instructions())).await
     }
 
-    /// Everything that is offered now.
-    async fn lists(&self) -> Result<Arc<Lists>, ErrorData> {
-        let stock = self.stock().await?;
+    /// Everything that is offered now to the client of a request.
+    async fn lists(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Lists>, ErrorData> {
+        let stock = self.stock(context).await?;
         blocking(move || stock.lists()).await
     }
 
@@ -211,19 +249,28 @@ impl ServerHandler for Handler {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        result.instructions = self.instructions().await?;
+        result.instructions = self.instructions(Some(request.client_info.name.clone())).await?;
+        if self.follows_roots(&context.peer) {
+            self.session.is_unsettled.send_replace(true);
+        }
         Ok(result)
     }
 
-    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let mut info = self.get_info();
-        info.instructions = self.instructions().await?;
+        let client = context.client_info().map(|client| client.name.clone());
+        info.instructions = self.instructions(client).await?;
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let changes = self.shared.changes.listen();
+        self.follow_roots(&context);
         detach_task(self.clone().follow(changes, context));
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.follow_roots(&context);
     }
 
     async fn set_level(
@@ -244,7 +291,7 @@ impl ServerHandler for Handler {
             Some(client) if finding::searches_itself(&client.name) => Shown::All,
             _ => Shown::Found(self.session.found.lock().unwrap_or_else(PoisonError::into_inner).clone()),
         };
-        let tools = self.lists().await?.tools_for(is_modern(&context), &shown);
+        let tools = self.lists(&context).await?.tools_for(is_modern(&context), &shown);
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -259,7 +306,7 @@ impl ServerHandler for Handler {
         mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let stock = self.stock().await?;
+        let stock = self.stock(&context).await?;
         let (caller, principal) = (self.caller(&context), principal(&context));
         let named = |name: &str| stock.tool(name).filter(|tool| tool.offer == OfferedAs::Tool);
         let mut tool = named(&request.name);
@@ -303,9 +350,7 @@ impl ServerHandler for Handler {
         let stock = Arc::clone(&call.stock);
         let for_era = |result| wire::for_era(result, stock.returned_by(&tool).as_ref(), is_modern(&context)).into();
         Ok(match drive(call, &caller, goal).await {
-            Outcome::Ended(ended) => {
-                for_era(reply::result(*ended, self.shared.options.reply_tokens, &self.shared.outputs))
-            }
+            Outcome::Ended(ended) => for_era(reply::result(*ended, stock.offer.reply_tokens, &self.shared.outputs)),
             Outcome::Refused(refusal) => for_era(reply::refused_by(&tool, refusal)),
             Outcome::InputRequired(required) => required.into(),
             Outcome::Protocol(error) => return Err(error),
@@ -319,9 +364,9 @@ impl ServerHandler for Handler {
     async fn list_prompts(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.lists().await?.prompts.clone();
+        let prompts = self.lists(&context).await?.prompts.clone();
         Ok(ListPromptsResult::with_all_items(prompts).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -330,16 +375,17 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let stock = self.stock().await?;
+        let stock = self.stock(&context).await?;
         let unknown = || ErrorData::invalid_params(format!("there is no prompt `{}`", request.name), None);
         let tool = stock.tool(&request.name).ok_or_else(unknown)?;
         let arguments = texts(request.arguments.unwrap_or_default());
+        let cap = stock.offer.reply_tokens;
         let mut result = match (&tool.offer, &tool.body) {
             (OfferedAs::Prompt, _) => {
                 let retry = (request.request_state, request.input_responses);
                 match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
                     Outcome::Ended(ended) => {
-                        let messages = reply::messages(*ended, self.shared.options.reply_tokens, &self.shared.outputs);
+                        let messages = reply::messages(*ended, cap, &self.shared.outputs);
                         GetPromptResult::new(messages?)
                     }
                     Outcome::Refused(refusal) => return Err(reply::refused_as_error(&refusal)),
@@ -363,9 +409,9 @@ impl ServerHandler for Handler {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let stock = self.stock().await?;
+        let stock = self.stock(&context).await?;
         blocking(move || {
             let name = match &request.r#ref {
                 Reference::Prompt(prompt) => Some(prompt.name.clone()),
@@ -386,18 +432,18 @@ impl ServerHandler for Handler {
     async fn list_resources(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self.lists().await?.resources.clone();
+        let resources = self.lists(&context).await?.resources.clone();
         Ok(ListResourcesResult::with_all_items(resources).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
     async fn list_resource_templates(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.lists().await?.templates.clone();
+        let templates = self.lists(&context).await?.templates.clone();
         Ok(ListResourceTemplatesResult::with_all_items(templates)
             .with_ttl_ms(FRESH)
             .with_cache_scope(CacheScope::Private))
@@ -410,14 +456,14 @@ impl ServerHandler for Handler {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
         if uri.starts_with(cycod_store::OutputId::SCHEME) {
+            let cap = self.stock(&context).await?.offer.reply_tokens;
             let (shared, asked) = (Arc::clone(&self.shared), uri.clone());
             let owner = owner(&principal(&context)).to_owned();
-            let contents =
-                blocking(move || outputs::read(&shared.outputs, &asked, &owner, shared.options.reply_tokens)).await?;
+            let contents = blocking(move || outputs::read(&shared.outputs, &asked, &owner, cap)).await?;
             let contents = contents.map_err(|refusal| unread(&refusal, &uri))?;
             return Ok(fresh(ReadResourceResult::new(vec![contents])).into());
         }
-        let stock = self.stock().await?;
+        let stock = self.stock(&context).await?;
         let lists = {
             let stock = Arc::clone(&stock);
             blocking(move || stock.lists()).await?

@@ -31,6 +31,7 @@ mod options;
 mod outputs;
 mod pipe;
 mod reply;
+mod roots;
 mod running;
 mod shared;
 mod shelf;

@@ -8,8 +8,12 @@ use cycod_store::Retention;
 pub struct ServerOptions {
     /// The place whose tools are offered.
     pub host: Host,
+    /// Whether the first root of a client that has roots is the place instead.
+    pub follows_roots: bool,
     /// Which of them. A host has tools of its own, so the built-in ones are offered only on request.
     pub selection: Selection,
+    /// The profile that was named; those of the client's own name hold as well.
+    pub profile: Option<String>,
     /// Rules beside those of the files here.
     pub rules: Vec<cycod_engine::Rule>,
     /// How long a call waits for somebody's approval where the client cannot ask its user.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cycod_engine::outputs::Shelf as Outputs;
 use cycod_store::{RunId, StoreError, Tickets};
+use tokio::sync::Notify;
 
 use crate::{ServerOptions, changes::Changes, handles::Handles, running::Running, shelf::Shelf};
 
@@ -16,6 +17,8 @@ pub(crate) struct Shared {
     pub(crate) shelf: Shelf,
     pub(crate) running: Running,
     pub(crate) changes: Changes,
+    /// Told when the server works in another directory.
+    pub(crate) moved: Arc<Notify>,
     pub(crate) handles: Handles,
     pub(crate) outputs: Outputs,
     pub(crate) tickets: Tickets,
@@ -42,6 +45,7 @@ impl Shared {
             options,
             running: Running::default(),
             changes: Changes::default(),
+            moved: Arc::default(),
             handles: Handles::default(),
             outputs,
             tickets: Tickets::of_this_process("mcp request state", TICKETS)?,

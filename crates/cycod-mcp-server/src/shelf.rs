@@ -9,12 +9,13 @@ use std::{
 };
 
 use cycod_engine::{
-    Engine, NotOffered, Standing, WhyNot,
+    Engine, NotOffered, Selection, Standing, WhyNot,
     catalog::{Availability, Entry, Scope, ScopeFilter},
-    definition::{Body, JsonSchema, OfferedAs, Tool},
+    definition::{Body, Host, JsonSchema, OfferedAs, Tool},
     diagnostic::{Refusal, closest, visible},
-    group_of,
+    group_of, host,
     outputs::LOOK,
+    settings::ClientProfile,
 };
 use cycod_process::{Pool, PoolSize};
 use cycod_search::Index;
@@ -29,6 +30,9 @@ use crate::{
 /// How many files make it worth while to read them in a thread of their own.
 const WORTH_A_THREAD: usize = 100;
 
+/// How many clients with different profiles are remembered; beyond that their lists are made again.
+const MOST_VIEWS: usize = 16;
+
 /// How many loaded tools are kept; beyond that they are read again.
 const KEPT: usize = 256;
 
@@ -41,7 +45,7 @@ const MOST_TOLD: usize = 20;
 /// What is offered, always as the files are.
 #[derive(Debug)]
 pub(crate) struct Shelf {
-    options: Arc<ServerOptions>,
+    options: RwLock<Arc<ServerOptions>>,
     pool: Option<Arc<Pool>>,
     /// Nothing before somebody first asks.
     current: RwLock<Option<Arc<Stock>>>,
@@ -51,13 +55,52 @@ pub(crate) struct Shelf {
 #[derive(Debug)]
 pub(crate) struct Stock {
     /// The tools of this place.
-    pub(crate) engine: Engine,
+    pub(crate) engine: Arc<Engine>,
+    /// Which of them are offered, and how much of their outputs.
+    pub(crate) offer: Offer,
     /// Made when somebody first asks.
     lists: Mutex<Option<Arc<Lists>>>,
     loaded: Mutex<HashMap<String, Loaded>>,
     /// Made at the first search.
     index: OnceLock<Index>,
     options: Arc<ServerOptions>,
+    /// The profiles as they were then.
+    profiles: Vec<ClientProfile>,
+    /// The same for clients with profiles, by what the profiles are.
+    views: Mutex<Vec<(Vec<ClientProfile>, Arc<Stock>)>>,
+}
+
+/// What a client is offered.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    selection: Selection,
+    /// The most of an output that is handed over at once, in tokens.
+    pub(crate) reply_tokens: usize,
+    /// The longest list of tools, in tokens.
+    list_tokens: usize,
+}
+
+impl Offer {
+    /// What every client is offered.
+    fn of(options: &ServerOptions) -> Self {
+        Self {
+            selection: options.selection.clone(),
+            reply_tokens: options.reply_tokens,
+            list_tokens: options.list_tokens,
+        }
+    }
+
+    /// What is left of it under a part of a profile, which can only take away.
+    fn under(self, profile: &ClientProfile) -> Self {
+        let least = |tokens: usize, most: Option<u32>| {
+            most.and_then(|most| usize::try_from(most).ok()).map_or(tokens, |most| most.min(tokens))
+        };
+        Self {
+            selection: self.selection.narrowed(Selection::of_profile(profile)),
+            reply_tokens: least(self.reply_tokens, profile.reply_tokens),
+            list_tokens: least(self.list_tokens, profile.list_tokens),
+        }
+    }
 }
 
 /// A tool with the state of its files when it was read.
@@ -133,7 +176,7 @@ impl Shelf {
     pub(crate) fn new(options: Arc<ServerOptions>) -> Self {
         // Without a pool every shell is started when it is needed.
         let pool = Pool::new(PoolSize::default()).map(Arc::new).ok();
-        Self { options, pool, current: RwLock::new(None) }
+        Self { options: RwLock::new(options), pool, current: RwLock::new(None) }
     }
 
     /// What is offered now, when somebody has looked already.
@@ -151,7 +194,25 @@ impl Shelf {
     }
 
     fn look(&self) -> Stock {
-        Stock::open(Arc::clone(&self.options), self.pool.as_ref())
+        Stock::open(self.options(), self.pool.as_ref())
+    }
+
+    /// How the server is set up, in the place where it is now.
+    pub(crate) fn options(&self) -> Arc<ServerOptions> {
+        Arc::clone(&self.options.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Goes to another directory and tells what is different there; nothing when it is there already.
+    pub(crate) fn move_to(&self, directory: &Path) -> Option<Difference> {
+        {
+            let mut options = self.options.write().unwrap_or_else(PoisonError::into_inner);
+            if options.host.working_directory == directory {
+                return None;
+            }
+            let host = host_in(&options.host, directory);
+            *options = Arc::new(ServerOptions { host, ..ServerOptions::clone(&options) });
+        }
+        Some(self.reload())
     }
 
     /// Looks at the files again and tells what has changed.
@@ -160,7 +221,11 @@ impl Shelf {
         let new = Arc::new(self.look());
         // What nobody has asked for, nobody is told about.
         let known = old.lists.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let difference = known.map(|known| known.difference(&new.lists())).unwrap_or_default();
+        let mut difference = known.map(|known| known.difference(&new.lists())).unwrap_or_default();
+        if !old.profiles.iter().eq(&new.profiles) {
+            // Which clients that concerns, their next requests tell.
+            difference = Difference { tools: true, prompts: true, resources: true, ..difference };
+        }
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(new);
         difference
     }
@@ -254,8 +319,48 @@ impl Stock {
         if let Some(Equip(equip)) = &options.equip {
             engine = equip(engine);
         }
-        let engine = engine.build();
-        Self { engine, lists: Mutex::default(), loaded: Mutex::default(), index: OnceLock::new(), options }
+        let engine = Arc::new(engine.build());
+        let profiles = engine.settings_now().profiles().map(|said| said.value.clone()).collect();
+        Self { profiles, ..Self::with(engine, Offer::of(&options), options) }
+    }
+
+    fn with(engine: Arc<Engine>, offer: Offer, options: Arc<ServerOptions>) -> Self {
+        Self {
+            engine,
+            offer,
+            profiles: Vec::new(),
+            lists: Mutex::default(),
+            loaded: Mutex::default(),
+            index: OnceLock::new(),
+            options,
+            views: Mutex::default(),
+        }
+    }
+
+    /// What a client is offered that announces this name.
+    pub(crate) fn of_client(self: &Arc<Self>, client: Option<&str>) -> Arc<Self> {
+        let named = self.options.profile.as_deref();
+        let settings = self.engine.settings();
+        let parts: Vec<ClientProfile> = settings.profiles_for(named, client).into_iter().cloned().collect();
+        let is_gone = named.is_some_and(|named| !parts.iter().any(|part| part.name.eq_ignore_ascii_case(named)));
+        if parts.is_empty() && !is_gone {
+            return Arc::clone(self);
+        }
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, view)) = views.iter().find(|(known, _)| *known == parts) {
+            return Arc::clone(view);
+        }
+        let mut offer = parts.iter().fold(Offer::of(&self.options), Offer::under);
+        if is_gone {
+            // The profile that was asked for is no longer there: nothing is offered in its place.
+            offer.selection = offer.selection.narrowed(Selection { names: Some(Vec::new()), ..Selection::default() });
+        }
+        let view = Arc::new(Self::with(Arc::clone(&self.engine), offer, Arc::clone(&self.options)));
+        if views.len() >= MOST_VIEWS {
+            views.clear();
+        }
+        views.push((parts, Arc::clone(&view)));
+        view
     }
 
     /// Everything that is offered.
@@ -283,7 +388,7 @@ impl Stock {
         // One that has changed stays in the list as it was trusted: who is asked at its first call is shown the change.
         let is_known = |standing: &Option<Standing>| standing.as_ref().is_none_or(|one| *one != Standing::Untrusted);
         if let Some(NotOfferedSink(tell)) = &self.options.waiting {
-            let selected = entries.iter().zip(&standings).filter(|(entry, _)| self.options.selection.admits(entry));
+            let selected = entries.iter().zip(&standings).filter(|(entry, _)| self.offer.selection.admits(entry));
             let missing = selected.filter_map(|(entry, standing)| NotOffered::of(entry, standing.as_ref()));
             tell(&missing.collect::<Vec<_>>());
         }
@@ -302,7 +407,7 @@ impl Stock {
             let parts = parts.into_iter().map(|part| part.join().unwrap_or_default());
             parts.fold(Lists::default(), Lists::join)
         });
-        lists.left_out = finding::left_out(&lists.tools, &self.engine, self.options.list_tokens);
+        lists.left_out = finding::left_out(&lists.tools, &self.engine, self.offer.list_tokens);
         lists.add_own_tools();
         lists
     }
@@ -410,7 +515,7 @@ impl Stock {
     ///
     /// What nobody has trusted is counted, and not named: its author chose the name.
     fn told_of_missing(&self) -> Option<String> {
-        let missing = self.engine.not_offered(&self.options.selection);
+        let missing = self.engine.not_offered(&self.offer.selection);
         let count = |is_meant: &dyn Fn(&WhyNot) -> bool| missing.iter().filter(|one| is_meant(&one.why)).count();
         let mut told = Vec::new();
         let untrusted = count(&|why| *why == WhyNot::Untrusted);
@@ -444,10 +549,17 @@ impl Stock {
 
     /// Whether a tool is offered when it is on. Who calls one that is off is refused with the reason.
     fn would_offer(&self, entry: &Entry) -> bool {
-        entry.is_active()
-            && entry.availability.if_on() == Availability::Available
-            && self.options.selection.admits(entry)
+        entry.is_active() && entry.availability.if_on() == Availability::Available && self.offer.selection.admits(entry)
     }
+}
+
+/// The same machine and user, in another directory.
+fn host_in(here: &Host, directory: &Path) -> Host {
+    let mut there = here.clone();
+    there.offered = host::offered(&there.environment, directory);
+    there.workspace = directory.to_owned();
+    there.working_directory = directory.to_owned();
+    there
 }
 
 fn tools(count: usize) -> String {

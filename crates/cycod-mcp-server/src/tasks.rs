@@ -27,7 +27,7 @@ pub(crate) fn spawn(call: Call, kind: Kind) -> Result<Arc<Handle>, Refusal> {
     let handles = &call.shared.handles;
     let handle = handles.open(&call.beginning.run_id, call.tool.name.as_str(), &call.principal)?;
     let followed = Unended(Arc::clone(&handle));
-    let (cap, shared) = (call.shared.options.reply_tokens, Arc::clone(&call.shared));
+    let (cap, shared) = (call.stock.offer.reply_tokens, Arc::clone(&call.shared));
     let tool = Arc::clone(&call.tool);
     let stock = Arc::clone(&call.stock);
     let completed = move |result: CallToolResult, tool: &Arc<Tool>| {

@@ -11,6 +11,7 @@ use cycod_engine::{
     settings::Settings,
 };
 use cycod_thread::{blocking, detach_task};
+use tokio::sync::Notify;
 
 use crate::{ServerOptions, shared::Shared, shelf::Difference};
 
@@ -29,21 +30,29 @@ const SETTLE: Duration = Duration::from_millis(80);
 pub(crate) fn watch(shared: &Arc<Shared>) {
     let Ok(watcher) = Watcher::new() else { return };
     let mut watched = Watched { watcher, paths: Vec::new(), wanted: Vec::new() };
-    watched.set(directories(&shared.options));
-    detach_task(follow(Arc::downgrade(shared), watched));
+    watched.set(directories(&shared.shelf.options()));
+    detach_task(follow(Arc::downgrade(shared), watched, Arc::clone(&shared.moved)));
 }
 
-async fn follow(shared: Weak<Shared>, mut watched: Watched) {
+async fn follow(shared: Weak<Shared>, mut watched: Watched, moved: Arc<Notify>) {
     if let Some(shared) = shared.upgrade() {
         // The next request for the lists finds them made.
         blocking(move || shared.shelf.stock().lists()).detach();
     }
-    while watched.change().await {
+    loop {
+        let may_be_more = tokio::select! {
+            may_be_more = watched.change() => may_be_more,
+            // Other directories matter now.
+            () = moved.notified() => true,
+        };
+        if !may_be_more {
+            return;
+        }
         tokio::time::sleep(SETTLE).await;
         watched.settle();
         let Some(shared) = shared.upgrade() else { return };
         let changes = shared.changes.clone();
-        let options = Arc::clone(&shared.options);
+        let options = shared.shelf.options();
         // What breaks off once is tried again with the next change.
         if let Ok(now) = blocking(move || directories(&options)).await {
             watched.set(now);

@@ -111,7 +111,7 @@ impl Graph {
                 let kind = GraphNodeKind::Command { interpreter: "built-in".to_owned(), text: name.clone() };
                 (vec![only(kind)], Vec::new())
             }
-            Body::Remote(RemoteTool { server, tool }) => {
+            Body::Remote(RemoteTool { server, tool, .. }) => {
                 let kind = GraphNodeKind::Command { interpreter: "mcp".to_owned(), text: format!("{server}/{tool}") };
                 (vec![only(kind)], Vec::new())
             }

@@ -130,7 +130,7 @@ impl Plan {
             PlannedAction::BuiltIn => {
                 (self.unplanned.clone().map_or_else(|| Ok(self.shown_call("built in")), Err), None)
             }
-            PlannedAction::Remote(remote) => (Ok(format!("mcp: {}/{}", remote.server, remote.tool)), None),
+            PlannedAction::Remote(remote) => (Ok(format!("mcp: {remote}")), None),
             PlannedAction::Tool(tool_use) => match self.nested(step, tool_use, steps, scripts) {
                 Ok(plan) => (Ok(format!("use-tool: {}", tool_use.tool)), Some(Box::new(plan.preview(scripts)))),
                 // An argument that only a result can give may not fit its type before it is there.

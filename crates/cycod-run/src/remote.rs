@@ -43,7 +43,7 @@ impl Remotes for AllRemotes {
     }
 
     fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
-        let RemoteTool { server, tool } = call.tool;
+        let RemoteTool { server, tool, .. } = call.tool;
         let Some(remotes) = self.0.iter().find(|remotes| remotes.serves(server)) else {
             let why = format!("`{tool}` belongs to the server `{server}`, and nothing here can reach it");
             return Err(Refusal::new(Code::RemoteUnreachable, why).place(server));
@@ -57,7 +57,7 @@ impl Remotes for AllRemotes {
 pub struct RemoteCall<'a> {
     /// Which tool.
     pub tool: &'a RemoteTool,
-    /// Its arguments, as they were bound; absent ones are left out.
+    /// Its arguments, as they were bound; absent ones are left out, and so are those that are fixed.
     pub arguments: &'a [(String, Value)],
     /// Ends the call from outside.
     pub stop: &'a Stop,

@@ -478,7 +478,7 @@ impl Worker<'_> {
 
     /// Calls the tool of another program.
     fn call_remote(&self, tool: &RemoteTool, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
-        let shown = format!("mcp: {}/{}", tool.server, tool.tool);
+        let shown = format!("mcp: {tool}");
         report.commands.push(shown.clone());
         emit(Event::StepStarted { step: self.path.clone(), attempt: report.attempts, command: shown });
         let Some(remotes) = self.driver.remotes else {

@@ -8,7 +8,9 @@
 mod edit;
 mod models;
 mod name;
+mod profile;
 mod read;
+mod read_profile;
 
 use std::{
     collections::HashMap,
@@ -27,6 +29,7 @@ use crate::{FileError, file, looked::Looked};
 pub use edit::{path, turn};
 pub use models::{KnownModel, ModelProvider, ModelSettings};
 pub use name::ToolPattern;
+pub use profile::ClientProfile;
 
 /// What our own file is called.
 const NAME: &str = "config.yaml";
@@ -104,6 +107,7 @@ struct Options {
     model: Option<Said<String>>,
     models: ModelSettings,
     skill_directories: Vec<Said<String>>,
+    profiles: Vec<Said<ClientProfile>>,
 }
 
 /// Why a tool is off.

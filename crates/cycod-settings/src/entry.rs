@@ -7,6 +7,7 @@ use cycod_shell::quoted_if_needed;
 use serde_json::{Map, Value, json};
 
 use crate::{
+    ToolOverride, overriding,
     tree::{Kind, Node, Wrong},
     variables,
 };
@@ -20,12 +21,14 @@ pub struct ServerEntry {
     pub timeout: Option<Duration>,
     /// Whether it is used at all.
     pub enabled: bool,
-    /// The tools that are taken from it; all of them when nothing is said.
+    /// The tools that are taken from it, by name or pattern; all of them when nothing is said.
     pub tools: Option<Vec<String>>,
     /// Variables of our own environment that it gets beside the harmless ones.
     pub env_inherit: Vec<String>,
-    /// Levels that the user gives to tools; the others are of level run.
+    /// Levels that the user gives to tools, by name or pattern; the others are of level run.
     pub levels: Vec<(String, Level)>,
+    /// What the user changes about tools, by name or pattern.
+    pub overrides: Vec<(String, ToolOverride)>,
     /// The version of the protocol to begin with; found out when nothing is said.
     pub protocol: Option<Protocol>,
 }
@@ -132,6 +135,7 @@ impl ServerEntry {
             tools: None,
             env_inherit: Vec::new(),
             levels: Vec::new(),
+            overrides: Vec::new(),
             protocol: None,
         }
     }
@@ -161,6 +165,7 @@ impl ServerEntry {
         let transport = parts.transport(node.span.start);
         notes.append(&mut parts.notes);
         let transport = transport.map_err(at)?;
+        overriding::check_caches(&parts.overrides, &parts.levels)?;
         let mut entry = Self {
             transport,
             timeout: parts.timeout.map(Duration::from_millis),
@@ -168,6 +173,7 @@ impl ServerEntry {
             tools: parts.tools,
             env_inherit: parts.env_inherit,
             levels: parts.levels,
+            overrides: parts.overrides.into_iter().map(|read| (read.tool, read.change)).collect(),
             protocol: parts.protocol,
         };
         if dialect.is_literal {
@@ -262,6 +268,10 @@ impl ServerEntry {
             let levels = self.levels.iter().map(|(tool, level)| (tool.clone(), json!(level.name())));
             set("levels", Value::Object(levels.collect()));
         }
+        if !self.overrides.is_empty() {
+            let overrides = self.overrides.iter().map(|(tool, change)| (tool.clone(), change.to_json()));
+            set("overrides", Value::Object(overrides.collect()));
+        }
         if let Some(protocol) = self.protocol {
             set("protocol", json!(protocol.name()));
         }
@@ -300,14 +310,22 @@ struct Parts {
     tools: Option<Vec<String>>,
     env_inherit: Vec<String>,
     levels: Vec<(String, Level)>,
+    overrides: Vec<overriding::Read>,
     protocol: Option<Protocol>,
     notes: Vec<Wrong>,
 }
 
-enum Problem<'a> {
+/// What is wrong with the value of a key.
+pub(crate) enum Problem<'a> {
     Wrong(Wrong),
     /// The value is of another type than is needed.
     Type(&'a Node, &'static str),
+}
+
+impl From<Wrong> for Problem<'_> {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
 }
 
 impl Parts {
@@ -381,7 +399,9 @@ impl Parts {
             "disabled" => self.enabled = Some(!boolean(node)?),
             // Codex has a table of approvals under this name.
             "tools" if !matches!(node.kind, Kind::Table(_)) => {
-                self.tools = Some(texts(node)?).filter(|tools| *tools != ["*"]);
+                let tools = texts(node)?;
+                overriding::few_patterns(node.span.start, tools.iter().map(String::as_str))?;
+                self.tools = Some(tools).filter(|tools| *tools != ["*"]);
             }
             "includetools" | "enabledtools" => self.tools = Some(texts(node)?),
             "envinherit" | "envvars" => self.env_inherit = names(node)?,
@@ -397,7 +417,9 @@ impl Parts {
                     found.map(|(_, level)| (tool, level)).ok_or_else(wrong)
                 };
                 self.levels = pairs(node)?.into_iter().map(level).collect::<Result<_, _>>()?;
+                overriding::few_patterns(node.span.start, self.levels.iter().map(|(tool, _)| tool.as_str()))?;
             }
+            "overrides" if dialect.is_ours => self.overrides = overriding::read(node)?,
             "protocol" if dialect.is_ours => {
                 let named = scalar(node)?;
                 let known = Protocol::VERSIONS.into_iter().find(|(name, _)| *name == named);
@@ -434,7 +456,7 @@ impl Parts {
     }
 }
 
-fn text(node: &Node) -> Result<String, Problem<'_>> {
+pub(crate) fn text(node: &Node) -> Result<String, Problem<'_>> {
     match &node.kind {
         Kind::Text(text) => Ok(text.clone()),
         _ => Err(Problem::Type(node, "a text")),
@@ -483,7 +505,7 @@ fn boolean(node: &Node) -> Result<bool, Problem<'_>> {
     }
 }
 
-fn milliseconds(node: &Node, unit: u64) -> Result<u64, Problem<'_>> {
+pub(crate) fn milliseconds(node: &Node, unit: u64) -> Result<u64, Problem<'_>> {
     let number = match &node.kind {
         Kind::Number(number) => number.parse::<f64>().ok(),
         _ => return Err(Problem::Type(node, "a number")),

@@ -6,6 +6,7 @@
 //! stays, no reader sees half a file, and a file that cannot be understood is left alone. Nothing is started and nobody is
 //! asked here.
 
+mod by_name;
 pub mod config;
 mod consent;
 mod edit;
@@ -16,6 +17,7 @@ mod hosts;
 mod install;
 mod jsonc;
 mod looked;
+mod overriding;
 pub mod policy;
 mod secret;
 mod servers;
@@ -29,6 +31,7 @@ pub use file::FileError;
 pub use foreign::{ForeignServer, UnusableServer, files_of, read_foreign};
 pub use hosts::{HOSTS, McpHost};
 pub use install::{Done, HostEntry, HostFile, uninstall};
+pub use overriding::{ToolOverride, ToolSettings};
 pub use servers::{
     Server, ServerOrigin, ServerProblem, Servers, add, is_server_name, masked, remove, servers_file, to_json,
 };

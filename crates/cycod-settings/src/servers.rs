@@ -13,7 +13,7 @@ use cycod_file::Look;
 use serde_json::Value;
 
 use crate::{
-    FileError, ServerEntry, Transport,
+    FileError, ServerEntry, ToolSettings, Transport,
     consent::Consents,
     edit,
     entry::OURS,
@@ -196,13 +196,9 @@ impl Servers {
             let warnings = notes.into_iter().map(|note| problem(position(note.at), Some(name), true, note.message));
             self.problems.extend(warnings);
             match read {
-                Ok(mut entry) => {
+                Ok(entry) => {
                     let digest = digest(path, name, &text[member.value.span.clone()]);
                     let is_ours = scope != Scope::Local || consents.has(&digest);
-                    if !is_ours {
-                        // A file that came with a repository grants itself nothing.
-                        entry.levels.clear();
-                    }
                     let line = position(member.key_span.start).map_or(1, |at| at.line);
                     let origin = ServerOrigin { scope, path: path.to_owned(), line };
                     self.servers.push(Server {
@@ -265,6 +261,11 @@ fn digest(path: &Path, name: &str, text: &str) -> String {
 }
 
 impl Server {
+    /// What its entry says about its tools. A file that came with a repository grants itself nothing.
+    pub fn tools(&self) -> ToolSettings<'_> {
+        ToolSettings::of(&self.entry, self.is_ours)
+    }
+
     /// How to get to it, with the values of the environment in place of references and a whole path to start in.
     ///
     /// # Errors
@@ -441,6 +442,9 @@ pub fn masked(entry: &ServerEntry) -> ServerEntry {
             *url = crate::secret::text(url).into_owned();
             mask(headers);
         }
+    }
+    for (_, change) in &mut entry.overrides {
+        *change = change.masked();
     }
     entry
 }

@@ -442,3 +442,96 @@ proptest! {
         prop_assert!(longest(&without).is_none_or(|limit| longest(&with).is_some_and(|now| now <= limit)));
     }
 }
+
+#[test]
+fn profiles_of_all_layers_hold_together() {
+    let place = Place::new();
+    place.write("global/config.yaml", "profiles:\n  a: {level: write}\n");
+    place.write(
+        "home/.cycod/config.yaml",
+        "profiles:\n  A: {clients: [\"Visual Studio*\"], tools: [\"git_*\"]}\n  b: {clients: [x]}\n",
+    );
+    place.write("project/.cycod/config.yaml", "profiles:\n  b: {clients: [\"*\"]}\n");
+    let settings = settings(&place);
+    let names = |named, client| {
+        settings.profiles_for(named, client).iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names(None, Some("visual studio code")), "a A b b");
+    assert_eq!(names(None, Some("y")), "b b");
+    assert_eq!(names(Some("A"), None), "a A");
+    assert_eq!(names(Some("c"), None), "");
+}
+
+#[test]
+fn what_is_wrong_in_a_profile_is_told() {
+    check_wrong(
+        "home/.cycod/config.yaml",
+        "profiles:\n  a b: {}\n  c:\n    tool: [x]\n    tools: x\n    servers: [[]]\n    level: harmless\n    replyTokens: 99\n    listTokens: many\n  d: {tools: [\"a b\"]}\n",
+        &expect![[r#"
+            error[invalid-name]: no profile can be called `a b`
+             --> ~/.cycod/config.yaml:2:3
+              |
+            2 |   a b: {}
+              |   ^^^
+              |
+              = help: a name starts with a letter or digit and holds letters, digits, `_` and `-`, at most 32
+
+            error[unknown-key]: `tool` is not a key of a profile
+             --> ~/.cycod/config.yaml:4:5
+              |
+            4 |     tool: [x]
+              |     ^^^^
+              |
+              = help: did you mean `tools`?
+
+            error[wrong-type]: `tools` takes a list of names
+             --> ~/.cycod/config.yaml:5:12
+              |
+            5 |     tools: x
+              |            ^
+              |
+              = help: write a list, as in [test, "git_*"]
+
+            error[wrong-type]: this is no name of `servers`
+             --> ~/.cycod/config.yaml:6:15
+              |
+            6 |     servers: [[]]
+              |               ^^
+              |
+              = help: write a list, as in [github]
+
+            error[out-of-range]: `harmless` is no level
+             --> ~/.cycod/config.yaml:7:12
+              |
+            7 |     level: harmless
+              |            ^^^^^^^^
+              |
+              = help: write read, write or run
+
+            error[out-of-range]: `replyTokens` is at least 100
+             --> ~/.cycod/config.yaml:8:18
+              |
+            8 |     replyTokens: 99
+              |                  ^^
+              |
+              = help: write a number of tokens, as in 4000
+
+            error[wrong-type]: `listTokens` takes a whole number
+             --> ~/.cycod/config.yaml:9:17
+              |
+            9 |     listTokens: many
+              |                 ^^^^
+              |
+              = help: write it without quotes, as in 10
+
+            error[invalid-name]: no tool can be called `a b`
+              --> ~/.cycod/config.yaml:10:14
+               |
+            10 |   d: {tools: ["a b"]}
+               |              ^^^^^^^
+               |
+               = help: a name holds letters, digits, `_`, `.` and `-`; `*` means any of them
+            flaw: ~/.cycod/config.yaml:2:3: no profile can be called `a b`
+        "#]],
+    );
+}

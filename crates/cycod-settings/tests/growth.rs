@@ -81,6 +81,17 @@ const SERVERS: &[(&str, Grown)] = &[
         let levels: String = (0..n).map(|i| format!("\"t{i}\": \"read\",")).collect();
         servers(1, |_| format!("\"s\": {{\"command\": \"a\", \"levels\": {{{levels}\"b\": \"read\"}}}}"))
     }),
+    ("overrides", |n| {
+        let overrides: String = (0..n).map(|i| format!("\"t{i}\": {{\"fixed-arguments\": {{\"a\": {i}}}}},")).collect();
+        servers(1, |_| format!("\"s\": {{\"command\": \"a\", \"overrides\": {{{overrides}\"b\": {{}}}}}}"))
+    }),
+    ("fixed arguments", |n| {
+        let arguments: String = (0..n).map(|i| format!("\"a{i}\": {i},")).collect();
+        let fixed = format!("{{{arguments}\"b\": 1}}");
+        servers(1, |_| {
+            format!("\"s\": {{\"command\": \"a\", \"overrides\": {{\"t\": {{\"fixed-arguments\": {fixed}}}}}}}")
+        })
+    }),
     ("members of one name", |n| {
         servers(1, |_| format!("\"s\": {{{}\"command\": \"a\"}}", "\"command\": \"a\",".repeat(n)))
     }),

@@ -64,14 +64,19 @@ fn everything_that_can_be_said() {
               "command": "npx", "args": ["-y", 1, true], "env": {"A": "1", "B": 2, "C": null}, "cwd": "sub",
               "timeout": 30000, "enabled": false, "tools": ["x"], "env-inherit": ["SSH_AUTH_SOCK"],
               "levels": {"x": "read"},
+              "Overrides": {
+                "x": {"name": "y", "description": "d", "default-arguments": {"n": [1, {"a": null}]},
+                      "fixedArguments": {"b": true}, "output_tokens": 100, "cache": 1500},
+                "get_*": {},
+              },
             },
             "two": {"type": "streamable-http", "URL": "https://h/mcp", "headers": {"X": "${Y}"}, "tools": ["*"]},
           },
         }"#,
     );
     expect![[r#"
-        one user:4 {"command":"npx","args":["-y","1","true"],"env":{"A":"1","B":"2"},"cwd":"sub","timeout":30000,"enabled":false,"tools":["x"],"env-inherit":["SSH_AUTH_SOCK"],"levels":{"x":"read"}}
-        two user:9 {"type":"http","url":"https://h/mcp","headers":{"X":"${Y}"}}
+        one user:4 {"command":"npx","args":["-y","1","true"],"env":{"A":"1","B":"2"},"cwd":"sub","timeout":30000,"enabled":false,"tools":["x"],"env-inherit":["SSH_AUTH_SOCK"],"levels":{"x":"read"},"overrides":{"x":{"name":"y","description":"d","default-arguments":{"n":[1,{"a":null}]},"fixed-arguments":{"b":true},"output-tokens":100,"cache":1500},"get_*":{}}}
+        two user:14 {"type":"http","url":"https://h/mcp","headers":{"X":"${Y}"}}
     "#]]
     .assert_eq(&shown(&place));
 }
@@ -135,6 +140,91 @@ fn what_is_wrong_is_told_with_its_place_and_hides_nothing_else() {
 }
 
 #[test]
+fn what_is_wrong_in_an_override_is_told_with_its_place() {
+    for (overrides, told) in [
+        (r#"[]"#, "1:59: server `s`: `overrides` needs a table of overrides, not a list"),
+        (r#"{"x": 1}"#, "1:65: server `s`: the override of `x` needs a table, not a number"),
+        (r#"{"x": {}, "x": {}}"#, "1:69: server `s`: `x` is there twice"),
+        (r#"{"x": {"nmae": "y"}}"#, "1:66: server `s`: `nmae` is no key of an override: did you mean `name`?"),
+        (r#"{"x": {"name": "y", "Name": "z"}}"#, "1:79: server `s`: `Name` is there twice"),
+        (r#"{"x": {"name": 7}}"#, "1:74: server `s`: `name` needs a text, not a number"),
+        (
+            r#"{"x": {"name": "a b"}}"#,
+            "1:74: server `s`: `a b` can't name a tool: use letters, digits, `_` and `-`, at most 50",
+        ),
+        (
+            r#"{"x": {"name": "y"}, "z": {"name": "Y"}}"#,
+            "1:85: server `s`: two tools are called `Y`; `z` is the second",
+        ),
+        (
+            r#"{"x*": {"name": "y"}}"#,
+            "1:67: server `s`: `name` is of one tool, and the pattern `x*` can stand for several: name the tool that is called so",
+        ),
+        (r#"{"x": {"description": " "}}"#, "1:81: server `s`: `description` is empty"),
+        (
+            r#"{"x": {"fixed-arguments": []}}"#,
+            "1:85: server `s`: `fixed-arguments` needs a table of arguments, not a list",
+        ),
+        (r#"{"x": {"fixed-arguments": {"a": null}}}"#, "1:91: server `s`: `a` is null, which is no argument"),
+        (r#"{"x": {"fixed-arguments": {"a": {"b": 1, "b": 2}}}}"#, "1:100: server `s`: `b` is there twice"),
+        (
+            r#"{"x": {"fixed-arguments": {"a": 1}, "default-arguments": {"a": 2}}}"#,
+            "1:65: server `s`: `a` of `x` can't be fixed and have a default",
+        ),
+        (r#"{"x": {"output-tokens": 99}}"#, "1:83: server `s`: `output-tokens` is a whole number from 100"),
+        (r#"{"x": {"output-tokens": 1e3}}"#, "1:83: server `s`: `output-tokens` is a whole number from 100"),
+        (r#"{"x": {"cache": "1h"}}"#, "1:75: server `s`: `cache` needs a number, not a text"),
+        (r#"{"x": {"cache": 0}}"#, "1:75: server `s`: `cache` is a time in milliseconds, at least 1"),
+        (
+            r#"{"x": {"cache": 9}}"#,
+            "1:75: server `s`: `cache` needs a tool of level read, which `levels` doesn't give to `x`: write \"levels\": {\"x\": \"read\"} if calls of it change nothing",
+        ),
+    ] {
+        let place = Place::new();
+        let text = format!(r#"{{"mcpServers": {{"s": {{"command": "long-one", "overrides": {overrides}}}}}}}"#);
+        place.write("home/.cycod/mcp.json", text);
+        assert_eq!(shown(&place), format!("error: [PLACE]/home/.cycod/mcp.json:{told}\n"), "{overrides}");
+    }
+    let many: String = (0..101).map(|number| format!("\"a*{number}\": {{}},")).collect();
+    let place = Place::new();
+    place.write(
+        "home/.cycod/mcp.json",
+        format!(r#"{{"mcpServers": {{"s": {{"command": "a", "overrides": {{{many}}}}}}}}}"#),
+    );
+    assert!(shown(&place).contains("there are more than 100 patterns"), "{}", shown(&place));
+}
+
+#[test]
+fn names_come_before_patterns() {
+    let place = Place::new();
+    place.write(
+        "home/.cycod/mcp.json",
+        r#"{"mcpServers": {"s": {
+          "command": "a", "tools": ["get_*", "x"],
+          "levels": {"*": "write", "get_*": "read", "get_all": "run"},
+          "overrides": {
+            "*": {"output-tokens": 500, "fixed-arguments": {"a": 1, "b": 1}},
+            "get_*": {"cache": 1000, "default-arguments": {"b": 2}},
+            "get_one": {"description": "d", "output-tokens": 200}
+          }
+        }}}"#,
+    );
+    let server = Servers::load(&place.scopes()).servers.remove(0);
+    let tools = server.tools();
+    assert_eq!(
+        ["get_", "get_one", "x", "xx", "Get_one"].map(|tool| tools.wants(tool)),
+        [true, true, true, false, false]
+    );
+    let level = |tool: &str| tools.level(tool).expect("a level").name();
+    assert_eq!(["get_one", "get_all", "other"].map(level), ["read", "run", "write"]);
+    assert_eq!(
+        tools.changes("get_one").to_json().to_string(),
+        r#"{"description":"d","default-arguments":{"b":2},"fixed-arguments":{"a":1},"output-tokens":200,"cache":1000}"#
+    );
+    assert_eq!(tools.idle(&["get_one"]), [("tools", "x"), ("levels", "get_all")]);
+}
+
+#[test]
 fn hostile_files() {
     let check = |text: String, problem: &str| {
         let place = Place::new();
@@ -161,15 +251,15 @@ fn hostile_files() {
 #[test]
 fn a_project_grants_itself_nothing() {
     let place = Place::new();
-    let text = r#"{"mcpServers": {"a": {"command": "rm", "args": ["-rf", "x\u001b[2K"], "levels": {"t": "read"}}}}"#;
+    let text = r#"{"mcpServers": {"a": {"command": "rm", "args": ["-rf", "x\u001b[2K"], "levels": {"t": "read"}, "overrides": {"t": {"description": "d"}}}}}"#;
     place.write("project/.cycod/mcp.json", text);
     let load = || Servers::load(&place.scopes()).servers.remove(0);
     let server = load();
-    assert!(!server.is_ours && server.entry.levels.is_empty());
+    assert!(!server.is_ours && server.tools().level("t").is_none() && server.tools().changes("t").is_empty());
     assert_eq!(server.entry.transport.in_full(), "rm -rf 'x\\u{1b}[2K'");
     Consents::open(&place.scopes()).give(&server).expect("it is written");
     let server = load();
-    assert!(server.is_ours && !server.entry.levels.is_empty());
+    assert!(server.is_ours && server.tools().level("t").is_some() && !server.tools().changes("t").is_empty());
     // Any change asks again, and so does the same entry elsewhere.
     place.write("project/.cycod/mcp.json", text.replace("-rf", "-r"));
     assert!(!load().is_ours);

@@ -247,7 +247,7 @@ impl<'a> Detail<'a> {
             }
             Body::Remote(remote) => {
                 page.section("SERVER");
-                page.code(2, &format!("mcp: {}/{}", remote.server, remote.tool));
+                page.code(2, &format!("mcp: {remote}"));
             }
         }
         let cleanup: Vec<_> = tool.resources.cleanup.iter().collect();

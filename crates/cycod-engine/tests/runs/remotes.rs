@@ -36,7 +36,7 @@ impl Remotes for Way {
 
 fn adopted(owner: &str, server: &str, tool: &str) -> Adopted {
     let name = ToolName::new(&format!("mcp_{server}_{tool}")).expect("a name");
-    let remote = RemoteTool { server: server.to_owned(), tool: tool.to_owned() };
+    let remote = RemoteTool::new(server, tool);
     let origin = ToolOrigin { source: ToolSource::Mcp, version: Some("2.0".to_owned()), owner: Some(owner.to_owned()) };
     let tool = Tool::remote(name, remote, JsonSchema::from(json!({"type": "object"})));
     Adopted { tool, origin: Arc::new(origin), withheld: None }
@@ -65,7 +65,7 @@ fn each_tool_is_called_over_the_way_that_it_came() {
 
 #[test]
 fn what_no_way_leads_to_is_refused() {
-    let remote = RemoteTool { server: "c".to_owned(), tool: "x".to_owned() };
+    let remote = RemoteTool::new("c", "x");
     let mut ways = AllRemotes::default();
     ways.add(Arc::new(Way { name: "one", server: "a" }));
     let stop = cycod_engine::Stop::new().expect("descriptors");

@@ -3,6 +3,7 @@
 mod hostile;
 mod http;
 mod lifecycle;
+mod overrides;
 mod panics;
 mod pins;
 mod place;

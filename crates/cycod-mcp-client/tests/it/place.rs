@@ -89,7 +89,7 @@ pub(crate) fn call_within(
     time: Duration,
     stop: &Stop,
 ) -> Result<ToolOutcome, Refusal> {
-    let tool = RemoteTool { server: server.to_owned(), tool: tool.to_owned() };
+    let tool = RemoteTool::new(server, tool);
     let arguments = match tool.tool.as_str() {
         "hello" | "hallo" => vec![("name".to_owned(), Value::Text("Ada".to_owned()))],
         _ => Vec::new(),

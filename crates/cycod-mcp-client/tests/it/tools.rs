@@ -186,7 +186,7 @@ fn questions_reach_the_person_and_nobody_else() {
 fn a_task_is_waited_for_and_asks_its_questions() {
     let place = Place::with(&["plain", "modern"]);
     let servers = place.servers_with(Arc::new(Someone(json!({ "ok": true }))));
-    let tool = RemoteTool { server: "test".to_owned(), tool: "task".to_owned() };
+    let tool = RemoteTool::new("test", "task");
     let stop = Stop::new().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     let mut said = Vec::new();

@@ -14,10 +14,12 @@ modern = "modern" in sys.argv[2:]
 state = next((word[6:] for word in sys.argv if word.startswith("state=")), None)
 out = sys.stdout
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+version = os.environ.get("VERSION", "1")
 listening = []
 cancelled = []
 looks = []
 answers = []
+counted = []
 
 
 def send(message):
@@ -77,6 +79,12 @@ def tools():
         return [tool("esc", "\x1b[31mred\u202edlrow\U000e0041\U000e0042", title="a\u0007b"), other]
     if mode == "hidden":
         return [tool("key", inputSchema={"type": "object", "properties": {"a\u202eb": {}}}), other]
+    if mode == "counts":
+        more = {"properties": {"name": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["name"]}
+        schema = {"type": "object", "additionalProperties": False, **more}
+        if mutation():
+            other["description"] = "Says something else"
+        return [tool("count", "Counts its calls", inputSchema=schema), tool("announce"), tool("restart"), other]
     if mode == "many":
         return [tool(f"t{i}", "x" * 200) for i in range(100_000)]
     return [hello(), other, tool("sleep"), tool("environment"), tool("die"), tool("big"), tool("wrong"), tool("ask"), tool("cancelled")] + ([tool("task")] if modern else [])
@@ -119,6 +127,15 @@ def call(request):
         if mode == "none":
             return result(request, text(said))
         return result(request, text(said, structuredContent={"said": said}))
+    if name == "count":
+        counted.append(arguments)
+        return result(request, text(f"{len(counted)} {json.dumps(arguments, sort_keys=True)}", isError=arguments["name"] == "wrong"))
+    if name == "announce":
+        send({"method": "notifications/tools/list_changed", "params": {}})
+        return result(request, text("announced"))
+    if name == "restart":
+        result(request, text("bye"))
+        sys.exit()
     if name == "environment":
         return result(request, text(json.dumps(dict(os.environ))))
     if name == "sleep":
@@ -191,7 +208,7 @@ def handle(request):
                                 "ttlMs": 0, "cacheScope": "private", "serverInfo": {"name": "test", "version": "1"}})
     if method == "initialize" and not modern:
         return result(request, {"protocolVersion": "2025-11-25", "capabilities": capabilities, "instructions": instructions,
-                                "serverInfo": {"name": "test", "version": "1"}})
+                                "serverInfo": {"name": "test", "version": version}})
     if method == "tools/list":
         return list_tools(request)
     if method == "tools/call":

@@ -58,6 +58,7 @@ pub(crate) async fn run(
     principal: &str,
 ) -> Result<CallToolResponse, ErrorData> {
     let arguments = request.arguments.unwrap_or_default();
+    let cap = stock.offer.reply_tokens;
     let called = match builtin {
         Builtin::Start => match read::<Start>(Json::Object(arguments)) {
             Ok(start) => {
@@ -72,14 +73,14 @@ pub(crate) async fn run(
                     Outcome::Refused(refusal) => Err(refusal),
                     Outcome::InputRequired(required) => return Ok(required.into()),
                     Outcome::Protocol(error) => return Err(error),
-                    Outcome::Ended(ended) => Ok(reply::result(*ended, shared.options.reply_tokens, &shared.outputs)),
+                    Outcome::Ended(ended) => Ok(reply::result(*ended, cap, &shared.outputs)),
                 }
             }
             Err(refusal) => Err(refusal),
         },
         Builtin::Output => match read_look(arguments) {
             Ok((output, view)) => {
-                let (shared, cap) = (Arc::clone(shared), shared.options.reply_tokens);
+                let shared = Arc::clone(shared);
                 let owner = owner(principal).to_owned();
                 blocking(move || shared.outputs.look(&output, &owner, &view, cap))
                     .await?

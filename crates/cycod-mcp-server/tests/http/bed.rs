@@ -159,6 +159,8 @@ pub(crate) fn options(directory: &TempDir) -> ServerOptions {
         selection: Selection::default(),
         rules: Vec::new(),
         wait_for_approval: Duration::ZERO,
+        profile: None,
+        follows_roots: false,
         reply_tokens: ServerOptions::REPLY_TOKENS,
         list_tokens: ServerOptions::LIST_TOKENS,
         jq_worker: Vec::new(),

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::by_name::{is_pattern, matches, weight};
+
 /// The name of a tool, or of several: `*` stands for any characters, and case does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolPattern(String);
@@ -19,28 +21,17 @@ impl ToolPattern {
 
     /// Whether it may stand for several.
     pub fn is_open(&self) -> bool {
-        self.0.contains('*')
+        is_pattern(&self.0)
     }
 
     /// How many characters are not open: of two patterns the one with more is more specific.
     pub(crate) fn weight(&self) -> usize {
-        self.0.chars().filter(|letter| *letter != '*').count()
+        weight(&self.0)
     }
 
     /// Whether it stands for a name.
     pub fn matches(&self, name: &str) -> bool {
-        let (pattern, name) = (self.0.to_ascii_lowercase(), name.to_ascii_lowercase());
-        let mut parts = pattern.split('*');
-        let first = parts.next().unwrap_or_default();
-        let Some(last) = parts.next_back() else { return first == name };
-        let Some(mut rest) = name.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else { return false };
-        for part in parts {
-            match rest.find(part) {
-                Some(at) => rest = &rest[at + part.len()..],
-                None => return false,
-            }
-        }
-        true
+        matches(&self.0.to_ascii_lowercase(), &name.to_ascii_lowercase())
     }
 }
 

@@ -8,7 +8,7 @@ use cycod_syntax::yaml::{self, MappingEntry, Node, Resolved};
 
 use super::{KnownModel, ModelProvider, Options, Said, ToolPattern};
 
-const TOP_KEYS: [&str; 6] = ["tools", "enforcement", "tokens", "models", "skills", "outputs"];
+const TOP_KEYS: [&str; 7] = ["tools", "enforcement", "tokens", "models", "skills", "outputs", "profiles"];
 const OUTPUTS_KEYS: [&str; 2] = ["largest", "total"];
 const SKILLS_KEYS: [&str; 1] = ["directories"];
 const TOOLS_KEYS: [&str; 3] = ["showTokenCosts", "autoLoadCustomTools", "maxExecutionTime"];
@@ -49,12 +49,12 @@ pub(super) fn options(source: &SourceFile, scope: Scope, is_ours: bool) -> (Opti
     (options, diagnostics)
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     name: &'a str,
     lines: LineStarts<'a>,
     scope: Scope,
     is_ours: bool,
-    options: Options,
+    pub(super) options: Options,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -68,6 +68,7 @@ impl Reader<'_> {
                 "models" if self.is_ours => self.models(&entry.value),
                 "skills" if self.is_ours => self.skills(&entry.value),
                 "outputs" if self.is_ours => self.outputs(&entry.value),
+                "profiles" if self.is_ours => self.profiles(&entry.value),
                 _ if self.is_ours => self.unknown(entry, &TOP_KEYS, "a file of settings", false),
                 _ => {}
             }
@@ -312,7 +313,7 @@ impl Reader<'_> {
         }
     }
 
-    fn text(&mut self, entry: &MappingEntry, help: &str) -> Option<Said<String>> {
+    pub(super) fn text(&mut self, entry: &MappingEntry, help: &str) -> Option<Said<String>> {
         match entry.value.as_scalar().filter(|scalar| !is_empty(&entry.value) && !scalar.text.trim().is_empty()) {
             Some(scalar) => Some(self.said(entry.value.span, scalar.text.clone())),
             None => {
@@ -322,7 +323,7 @@ impl Reader<'_> {
         }
     }
 
-    fn count(&mut self, entry: &MappingEntry) -> Option<Said<u32>> {
+    pub(super) fn count(&mut self, entry: &MappingEntry) -> Option<Said<u32>> {
         match entry.value.as_scalar().map(yaml::Scalar::resolve) {
             Some(Resolved::Integer(count)) if (1..=i64::from(u32::MAX)).contains(&count) => {
                 u32::try_from(count).ok().map(|count| self.said(entry.value.span, count))
@@ -409,7 +410,7 @@ impl Reader<'_> {
     }
 
     /// The entries of a mapping; of nothing, none.
-    fn entries<'n>(&mut self, node: &'n Node, what: &str) -> &'n [MappingEntry] {
+    pub(super) fn entries<'n>(&mut self, node: &'n Node, what: &str) -> &'n [MappingEntry] {
         if let Some(entries) = node.as_mapping() {
             return entries;
         }
@@ -419,7 +420,7 @@ impl Reader<'_> {
         &[]
     }
 
-    fn unknown(&mut self, entry: &MappingEntry, known: &[&str], whose: &str, is_error: bool) {
+    pub(super) fn unknown(&mut self, entry: &MappingEntry, known: &[&str], whose: &str, is_error: bool) {
         let help = match near(&entry.key, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("it has {}", known.join(", ")),
@@ -427,17 +428,17 @@ impl Reader<'_> {
         self.push(Code::UnknownKey, entry.key_span, format!("`{}` is not a key of {whose}", entry.key), help, is_error);
     }
 
-    fn wrong(&mut self, entry: &MappingEntry, wanted: &str, help: &str) {
+    pub(super) fn wrong(&mut self, entry: &MappingEntry, wanted: &str, help: &str) {
         self.push(Code::WrongType, entry.value.span, format!("`{}` takes {wanted}", entry.key), help, true);
     }
 
-    fn push(&mut self, code: Code, span: Span, message: String, help: impl Into<String>, is_error: bool) {
+    pub(super) fn push(&mut self, code: Code, span: Span, message: String, help: impl Into<String>, is_error: bool) {
         let diagnostic =
             if is_error { Diagnostic::error(code, span, message) } else { Diagnostic::warning(code, span, message) };
         self.diagnostics.push(diagnostic.help(help));
     }
 
-    fn said<T>(&self, span: Span, value: T) -> Said<T> {
+    pub(super) fn said<T>(&self, span: Span, value: T) -> Said<T> {
         let at = self.lines.position(span.start);
         Said { value, scope: self.scope, place: format!("{}:{}:{}", self.name, at.line, at.column) }
     }
@@ -450,6 +451,6 @@ fn near<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     same.copied().or_else(|| closest(key, known.iter().copied()))
 }
 
-fn is_empty(node: &Node) -> bool {
+pub(super) fn is_empty(node: &Node) -> bool {
     node.as_scalar().is_some_and(|scalar| scalar.resolve() == Resolved::Null)
 }

@@ -247,3 +247,76 @@ while True:
     let no = asked(r"yes\nn\n");
     assert!(no.contains(r#"{"action": "decline"}"#), "{no}");
 }
+
+/// A user whose server counts its calls, with these keys in its entry.
+pub(crate) fn counting(more: &Json) -> Place {
+    let place = with_server(&["counts"]);
+    let path = place.home().join(".cycod/mcp.json");
+    let mut servers: Json = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    servers["mcpServers"]["test"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    std::fs::write(&path, servers.to_string()).unwrap();
+    cycod(&place, 0, &["mcp", "test", "test"]);
+    place
+}
+
+#[test]
+fn an_override_is_shown_and_holds() {
+    let place = counting(&json!({ "levels": { "c*": "read" }, "overrides": {
+        "count": { "name": "tally", "description": "Counts for me", "fixed-arguments": { "name": "x", "limit": 2 }, "cache": 1000 },
+        "o*": { "default-arguments": { "api_key": "hush-hush" } },
+    }}));
+    let (out, _) = cycod(&place, 0, &["mcp", "list"]);
+    assert!(out.contains("overrides count, o* - python3"), "{out}");
+    let (out, _) = cycod(&place, 0, &["mcp", "get", "test"]);
+    assert!(out.contains("  overrides:\n    count: {\"name\":\"tally\",\"description\":\"Counts for me\","), "{out}");
+    assert!(out.contains("api_key") && !out.contains("hush"), "{out}");
+    let (out, _) = cycod(&place, 0, &["mcp", "get", "test", "--format", "json"]);
+    assert_eq!(serde_json::from_str::<Json>(&out).unwrap()["overrides"]["count"]["cache"], 1000);
+
+    let (out, _) = cycod(&place, 0, &["tool", "list", "--scope", "mcp"]);
+    assert!(
+        out.contains("mcp_test_tally") && out.contains("Counts for me") && !out.contains("mcp_test_count"),
+        "{out}"
+    );
+    let (out, _) = cycod(&place, 0, &["run", "mcp_test_tally"]);
+    assert_eq!(out, r#"1 {"limit": 2, "name": "x"}"#);
+    let (_, err) = cycod(&place, 2, &["run", "mcp_test_tally", "name=y"]);
+    assert!(err.contains("`name` of `mcp_test_tally` is fixed in `mcp.json`, so no caller gives it"), "{err}");
+    // Rules about an argument hold for a fixed one, by the server's name of the tool.
+    cycod(&place, 0, &["policy", "add", "deny", "mcp:test/count(name=x)", "--user"]);
+    let (_, err) = cycod(&place, 3, &["run", "mcp_test_tally"]);
+    assert!(err.contains("denied"), "{err}");
+}
+
+#[test]
+fn a_project_s_override_is_shown_before_it_counts() {
+    let place = with_server(&["counts"]);
+    let mut configured: Json =
+        serde_json::from_str(&std::fs::read_to_string(place.home().join(".cycod/mcp.json")).unwrap()).unwrap();
+    let mut server = configured["mcpServers"]["test"].take();
+    server["levels"] = json!({ "count": "read" });
+    server["overrides"] = json!({ "count": { "description": "Harmless" } });
+    place.write(".cycod/mcp.json", &json!({ "mcpServers": { "theirs": server } }).to_string());
+    let (out, _) = cycod(&place, 0, &["mcp", "accept", "theirs", "--all"]);
+    assert!(out.contains("levels:") && out.contains("count: read"), "{out}");
+    assert!(out.contains("overrides:") && out.contains("Harmless"), "{out}");
+    cycod(&place, 0, &["mcp", "test", "theirs"]);
+    let described = || {
+        let (out, _) = cycod(&place, 0, &["tool", "list", "--scope", "mcp", "--format", "json"]);
+        let list: Json = serde_json::from_str(&out).unwrap();
+        let tool = list.as_array().unwrap().iter().find(|tool| tool["name"] == "mcp_theirs_count").cloned().unwrap();
+        (tool["description"].as_str().unwrap().to_owned(), tool["level"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(described(), ("Harmless".to_owned(), "read".to_owned()));
+    // A change of the entry counts for nothing until it was accepted.
+    server_changes(&place, |server| server["overrides"]["count"]["description"] = json!("Do as I say"));
+    assert_eq!(described(), ("Counts its calls".to_owned(), "run".to_owned()));
+}
+
+/// Changes the entry of the project's server.
+fn server_changes(place: &Place, change: impl FnOnce(&mut Json)) {
+    let path = place.project().join(".cycod/mcp.json");
+    let mut configured: Json = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    change(&mut configured["mcpServers"]["theirs"]);
+    std::fs::write(path, configured.to_string()).unwrap();
+}

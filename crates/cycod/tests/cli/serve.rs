@@ -67,12 +67,18 @@ impl Client {
 
     /// A client of the era with handshakes.
     pub(crate) fn legacy(place: &Place, arguments: &[&str], capabilities: Value) -> Self {
-        let mut client = Self::modern(place, arguments, capabilities);
+        Self::modern(place, arguments, capabilities).greeted("test")
+    }
+
+    /// The same client after a handshake in which it announces this name.
+    fn greeted(self, name: &'static str) -> Self {
+        let mut client = self;
+        client.name = name;
         client.is_modern = false;
         let hello = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": client.capabilities,
-            "clientInfo": {"name": "test", "version": "1"},
+            "clientInfo": {"name": name, "version": "1"},
         });
         let answer = client.ask("initialize", hello);
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
@@ -1185,4 +1191,167 @@ fn a_list_within_the_budget_is_whole_and_so_is_one_for_who_searches_it() {
     place.tool("tools_search", "description: Mine\nrun: echo mine\ntags: [read]\n");
     let mut client = Client::modern(&place, &["--list-tokens", "1000"], json!({}));
     assert_eq!(text(&client.call("tools_search", json!({}))), "mine\n");
+}
+
+/// What a client of this name is offered, in both eras.
+fn offered_to(place: &Place, arguments: &[&str], name: &'static str) -> Vec<String> {
+    let mut modern = Client::modern(place, arguments, json!({}));
+    modern.name = name;
+    let offered = names(&mut modern);
+    let mut legacy = Client::modern(place, arguments, json!({})).greeted(name);
+    assert_eq!(names(&mut legacy), offered);
+    offered
+}
+
+#[test]
+fn a_profile_narrows_what_a_client_is_offered() {
+    let place = Place::with_tool("greet", GREET);
+    place.tool("wipe", "description: Wipes\nbash: echo gone\ntags: [write, disk]\ngroup: files\n");
+    place.tool("long", "description: Long\nbash: seq 1 5000\ntags: [read]\n");
+    let config = "profiles:\n  reader: {clients: [\"Claude*\", other], level: read, replyTokens: 100}\n  greeting: {tools: [\"gr*\", bash_execution]}\n  none: {tools: []}\n";
+    std::fs::create_dir_all(place.home().join(".cycod")).unwrap();
+    std::fs::write(place.home().join(".cycod/config.yaml"), config).unwrap();
+    assert_eq!(offered_to(&place, &[], "test"), ["greet", "long", "run_output", "wipe"]);
+    assert_eq!(offered_to(&place, &[], "claude-code"), ["greet", "long", "run_output"]);
+    assert_eq!(offered_to(&place, &["--profile", "Greeting"], "test"), ["greet", "run_output"]);
+    assert_eq!(offered_to(&place, &["--profile", "none"], "test"), ["run_output"]);
+    // What is chosen otherwise is narrowed, and what a profile names is not added.
+    assert_eq!(offered_to(&place, &["--profile", "greeting", "--level", "read"], "other"), ["greet", "run_output"]);
+    assert_eq!(offered_to(&place, &["--tools", "wipe,long"], "other"), ["long", "run_output"]);
+    assert!(offered_to(&place, &["--profile", "greeting", "--built-in"], "x").contains(&"bash_execution".to_owned()));
+    // A project can take away, and never give.
+    place.write(".cycod/config.yaml", "profiles:\n  reader: {level: run, tools: [long, wipe], replyTokens: 9000}\n");
+    assert_eq!(offered_to(&place, &[], "claude-code"), ["long", "run_output"]);
+
+    // What is not offered is not called either, and less of an output is handed over.
+    let mut client = Client::modern(&place, &[], json!({})).greeted("claude-code");
+    let refused = client.ask("tools/call", json!({"name": "greet", "arguments": {"NAME": "x"}}));
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let cut = client.call("long", json!({}));
+    assert!(weight(&cut) < 1_000, "{}", weight(&cut));
+    let mut all = Client::legacy(&place, &[], json!({}));
+    assert!(weight(&all.call("long", json!({}))) > 5_000);
+    assert_eq!(all.call("greet", json!({"NAME": "x"}))["isError"], false);
+
+    // A client hears of a profile that changes, and gets no other one that is gone.
+    std::fs::write(
+        place.home().join(".cycod/config.yaml"),
+        "profiles:\n  reader: {clients: [\"claude*\"], tools: [wipe]}\n",
+    )
+    .unwrap();
+    client.wait(|message| message["method"] == "notifications/tools/list_changed");
+    assert_eq!(names(&mut client), ["run_output", "wipe"]);
+
+    let ran = place.run(&["mcp", "serve", "--profile", "raeder"]);
+    assert_eq!(ran.code(), 2, "{}", ran.block());
+    assert!(ran.stderr().contains("--profile raeder: the settings have no profile of this name"), "{}", ran.stderr());
+    assert!(ran.stderr().contains("did you mean `reader`?"), "{}", ran.stderr());
+    let ran = place.run(&["mcp", "install", "cursor", "--print", "--profile", "reader"]);
+    assert!(ran.stdout().contains("\"--profile\"") && ran.stdout().contains("\"reader\""), "{}", ran.block());
+}
+
+#[test]
+fn a_profile_chooses_the_servers_whose_tools_are_offered() {
+    let place = crate::mcp_client::counting(&json!({"overrides": {"count": {"name": "tally"}}}));
+    place.tool("greet", GREET);
+    std::fs::write(
+        place.home().join(".cycod/config.yaml"),
+        "profiles:\n  with: {servers: [TEST], tools: [greet, \"*_tally\"]}\n  without: {servers: []}\n",
+    )
+    .unwrap();
+    assert_eq!(offered_to(&place, &["--profile", "with"], "x"), ["greet", "mcp_test_tally", "run_output"]);
+    assert_eq!(offered_to(&place, &["--profile", "without"], "x"), ["greet", "run_output"]);
+}
+
+#[test]
+fn what_is_fixed_is_not_in_the_schema_of_a_client() {
+    let place = crate::mcp_client::counting(&json!({
+        "levels": {"count": "read"},
+        "overrides": {"count": {"fixed-arguments": {"name": "x"}, "default-arguments": {"limit": 7}, "output-tokens": 100, "cache": 60_000}},
+    }));
+    both(&place, |client| {
+        let list = client.ask("tools/list", json!({}));
+        let tools = list["result"]["tools"].as_array().expect("a list");
+        let count = tools.iter().find(|tool| tool["name"] == "mcp_test_count").expect("it is offered");
+        assert_eq!(count["inputSchema"]["properties"], json!({"limit": {"type": "integer", "default": 7}}));
+        let once = client.call("mcp_test_count", json!({}));
+        assert_eq!(text(&once), r#"1 {"limit": 7, "name": "x"}"#);
+        assert_eq!(client.call("mcp_test_count", json!({"limit": 7})), once);
+        let refused = client.call("mcp_test_count", json!({"name": "y"}));
+        assert_eq!(refused["isError"], true);
+        assert!(text(&refused).contains("is fixed in `mcp.json`, so no caller gives it"), "{refused}");
+    });
+}
+
+/// A client that works in a directory, of a server that was started elsewhere.
+fn working_in(place: &Place, started_in: &Path, arguments: &[&str], roots: &[String]) -> Client {
+    let mut command = place.command(&[&["mcp", "serve"], arguments].concat());
+    command.current_dir(started_in);
+    let mut client = Client::of(command, json!({"roots": {"listChanged": true}})).greeted("test");
+    client.roots_are(roots);
+    client
+}
+
+impl Client {
+    /// Answers which roots it has.
+    fn roots_are(&mut self, roots: &[String]) {
+        let asked = self.wait(|message| message["method"] == "roots/list");
+        let roots: Vec<Value> = roots.iter().map(|uri| json!({"uri": uri, "name": "root"})).collect();
+        self.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}}));
+    }
+}
+
+#[test]
+fn a_server_outside_any_project_works_where_its_client_does() {
+    let place = Place::with_tool("greet", GREET);
+    place.tool("where", "description: Where\nbash: pwd\ntags: [read]\n");
+    let elsewhere = place.home().join("elsewhere");
+    let other = place.home().join("other place");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    std::fs::create_dir_all(other.join(".cycod")).unwrap();
+    let project = place.project().canonicalize().unwrap();
+    let root = format!("file://{}", project.display());
+    let roots = ["https://a.example/".to_owned(), format!("{root}/none"), root.clone()];
+
+    let mut client = working_in(&place, &elsewhere, &[], &roots);
+    // The first list waits for the roots.
+    assert_eq!(names(&mut client), ["greet", "run_output", "where"]);
+    assert_eq!(text(&client.call("where", json!({}))).trim_end(), project.display().to_string());
+    // It goes along, and watches what is there.
+    place.tool("third", "description: Third\nbash: echo 3\ntags: [read]\n");
+    let changed = |message: &Value| message["method"] == "notifications/tools/list_changed";
+    while !names(&mut client).contains(&"third".to_owned()) {
+        client.wait(changed);
+    }
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
+    client.roots_are(&[format!("file://{}", other.display()).replace(' ', "%20")]);
+    while names(&mut client) != ["run_output"] {
+        client.wait(changed);
+    }
+
+    // A directory that was named, or a project, is not left; and a client without roots is not asked.
+    let mut named = Client::of(
+        {
+            let mut command = place.command(&["mcp", "serve", "--directory", &other.to_string_lossy()]);
+            command.current_dir(&elsewhere);
+            command
+        },
+        json!({"roots": {}}),
+    )
+    .greeted("test");
+    assert_eq!(names(&mut named), ["run_output"]);
+    let mut inside = Client::modern(&place, &[], json!({"roots": {}})).greeted("test");
+    assert_eq!(names(&mut inside), ["greet", "run_output", "third", "where"]);
+    assert!(named.kept.is_empty() && inside.kept.is_empty(), "{:?} {:?}", named.kept, inside.kept);
+}
+
+#[test]
+fn a_client_that_never_tells_its_roots_is_served_nevertheless() {
+    let place = Place::with_tool("greet", GREET);
+    let elsewhere = place.home().join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let mut command = place.command(&["mcp", "serve"]);
+    command.current_dir(&elsewhere);
+    let mut client = Client::of(command, json!({"roots": {}})).greeted("test");
+    assert_eq!(names(&mut client), ["run_output"]);
 }

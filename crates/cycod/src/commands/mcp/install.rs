@@ -71,6 +71,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     // Others read the file of a project, too: their program may be elsewhere.
     let program = if file.project.is_some() { NAME.to_owned() } else { program(&host)? };
     let directory = args.server.directory()?;
+    if let Some(profile) = &args.server.profile {
+        serve::known_profile(profile, &context.engine.settings())?;
+    }
     let offer = HostEntry { name: entry_name(&args.name)?, program, options: options(&args, directory.as_deref())? };
     if args.print {
         context.printer.data(offer.snippet(of).as_bytes());
@@ -102,7 +105,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     context.printer.say(&said);
     if directory.is_none() && file.project.is_none() && !of.starts_in_project && has_own_tools(context) {
         context.printer.warn(&format!(
-            "{title} starts the server in a directory of its own choice, where it doesn't find the tools of this project; to offer them everywhere: cycod mcp install {} --directory {}",
+            "{title} starts the server in a directory of its own choice, where it finds the tools of this project only if {title} names it as a root; to offer them everywhere: cycod mcp install {} --directory {}",
             of.name,
             quoted_if_needed(&host.workspace.to_string_lossy()),
         ));
@@ -186,6 +189,9 @@ pub(super) fn entry_name(name: &str) -> Result<String, CommandError> {
 /// The options that are passed on to `cycod mcp serve`.
 fn options(args: &Arguments, directory: Option<&Path>) -> Result<Vec<String>, CommandError> {
     let mut options: Vec<String> = args.selection.words().chain(args.rules.words()).collect();
+    if let Some(profile) = &args.server.profile {
+        options.extend(["--profile".to_owned(), profile.clone()]);
+    }
     if let Some(seconds) = args.server.waiting.wait_for_approval {
         options.extend(["--wait-for-approval".to_owned(), seconds.to_string()]);
     }

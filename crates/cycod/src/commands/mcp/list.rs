@@ -106,6 +106,10 @@ fn how(server: &Server, host: &Host) -> Cell<'static> {
     if !server.is_ours {
         notes.push("not accepted".to_owned());
     }
+    if !server.entry.overrides.is_empty() {
+        let tools: Vec<&str> = server.entry.overrides.iter().map(|(tool, _)| tool.as_str()).collect();
+        notes.push(format!("overrides {}", tools.join(", ")));
+    }
     let how = match masked(&server.entry).transport {
         Transport::Stdio { command, args, .. } => plain(&json!([vec![command], args].concat())),
         Transport::Http { url, .. } => url,

@@ -1,14 +1,18 @@
+//! `cycod mcp serve`: this program as a server of the tools of a directory.
+
 use std::{
+    collections::BTreeSet,
     net::SocketAddr,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use clap::{ArgMatches, Args, Command, CommandFactory, Parser, value_parser};
+use clap::{ArgMatches, Args, Command, CommandFactory, Parser, builder::NonEmptyStringValueParser, value_parser};
 use cycod_app::{App, jq_worker};
 use cycod_engine::{
     NotOffered, Stop,
     catalog::{Overrides, Scopes},
+    diagnostic::closest,
     host,
     outputs::retention,
     settings::Settings,
@@ -52,6 +56,9 @@ pub(crate) fn command() -> Command {
 #[derive(Args)]
 #[group(skip)]
 pub(super) struct OfferOptions {
+    /// Offer no more than this profile of the settings
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(super) profile: Option<String>,
     #[command(flatten)]
     pub(super) waiting: WaitOptions,
     /// Return at most this much of an output, in tokens
@@ -97,7 +104,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let scopes = Scopes::discover(&host, &Overrides::from_environment(&host.environment));
     warn_of_mistakes(&cycod_settings::Servers::load(&scopes), &host, &mut context.printer);
     let user = scopes.user_directory().to_owned();
-    let retention = retention(&Settings::load(&scopes, &host));
+    let settings = Settings::load(&scopes, &host);
+    if let Some(name) = &args.server.profile {
+        known_profile(name, &settings)?;
+    }
+    let retention = retention(&settings);
     // Who answers questions is the client's user, not the user at the terminal where the server was started.
     let lasting = App::new().lasting(&user);
     let tokens =
@@ -105,6 +116,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let options = ServerOptions {
         host,
         selection: args.selection.selected(),
+        profile: args.server.profile.clone(),
+        follows_roots: args.http.is_none() && args.server.directory.is_none() && !scopes.is_in_project(),
         rules,
         wait_for_approval: args.server.waiting.longest(),
         reply_tokens: tokens(args.server.reply_tokens, ServerOptions::REPLY_TOKENS),
@@ -125,6 +138,20 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Some(address) => serve_http::serve(context, &args.over_http, address, options, &stop)?,
     }
     Ok(0)
+}
+
+/// Refuses a profile that no settings describe.
+pub(super) fn known_profile(name: &str, settings: &Settings) -> Result<(), CommandError> {
+    let known: BTreeSet<&str> = settings.profiles().map(|said| said.value.name.as_str()).collect();
+    if known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        return Ok(());
+    }
+    let error = CommandError::usage(format!("--profile {name}: the settings have no profile of this name"));
+    Err(match closest(name, known.iter().copied()) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None if known.is_empty() => error.hint("describe it under `profiles` in ~/.cycod/config.yaml"),
+        None => error.hint(format!("one of {}", known.into_iter().collect::<Vec<_>>().join(", "))),
+    })
 }
 
 /// Writes to the log of the server which tools are not offered, when they are others than before.
