@@ -18,7 +18,11 @@ pub fn read_programs(path: &Path) -> Option<Arc<ProgramsFile>> {
         _ => {}
     }
     let name = path.display().to_string();
-    Some(Arc::new(match read::read_at_most(path, ProgramsFile::LARGEST) {
+    let text = match read::loose(path) {
+        Some(loose) => Err(loose),
+        None => read::read_at_most(path, ProgramsFile::LARGEST),
+    };
+    Some(Arc::new(match text {
         Ok(text) => ProgramsFile::read(SourceFile::new(name, text)),
         Err(unreadable) => ProgramsFile::unreadable(name, unreadable.code, unreadable.message),
     }))

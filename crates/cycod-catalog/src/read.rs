@@ -8,7 +8,7 @@ use std::{
 
 use cycod_definition::{Beside, Body, Level, Tool, document, function_schema, level, load_beside};
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile, Span};
-use cycod_file::{Stamp, now};
+use cycod_file::{Stamp, loose_machine_path, now};
 use cycod_tokens::estimate;
 
 use crate::{Problem, Summary};
@@ -57,7 +57,16 @@ pub(crate) struct Checked {
 pub(crate) fn check(path: &Path, beside: &Beside) -> Checked {
     let shown = path.display().to_string();
     match read_text(path) {
-        Ok(text) => check_text(SourceFile::new(shown, text), path, beside),
+        Ok(text) => {
+            let mut checked = check_text(SourceFile::new(shown, text), path, beside);
+            if let Some(loose) = loose(path) {
+                checked.tool = None;
+                let mut diagnostic = Diagnostic::error(loose.code, Span::default(), loose.message);
+                diagnostic.labels.clear();
+                checked.diagnostics.insert(0, diagnostic);
+            }
+            checked
+        }
         Err(unreadable) => {
             let mut diagnostic = Diagnostic::error(unreadable.code, Span::default(), unreadable.message);
             diagnostic.labels.clear();
@@ -105,7 +114,12 @@ pub(crate) fn read(path: &Path, beside: &Beside) -> Option<(Reading, Option<Seen
     let before = Stamp::of(&file);
     let reading = match text_of(&file, LARGEST) {
         Ok(text) => {
-            let (reading, rests_on_scripts) = reading_of(text, path, beside);
+            let (mut reading, rests_on_scripts) = reading_of(text, path, beside);
+            if let Some(loose) = loose(path).filter(|_| !matches!(reading.outcome, Outcome::Prose)) {
+                // It keeps its name, so that no other tool takes its place.
+                reading.outcome = Outcome::Broken(Problem::new(loose.code, loose.message));
+                return Some((reading, None));
+            }
             if rests_on_scripts {
                 return Some((reading, None));
             }
@@ -187,6 +201,14 @@ impl Unreadable {
         let problem = Problem::new(self.code, self.message);
         let outcome = if self.code == Code::NotAFile { Outcome::Foreign(problem) } else { Outcome::Broken(problem) };
         Reading { name: stem(path).into_owned(), outcome }
+    }
+}
+
+/// Why a file of the machine does not count; nothing when only its administrator can change it, or it is not the machine's.
+pub(crate) fn loose(path: &Path) -> Option<Unreadable> {
+    match loose_machine_path(path) {
+        Ok(loose) => loose.map(|loose| Unreadable::new(Code::UnsafeMachineFile, loose.to_string())),
+        Err(error) => Some(Unreadable::io(&error)),
     }
 }
 

@@ -330,9 +330,7 @@ fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
     }
     match host.platform {
         Platform::Windows => vec![PathBuf::from(r"C:\ProgramData").join("cycod")],
-        Platform::Linux | Platform::Macos => {
-            vec![PathBuf::from("/etc/cycod"), PathBuf::from("/usr/local/share/cycod")]
-        }
+        Platform::Linux | Platform::Macos => cycod_file::MACHINE_PLACES.map(PathBuf::from).into(),
     }
 }
 

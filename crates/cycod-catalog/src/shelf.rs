@@ -67,6 +67,8 @@ impl Shelf {
     ///
     /// `beside` reads what lies beside its tools, and is called only where the directory is there.
     pub(crate) fn open(directory: ToolDirectory, beside: impl FnOnce() -> Beside, cache: Option<&Cache>) -> Self {
+        // While others can change the directory of the machine, nothing that was read of it before counts.
+        let cache = cache.filter(|_| read::loose(&directory.path).is_none());
         #[cfg(unix)]
         let shelf = indexed::open(directory, beside, cache);
         #[cfg(not(unix))]

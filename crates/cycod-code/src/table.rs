@@ -247,6 +247,7 @@ codes! {
     UnprovenPlace           "unproven-place"            (Failure        ToolError     Unprocessable   Decision)
     UnquotedCommand         "unquoted-command"          (file)
     UnreadableFile          "unreadable-file"           (file)
+    UnsafeMachineFile       "unsafe-machine-file"       (file)
     UnsetVariable           "unset-variable"            (Failure        ToolError     Unprocessable   Decision)
     UnsupportedPlace        "unsupported-place"         (Failure        ToolError     Unprocessable   Decision)
     UnsupportedPlatform     "unsupported-platform"      (Failure        ToolError     Unavailable     Mishap)

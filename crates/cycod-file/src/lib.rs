@@ -9,11 +9,13 @@
 //! - [`Stamp`] and [`Seen`] tell whether a file is still what was read. They rely on the change time, which programs
 //!   cannot set.
 //! - [`Look`] follows the links of many paths, tells what is there, and asks for each directory once.
+//! - [`loose_machine_path`] tells whether only the machine's administrator can change a file of the machine.
 //! - [`lock`] waits for another process, but not forever.
 
 mod folder;
 mod lock;
 mod look;
+mod machine;
 mod pending;
 mod plain;
 mod stamp;
@@ -21,6 +23,7 @@ mod stamp;
 pub use folder::{EntryKind, Folder, Replaced, temporary_name};
 pub use lock::lock;
 pub use look::Look;
+pub use machine::{LoosePath, Looseness, MACHINE_PLACES, loose_machine_path};
 pub use pending::{Durability, FileAccess, PendingFile, remove, replace, sweep};
 pub use plain::{append_plain, create_plain, open_plain};
 #[cfg(unix)]

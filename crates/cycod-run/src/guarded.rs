@@ -176,7 +176,7 @@ impl Guarded {
         let user = variable("CYCOD_HOME").map_or_else(|| host.home.join(".cycod"), PathBuf::from);
         let mut global: Vec<PathBuf> = match host.platform {
             Platform::Windows => vec![Path::new(r"C:\ProgramData").join("cycod")],
-            _ => vec!["/etc/cycod".into(), "/usr/local/share/cycod".into()],
+            _ => cycod_file::MACHINE_PLACES.map(PathBuf::from).into(),
         };
         global.extend(variable("CYCOD_GLOBAL_DIR").map(PathBuf::from));
         let opens = |name: &OsStr| {

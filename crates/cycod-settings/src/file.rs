@@ -9,7 +9,7 @@ use std::{
 
 use cycod_definition::Host;
 use cycod_diagnostic::{LineColumn, SourceFile};
-use cycod_file::{Durability, FileAccess, PendingFile};
+use cycod_file::{Durability, FileAccess, LoosePath, PendingFile, loose_machine_path};
 
 use crate::tree::Wrong;
 
@@ -40,6 +40,9 @@ pub enum FileError {
     /// Somebody protected it.
     #[error("`{}` is read-only", path.display())]
     ReadOnly { path: PathBuf },
+    /// It is a file of the machine that others than its administrator could have changed.
+    #[error("{loose}")]
+    Loose { path: PathBuf, loose: LoosePath },
     /// Another program wrote it while we did.
     #[error("`{}` was changed by another program in the meantime", path.display())]
     Changed { path: PathBuf },
@@ -70,6 +73,7 @@ impl FileError {
             | Self::TooLarge { path }
             | Self::Outside { path, .. }
             | Self::ReadOnly { path }
+            | Self::Loose { path, .. }
             | Self::Changed { path }
             | Self::Busy { path }
             | Self::Io { path, .. } => path,
@@ -83,10 +87,16 @@ impl FileError {
     }
 }
 
-/// Reads a file; nothing when there is none.
+/// Reads a file; nothing when there is none. One of the machine must be its administrator's alone.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, FileError> {
     if is_missing(path) {
         return Ok(None);
+    }
+    match loose_machine_path(path) {
+        Ok(None) => {}
+        Ok(Some(loose)) => return Err(FileError::Loose { path: path.to_owned(), loose }),
+        Err(error) if is_nothing(&error) => {}
+        Err(error) => return Err(io_error("read", path)(error)),
     }
     let metadata = match fs::metadata(path) {
         Err(error) if is_nothing(&error) => None,

@@ -51,6 +51,8 @@ mod import_runners;
 mod import_tasks;
 mod interactive;
 mod list;
+#[cfg(target_os = "linux")]
+mod machine;
 mod markdown;
 mod mask;
 mod mcp_client;

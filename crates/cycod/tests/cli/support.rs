@@ -69,9 +69,17 @@ impl Place {
 
     /// Writes a file into `/etc/cycod`, as the programs of this place see it.
     pub(crate) fn machine(&self, path: &str, text: &str) {
-        let path = self.path("machine").join(path);
+        let root = self.path("machine");
+        let path = root.join(path);
         fs::create_dir_all(path.parent().expect("a file has a parent")).expect("its directory");
-        fs::write(path, text).expect("the file");
+        fs::write(&path, text).expect("the file");
+        // Whatever is usual for new files here, only their owner may change those of the machine.
+        #[cfg(unix)]
+        for part in path.ancestors().take_while(|part| part.starts_with(&root)) {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = if part == path { 0o644 } else { 0o755 };
+            fs::set_permissions(part, fs::Permissions::from_mode(mode)).expect("permissions");
+        }
     }
 
     /// The program, in a view of the file system of its own if this place has rules of the machine: nothing else moves them.
