@@ -245,18 +245,19 @@ impl<'a> Binder<'a> {
                     self.given.insert(index);
                     given[index].push(argument.into_inner());
                 }
+                // It was reported already.
+                None if unknown.contains(&name) => {}
                 None if self.is_fixed(&name) => {
-                    if unknown.insert(name.clone()) {
-                        self.report_fixed(&name);
-                        self.strangers.push((name, argument));
-                    }
-                }
-                None if self.tool.takes_more() => self.take_more(name, argument),
-                None if unknown.insert(name.clone()) => {
-                    self.report_unknown(&name);
+                    self.report_fixed(&name);
+                    unknown.insert(name.clone());
                     self.strangers.push((name, argument));
                 }
-                None => {}
+                None if self.tool.takes_more() => self.take_more(name, argument),
+                None => {
+                    self.report_unknown(&name);
+                    unknown.insert(name.clone());
+                    self.strangers.push((name, argument));
+                }
             }
         }
         for (index, given) in given.into_iter().enumerate() {

@@ -87,7 +87,7 @@ impl Handler {
 
     /// What is offered now to the client of a request.
     async fn stock(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Stock>, ErrorData> {
-        self.stock_for(context.client_info().map(|client| client.name.clone())).await
+        self.stock_for(context.client_info().map(|client| client.name)).await
     }
 
     /// What is offered now to a client that announces this name.
@@ -258,7 +258,7 @@ impl ServerHandler for Handler {
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let mut info = self.get_info();
-        let client = context.client_info().map(|client| client.name.clone());
+        let client = context.client_info().map(|client| client.name);
         info.instructions = self.instructions(client).await?;
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }

@@ -20,7 +20,7 @@ const MOST_ROOTS: usize = 100;
 pub(crate) async fn follow(shared: &Arc<Shared>, peer: &Peer<RoleServer>) {
     // Without an answer, the server stays where it is.
     let Ok(Ok(listed)) = tokio::time::timeout(PATIENCE, peer.list_roots()).await else { return };
-    let roots: Vec<String> = listed.roots.into_iter().take(MOST_ROOTS).map(|root| root.uri.to_string()).collect();
+    let roots: Vec<String> = listed.roots.into_iter().take(MOST_ROOTS).map(|root| root.uri).collect();
     let shelf = Arc::clone(shared);
     let moving = blocking(move || {
         let directory = roots.iter().find_map(|root| directory(root))?;

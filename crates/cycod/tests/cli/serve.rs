@@ -1311,7 +1311,7 @@ fn a_server_outside_any_project_works_where_its_client_does() {
     std::fs::create_dir_all(other.join(".cycod")).unwrap();
     let project = place.project().canonicalize().unwrap();
     let root = format!("file://{}", project.display());
-    let roots = ["https://a.example/".to_owned(), format!("{root}/none"), root.clone()];
+    let roots = ["https://a.example/".to_owned(), format!("{root}/none"), root];
 
     let mut client = working_in(&place, &elsewhere, &[], &roots);
     // The first list waits for the roots.
