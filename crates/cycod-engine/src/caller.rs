@@ -15,6 +15,9 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// The surface of the tests that a tool brings.
+    pub(crate) const TEST: &str = "test";
+
     /// To whom the outputs of a call belong.
     pub fn owner(&self) -> &str {
         if self.is_local { LOCAL } else { &self.principal }

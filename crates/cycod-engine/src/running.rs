@@ -9,7 +9,7 @@ use cycod_process::Stop;
 use cycod_run::{ArtifactShelf, Driver, Event, RunReport, Sink, run};
 
 use crate::{
-    Asker, Control, Engine, Recording,
+    Asker, Caller, Control, Engine, Recording,
     durable::{Resumed, stays_interrupted},
     journal::Journaled,
     recording::not_kept,
@@ -91,6 +91,7 @@ impl Engine {
         self.moments.hold(false);
         let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
         let run_id = approved.subject().run_id.clone();
+        let has_artifacts = !approved.subject().artifacts.is_empty();
         let is_resumed = resumed.is_some();
         // What it takes to go on is there before the history says that the run begins.
         let kept = resumed.map_or_else(|| self.kept(&approved, control), |resumed| Ok(Some(resumed)));
@@ -109,11 +110,14 @@ impl Engine {
                 return (RunReport::refused(refusal), None);
             }
         };
-        if let Some(warning) = &warning {
-            sink.event(&Event::Warning(warning.clone()));
-        }
+        let unkept = (has_artifacts && recording.is_none())
+            .then(|| "the artifacts of this run are not kept: it is not in the history".to_owned());
+        let warnings: Vec<String> = warning.into_iter().chain(unkept).collect();
+        warnings.iter().for_each(|warning| sink.event(&Event::Warning(warning.clone())));
         let durable = kept.as_mut().map(Resumed::durable);
-        let artifacts = recording.as_ref().map(Recording::artifacts);
+        // A test looks whether they are there, and is run often.
+        let is_test = self.caller(control).surface == Caller::TEST;
+        let artifacts = recording.as_ref().filter(|_| !is_test).map(Recording::artifacts);
         let driver = Driver {
             artifacts: artifacts.as_ref().map(|artifacts| artifacts as &dyn ArtifactShelf),
             scripts: &self.scripts,
@@ -139,7 +143,7 @@ impl Engine {
         if let (Some(recording), Some(kept)) = (&mut recording, kept) {
             recording.state = Some(kept.into_state());
         }
-        report.warnings.extend(warning);
+        report.warnings.extend(warnings);
         if let Some(through) = through.filter(|_| !is_resumed || !stays_interrupted(&report)) {
             let refusal = self.answered_for(&through, &workflow, &run_id, &mut report);
             if let Some(recording) = &mut recording {

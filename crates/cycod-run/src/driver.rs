@@ -30,7 +30,7 @@ pub struct Driver<'a> {
     /// The most bytes of each stream of a step to keep, below its own `buffer-limit`: for callers that take the bytes
     /// from the events. Steps that feed others keep what those need.
     pub keep: Option<u64>,
-    /// Where the files go that the run keeps; without it, none is kept.
+    /// Where the files go that the run keeps; without it, they only have to be there.
     pub artifacts: Option<&'a dyn ArtifactShelf>,
     /// Shells that are started before they are needed, for a program that makes many runs.
     pub pool: Option<&'a Pool>,

@@ -162,7 +162,7 @@ impl<'a> Tool<'a> {
             files = files.into_iter().map(file).collect();
         }
         let mut warnings = Vec::new();
-        let artifacts = self.artifacts(results, &mut warnings);
+        let artifacts = self.artifacts(results);
         let deadline = Instant::now() + CLEANUP_LIMIT;
         let commands: Vec<_> = plan
             .cleanup
@@ -193,15 +193,11 @@ impl<'a> Tool<'a> {
     }
 
     /// Keeps the artifacts of the run, unless it was cancelled.
-    fn artifacts(&self, results: &Results, warnings: &mut Vec<String>) -> Collected {
+    fn artifacts(&self, results: &Results) -> Collected {
         if self.kind != Kind::Outermost || self.plan.artifacts.is_empty() || self.driver.stop.is_raised() {
             return Collected::default();
         }
-        let shelf = self.driver.artifacts;
-        if shelf.is_none() {
-            warnings.push("the artifacts of this run are not kept: it is not in the history".to_owned());
-        }
-        collect(&self.plan, &results.masks(&self.plan), shelf, Instant::now() + CLEANUP_LIMIT)
+        collect(&self.plan, &results.masks(&self.plan), self.driver.artifacts, Instant::now() + CLEANUP_LIMIT)
     }
 }
 

@@ -151,3 +151,15 @@ fn artifacts_go_with_the_run() {
     let gone = place.run(&["runs", "artifacts", "last", "note"]);
     assert!(gone.code() == 1 && gone.stderr().contains("no longer stored"), "{}", gone.block());
 }
+
+#[test]
+fn a_test_looks_for_them_and_keeps_none() {
+    let text = "description: D\nbash: echo here > {TEMP}/note\nartifacts: ['{TEMP}/note']\ntags: [read]\ntests: [{name: t, expected: {exit-code: 0}}]\n";
+    let place = Place::with_tool("note", text);
+    let ran = place.run(&["test", "note"]);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    assert!(!place.home().join(".cycod/artifacts").exists());
+    place.tool("note", &text.replace("echo here > {TEMP}/note", "mkdir {TEMP}/other"));
+    let ran = place.run(&["test", "note"]);
+    assert_eq!(ran.code(), 1, "{}", ran.block());
+}
