@@ -199,6 +199,8 @@ const ARROWS: [(&str, &[&str]); 40] = [
             "cycod-settings",
             "cycod-shell",
             "cycod-store",
+            "cycod-file",
+            "cycod-team",
             "cycod-tokens",
             "cycod-mcp-client",
             "cycod-mcp-server",

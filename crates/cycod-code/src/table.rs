@@ -209,6 +209,7 @@ codes! {
     StepLost                "step-lost"                 (Failure        ToolError     Conflict        Decision)
     StepReference           "step-reference"            (file)
     StreamFile              "stream-file"               (Failure        ToolError     InternalError   Mishap)
+    TeamRecordBroken        "team-record-broken"        (file)
     TeamRootExpired         "team-root-expired"         (file)
     TempDirectory           "temp-directory"            (Failure        InternalError InternalError   Mishap)
     TimedOut                "timed-out"                 (TimedOut       ToolError     GatewayTimeout  Mishap)

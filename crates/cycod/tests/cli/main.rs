@@ -72,6 +72,7 @@ mod secret;
 mod secret_proof;
 mod serve;
 mod serve_http;
+mod team;
 mod terminal;
 mod test;
 mod tools;
