@@ -18,7 +18,7 @@ use serde_json::Value;
 use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 39] = [
+const ARROWS: [(&str, &[&str]); 40] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
@@ -53,6 +53,7 @@ const ARROWS: [(&str, &[&str]); 39] = [
     ),
     ("cycod-import", &["cycod-diagnostic", "cycod-shell", "cycod-syntax"]),
     ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-schema"]),
+    ("cycod-team", &["cycod-code"]),
     ("cycod-process", &["cycod-thread"]),
     ("cycod-proxy", &["cycod-thread"]),
     ("cycod-script", &["cycod-thread", "cycod-definition"]),
@@ -198,6 +199,8 @@ const ARROWS: [(&str, &[&str]); 39] = [
             "cycod-settings",
             "cycod-shell",
             "cycod-store",
+            "cycod-file",
+            "cycod-team",
             "cycod-tokens",
             "cycod-mcp-client",
             "cycod-mcp-server",
@@ -207,7 +210,7 @@ const ARROWS: [(&str, &[&str]); 39] = [
 ];
 
 /// What a crate that is to stay pure may not reach.
-const PURE: [&str; 11] = [
+const PURE: [&str; 12] = [
     "cycod-flow",
     "cycod-mask",
     "cycod-code",
@@ -219,6 +222,7 @@ const PURE: [&str; 11] = [
     "cycod-policy",
     "cycod-import",
     "cycod-analysis",
+    "cycod-team",
 ];
 
 /// Words whose presence makes a file touch the machine.

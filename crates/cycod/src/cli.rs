@@ -181,6 +181,12 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "models", about: "List and test language models", commands: MODEL_COMMANDS, default: Some("list") },
     Group { name: "secret", about: "Store values that only tools can see", commands: SECRET_COMMANDS, default: None },
     Group {
+        name: "team",
+        about: "Release tools for a team, and verify releases",
+        commands: TEAM_COMMANDS,
+        default: None,
+    },
+    Group {
         name: "runs",
         about: "Show past runs and decisions, and run them again",
         commands: RUNS_COMMANDS,
@@ -266,6 +272,13 @@ pub(crate) const SECRET_COMMANDS: &[Entry] = &[
     entry!("set", secret::set, true, Grants::Always),
     entry!("show", secret::show, true, Grants::Always),
     entry!("remove", secret::remove, true, Grants::Always),
+];
+
+/// The commands below `cycod team`, in the order in which help lists them.
+pub(crate) const TEAM_COMMANDS: &[Entry] = &[
+    entry!("root", team::root, false, Grants::Always),
+    entry!("release", team::release, true, Grants::Always),
+    entry!("verify", team::verify, false),
 ];
 
 /// The commands below `cycod runs`, in the order in which help lists them.

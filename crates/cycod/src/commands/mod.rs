@@ -33,6 +33,7 @@ pub(crate) mod schema;
 pub(crate) mod schema_file;
 pub(crate) mod search;
 pub(crate) mod secret;
+pub(crate) mod team;
 pub(crate) mod test;
 pub(crate) mod tools;
 pub(crate) mod trust;

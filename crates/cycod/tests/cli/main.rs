@@ -73,6 +73,7 @@ mod secret;
 mod secret_proof;
 mod serve;
 mod serve_http;
+mod team;
 mod terminal;
 mod test;
 mod tools;

@@ -1,0 +1,270 @@
+//! The documents of a release, as they are in its files.
+//!
+//! A key that this version doesn't know is refused: it may ask for a check that this version doesn't make.
+
+use std::{collections::BTreeMap, fmt, marker::PhantomData};
+
+use cycod_code::Code;
+use jiff::Timestamp;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, Error as _, MapAccess, Visitor},
+};
+
+use crate::{BlobDigest, ReleaseError, TeamKey, path};
+
+/// The version of the format.
+pub const FORMAT: u32 = 1;
+
+/// The parts of a release, in the order in which they are checked; `tools` lists files, the others are files of a scope.
+pub const PARTS: [(&str, &str); 5] = [
+    ("tools", "tools"),
+    ("policy", "policy.yaml"),
+    ("servers", "mcp.json"),
+    ("settings", "config.yaml"),
+    ("programs", "programs.yaml"),
+];
+
+/// For what a document is signed. A signature for one role is none for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignedRole {
+    /// Who belongs to the team's keys.
+    Root,
+    /// What the team's tools are.
+    Release,
+}
+
+impl SignedRole {
+    /// The word in what is signed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// `root/N.json`: whose signatures count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RootDocument {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What the team is called.
+    pub team: String,
+    /// Its number, the N of its name; from 1.
+    pub version: u64,
+    /// Until when it counts.
+    pub expires: Timestamp,
+    /// Who signs what.
+    pub roles: TeamRoles,
+}
+
+/// Who signs what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TeamRoles {
+    /// Those who sign the next root.
+    pub root: TeamKeys,
+    /// Those who sign releases.
+    pub release: TeamKeys,
+}
+
+/// Some keys, and how many of them have to sign.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TeamKeys {
+    /// How many different keys have to sign.
+    pub threshold: usize,
+    /// The public keys, as in a file `id_ed25519.pub`.
+    pub keys: Vec<TeamKey>,
+}
+
+/// `release.json`: what a team's tools are, from now until it expires.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReleaseDocument {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What the team is called.
+    pub team: String,
+    /// Its number: each release has a higher one than that before; from 1.
+    pub number: u64,
+    /// When it was made.
+    pub made: Timestamp,
+    /// Until when it counts.
+    pub expires: Timestamp,
+    /// The least version of the root with which it may be verified.
+    pub root: u64,
+    /// The digest of the release before.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub previous: Option<BlobDigest>,
+    /// The parts, by their names in [`PARTS`].
+    #[serde(deserialize_with = "once_each")]
+    pub parts: BTreeMap<String, Part>,
+}
+
+/// A file whose bytes are known in advance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The digest of its bytes.
+    pub sha256: BlobDigest,
+    /// How many bytes it has.
+    pub size: u64,
+}
+
+/// A file of `parts/tools`; its bytes are in `blobs/SHA256`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReleasedFile {
+    /// The digest of its bytes.
+    pub sha256: BlobDigest,
+    /// How many bytes it has.
+    pub size: u64,
+    /// Whether it is a program.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub executable: bool,
+}
+
+/// What a client remembers of the newest release that it accepted, so that no older one takes its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeenRelease {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What the team is called.
+    pub team: String,
+    /// The newest root.
+    pub root: SeenRoot,
+    /// The number of the release.
+    pub number: u64,
+    /// The digest of `release.json`.
+    pub release: BlobDigest,
+    /// When it was made. A clock that shows less is wrong.
+    pub made: Timestamp,
+}
+
+/// A root that was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeenRoot {
+    /// Its version.
+    pub version: u64,
+    /// The digest of its file.
+    pub sha256: BlobDigest,
+}
+
+/// Reads a JSON document. A document that ends too soon is a part of one.
+pub(crate) fn parse<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> Result<T, ReleaseError> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let code = if error.is_eof() { Code::ReleaseTruncated } else { Code::ReleaseMalformed };
+        ReleaseError::new(code, file, error.to_string())
+    })
+}
+
+impl RootDocument {
+    pub(crate) fn read(file: &str, bytes: &[u8]) -> Result<Self, ReleaseError> {
+        let root: Self = parse(file, bytes)?;
+        check_format(file, root.format)?;
+        check_team(file, &root.team)?;
+        for (role, keys) in [("root", &root.roles.root), ("release", &root.roles.release)] {
+            keys.check().map_err(|why| ReleaseError::malformed(file, format!("the role `{role}` {why}")))?;
+        }
+        Ok(root)
+    }
+}
+
+impl TeamKeys {
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let count = self.keys.len();
+        if count > 100 {
+            return Err(format!("has {count} keys; the most is 100"));
+        }
+        if self.threshold == 0 || self.threshold > count {
+            return Err(format!("needs {} of {count} keys, which no release can have", self.threshold));
+        }
+        for (at, key) in self.keys.iter().enumerate() {
+            if self.keys[..at].iter().any(|other| other.is_same(key)) {
+                return Err(format!("has the key {} twice", key.fingerprint()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ReleaseDocument {
+    pub(crate) fn read(file: &str, bytes: &[u8]) -> Result<Self, ReleaseError> {
+        let release: Self = parse(file, bytes)?;
+        check_format(file, release.format)?;
+        check_team(file, &release.team)?;
+        if release.expires <= release.made {
+            return Err(ReleaseError::malformed(file, "it expires before it is made"));
+        }
+        if let Some(name) = release.parts.keys().find(|name| PARTS.iter().all(|(known, _)| name != known)) {
+            let message = format!("this version of cycod doesn't know the part `{}`", name.escape_default());
+            return Err(ReleaseError::malformed(file, message));
+        }
+        Ok(release)
+    }
+}
+
+/// The files that `parts/tools` lists, by path.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ToolFiles(#[serde(deserialize_with = "once_each")] pub(crate) BTreeMap<String, ReleasedFile>);
+
+impl ToolFiles {
+    pub(crate) fn read(file: &str, bytes: &[u8]) -> Result<Self, ReleaseError> {
+        let files: Self = parse(file, bytes)?;
+        path::check(files.0.keys(), file)?;
+        Ok(files)
+    }
+}
+
+/// Reads a mapping in which no key is there twice: of two, another program could use the other one.
+fn once_each<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<BTreeMap<String, T>, D::Error> {
+    struct Once<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Once<T> {
+        type Value = BTreeMap<String, T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a mapping")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut entries = BTreeMap::new();
+            while let Some((key, value)) = map.next_entry::<String, T>()? {
+                if entries.contains_key(&key) {
+                    return Err(A::Error::custom(format!("`{}` is there twice", key.escape_default())));
+                }
+                entries.insert(key, value);
+            }
+            Ok(entries)
+        }
+    }
+    deserializer.deserialize_map(Once(PhantomData))
+}
+
+fn check_format(file: &str, format: u32) -> Result<(), ReleaseError> {
+    match format {
+        FORMAT => Ok(()),
+        _ => {
+            Err(ReleaseError::malformed(file, format!("it has format {format}; this version of cycod reads {FORMAT}")))
+        }
+    }
+}
+
+/// A team's name: lowercase letters, digits and hyphens.
+pub(crate) fn check_team(file: &str, team: &str) -> Result<(), ReleaseError> {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_first = |first: char| first.is_ascii_lowercase() || first.is_ascii_digit();
+    if team.len() <= 32 && team.starts_with(is_first) && team.bytes().all(is_inner) {
+        return Ok(());
+    }
+    let message = format!(
+        "no team can be called `{}`: a name has lowercase letters, digits and `-`, at most 32",
+        team.escape_default()
+    );
+    Err(ReleaseError::malformed(file, message))
+}

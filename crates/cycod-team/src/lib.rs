@@ -1,0 +1,27 @@
+//! The release of a team: a signed, numbered, expiring list of files with their digests. This crate writes one and verifies
+//! one.
+//!
+//! Where a release was found proves nothing, so that any directory, web server or repository can hold it. [`verify`] checks
+//! everything, in one order, and every failure has a code of its own. [`RootDraft`] and [`ReleaseDraft`] make the files;
+//! signatures are those of `ssh-keygen -Y sign`, over [`signed_bytes`].
+//!
+//! Nothing here opens a file, asks a clock or starts a program: the caller gives the bytes and the time.
+
+mod digest;
+mod document;
+mod draft;
+mod error;
+mod path;
+mod signature;
+mod verify;
+
+pub use digest::BlobDigest;
+pub use document::{
+    FORMAT, PARTS, Part, ReleaseDocument, ReleasedFile, RootDocument, SeenRelease, SeenRoot, SignedRole, TeamKeys,
+    TeamRoles,
+};
+pub use draft::{DraftFile, ReleaseDraft, RootDraft};
+pub use error::ReleaseError;
+pub use path::is_released_path;
+pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes};
+pub use verify::{Anchor, LARGEST_FILE, MOST_BYTES, MOST_FILES, ReleaseFiles, VerifiedRelease, verify, verify_roots};

@@ -1,0 +1,535 @@
+//! Releases as teams make them, and as someone on the way could change them.
+
+use std::{collections::BTreeMap, fs, io, path::Path};
+
+use cycod_team::{
+    Anchor, BlobDigest, DraftFile, LARGEST_FILE, NAMESPACE, ReleaseDraft, ReleaseError, ReleaseFiles, RootDraft,
+    SeenRelease, SignedRole, TeamKey, TeamKeys, TeamRoles, VerifiedRelease, signed_bytes, verify,
+};
+use jiff::Timestamp;
+use proptest::prelude::*;
+use ssh_key::{
+    HashAlg, LineEnding, PrivateKey, SshSig,
+    private::{Ed25519Keypair, KeypairData},
+};
+
+/// A release in memory.
+#[derive(Clone, Default)]
+struct Files(BTreeMap<String, Vec<u8>>);
+
+impl ReleaseFiles for Files {
+    fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
+        Ok(self.0.get(path).map(|bytes| bytes[..bytes.len().min(most)].to_vec()))
+    }
+}
+
+/// Someone who signs.
+struct Signer(PrivateKey);
+
+impl Signer {
+    fn new(name: &str) -> Self {
+        let seed = BlobDigest::of(name.as_bytes()).to_string().into_bytes()[..32].try_into().expect("32 bytes");
+        let pair = KeypairData::from(Ed25519Keypair::from_seed(&seed));
+        Self(PrivateKey::new(pair, name).expect("a key"))
+    }
+
+    fn key(&self) -> TeamKey {
+        self.0.public_key().to_openssh().expect("text").parse().expect("a key")
+    }
+
+    fn sign_in(&self, namespace: &str, role: SignedRole, document: &[u8]) -> String {
+        let signature = SshSig::sign(&self.0, namespace, HashAlg::Sha512, &signed_bytes(role, document));
+        signature.expect("it signs").to_pem(LineEnding::LF).expect("text")
+    }
+
+    fn sign(&self, role: SignedRole, document: &[u8]) -> String {
+        self.sign_in(NAMESPACE, role, document)
+    }
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().expect("a time")
+}
+
+fn keys(threshold: usize, signers: &[&Signer]) -> TeamKeys {
+    TeamKeys { threshold, keys: signers.iter().map(|signer| signer.key()).collect() }
+}
+
+/// A directory of releases of the team `acme`.
+struct Team {
+    files: Files,
+    root: Signer,
+    release: Signer,
+    number: u64,
+    version: u64,
+    previous: Option<BlobDigest>,
+}
+
+impl Team {
+    /// With a root and nothing released.
+    fn new() -> Self {
+        let (root, release) = (Signer::new("root"), Signer::new("release"));
+        let mut team = Self { files: Files::default(), root, release, number: 0, version: 0, previous: None };
+        let roles = TeamRoles { root: keys(1, &[&team.root]), release: keys(1, &[&team.release]) };
+        team.add_root(roles, &["root"]);
+        team
+    }
+
+    /// With a release.
+    fn released() -> Self {
+        let mut team = Self::new();
+        team.add_release(|_| ());
+        team
+    }
+
+    fn add_root(&mut self, roles: TeamRoles, signers: &[&str]) {
+        self.version += 1;
+        let expires = at("2027-11-26T00:00:00Z");
+        let draft = RootDraft { team: "acme".to_owned(), version: self.version, expires, roles };
+        let (file, bytes) = draft.file().expect("a root");
+        let signatures: String = signers.iter().map(|name| Signer::new(name).sign(SignedRole::Root, &bytes)).collect();
+        self.files.0.insert(format!("{file}.sigs"), signatures.into_bytes());
+        self.files.0.insert(file, bytes);
+    }
+
+    fn draft(&self) -> ReleaseDraft {
+        let file = |text: &str| DraftFile { bytes: text.as_bytes().to_vec(), executable: false };
+        ReleaseDraft {
+            team: "acme".to_owned(),
+            number: self.number,
+            made: at("2026-11-26T00:00:00Z"),
+            expires: at("2026-12-03T00:00:00Z"),
+            root: self.version,
+            previous: self.previous,
+            tools: BTreeMap::from([
+                ("deploy.yaml".to_owned(), file("description: Deploy\nbash: sh scripts/deploy.sh\n")),
+                ("scripts/deploy.sh".to_owned(), DraftFile { executable: true, ..file("echo deployed\n") }),
+            ]),
+            parts: BTreeMap::from([("policy".to_owned(), b"auto-deny: [run]\n".to_vec())]),
+        }
+    }
+
+    fn add_release(&mut self, change: impl FnOnce(&mut ReleaseDraft)) {
+        self.number += 1;
+        let mut draft = self.draft();
+        change(&mut draft);
+        let files = draft.files().expect("a release");
+        self.previous = Some(BlobDigest::of(&files["release.json"]));
+        self.files.0.extend(files);
+        self.sign(&self.release.sign(SignedRole::Release, &self.files.0["release.json"]));
+    }
+
+    fn sign(&mut self, signatures: &str) {
+        self.files.0.insert("release.json.sigs".to_owned(), signatures.as_bytes().to_vec());
+    }
+
+    fn pin(&self) -> BlobDigest {
+        BlobDigest::of(&self.files.0["root/1.json"])
+    }
+
+    fn verify_at(&self, now: &str) -> Result<VerifiedRelease, ReleaseError> {
+        verify(&self.files, Anchor::Root(self.pin()), at(now))
+    }
+
+    fn verify(&self) -> Result<VerifiedRelease, ReleaseError> {
+        self.verify_at("2026-11-27T00:00:00Z")
+    }
+
+    fn after(&self, seen: &SeenRelease) -> Result<VerifiedRelease, ReleaseError> {
+        verify(&self.files, Anchor::Seen(seen), at("2026-11-27T00:00:00Z"))
+    }
+}
+
+/// The code, the file and what is wrong.
+#[track_caller]
+fn refused(result: Result<VerifiedRelease, ReleaseError>) -> String {
+    let error = result.expect_err("it is refused");
+    format!("{} {}: {}", error.code, error.file, error.message)
+}
+
+#[track_caller]
+fn refused_as(result: Result<VerifiedRelease, ReleaseError>, start: &str) {
+    let refused = refused(result);
+    assert!(refused.starts_with(start), "{refused}");
+}
+
+#[test]
+fn a_release_is_read_as_it_was_made() {
+    let team = Team::released();
+    let verified = team.verify().expect("it is the team's");
+    let draft = team.draft();
+    for (path, file) in &draft.tools {
+        let released = &verified.tools[path];
+        assert_eq!((&verified.blobs[&released.sha256], released.executable), (&file.bytes, file.executable));
+    }
+    assert_eq!(verified.parts, draft.parts);
+    assert_eq!((verified.seen.number, verified.seen.root.version), (1, 1));
+    assert!(verified.signers[0].starts_with("release (SHA256:"), "{:?}", verified.signers);
+    let json = serde_json::to_string(&verified.seen).expect("JSON");
+    assert_eq!(serde_json::from_str::<SeenRelease>(&json).expect("it is read back"), verified.seen);
+    // The same release again is no other one, and the next one is.
+    let seen = verified.seen;
+    assert_eq!(team.after(&seen).expect("it is the same").seen, seen);
+    let mut team = team;
+    team.add_release(|_| ());
+    assert_eq!(team.after(&seen).expect("it follows").seen.number, 2);
+}
+
+#[test]
+fn an_older_release_is_refused() {
+    let mut team = Team::released();
+    let first = team.files.clone();
+    team.add_release(|_| ());
+    let seen = team.verify().expect("it is the team's").seen;
+    team.files = first;
+    assert_eq!(
+        refused(team.after(&seen)),
+        "release-rolled-back release.json: it is release 1, but release 2 was accepted before"
+    );
+}
+
+#[test]
+fn another_release_in_place_of_one_is_refused() {
+    let mut team = Team::released();
+    let seen = team.verify().expect("it is the team's").seen;
+    team.number = 0;
+    team.add_release(|draft| draft.made = at("2026-11-26T01:00:00Z"));
+    refused_as(team.after(&seen), "release-mixed release.json: it is another release 1");
+    team.add_release(|_| ());
+    refused_as(team.after(&seen), "release-mixed release.json: it doesn't follow");
+    // Where releases lie between, nothing is known of the one before.
+    team.add_release(|_| ());
+    assert_eq!(team.after(&seen).expect("it is newer").seen.number, 3);
+}
+
+#[test]
+fn a_release_ends_when_it_expires_whatever_the_clock_says() {
+    let mut team = Team::released();
+    assert!(team.verify_at("2026-12-02T23:59:59Z").is_ok());
+    let expired = "release-expired release.json: release 1 expired at 2026-12-03T00:00:00Z";
+    refused_as(team.verify_at("2026-12-03T00:00:00Z"), expired);
+    refused_as(team.verify_at("2027-11-26T00:00:00Z"), "team-root-expired root/1.json");
+    // A clock that was set back, and a mirror that sends what was good then.
+    let old = team.files.clone();
+    team.add_release(|draft| {
+        draft.made = at("2026-12-04T00:00:00Z");
+        draft.expires = at("2026-12-11T00:00:00Z");
+    });
+    let mut seen = team.verify().expect("it is the team's").seen;
+    team.files = old;
+    seen.number = 1;
+    seen.release = BlobDigest::of(&team.files.0["release.json"]);
+    refused_as(team.after(&seen), expired);
+}
+
+#[test]
+fn files_of_two_releases_are_no_release() {
+    let mut team = Team::released();
+    let first = team.files.clone();
+    team.add_release(|draft| {
+        draft.parts.insert("policy".to_owned(), b"auto-deny: []\n".to_vec());
+        draft.tools.remove("deploy.yaml");
+    });
+    for (file, code) in [
+        ("release.json", "release-wrong-key release.json.sigs"),
+        ("release.json.sigs", "release-wrong-key release.json.sigs"),
+        ("parts/tools", "release-mixed parts/tools"),
+        ("parts/policy", "release-mixed parts/policy"),
+    ] {
+        let second = team.files.clone();
+        team.files.0.insert(file.to_owned(), first.0[file].clone());
+        refused_as(team.verify(), code);
+        team.files = second;
+    }
+    assert!(team.verify().is_ok());
+    let mut other = Team::new();
+    other.add_release(|draft| draft.team = "other".to_owned());
+    refused_as(other.verify(), "release-mixed release.json: it is of the team `other`");
+}
+
+#[test]
+fn half_a_release_is_none() {
+    let team = Team::released();
+    for file in team.files.0.keys() {
+        let mut files = team.files.clone();
+        files.0.remove(file);
+        let error = verify(&files, Anchor::Root(team.pin()), at("2026-11-27T00:00:00Z")).expect_err("it is refused");
+        assert_eq!((error.code.name(), error.file), ("release-truncated", file.clone()), "{file}");
+    }
+    for file in team.files.0.keys().filter(|file| file.starts_with("blobs/") || file.starts_with("parts/")) {
+        let mut files = team.files.clone();
+        files.0.get_mut(file).expect("it is there").pop();
+        let error = verify(&files, Anchor::Root(team.pin()), at("2026-11-27T00:00:00Z")).expect_err("it is refused");
+        assert_eq!(error.code.name(), "release-truncated", "{file}");
+        files.0.get_mut(file).expect("it is there").extend(b"\n\n");
+        let error = verify(&files, Anchor::Root(team.pin()), at("2026-11-27T00:00:00Z")).expect_err("it is refused");
+        assert_eq!(error.code.name(), "release-mixed", "{file}");
+    }
+}
+
+#[test]
+fn only_the_teams_keys_count_and_only_for_what_they_are_for() {
+    let mut team = Team::released();
+    let document = team.files.0["release.json"].clone();
+    let wrong = "release-wrong-key release.json.sigs: ";
+    let (root, release) = (Signer::new("root"), Signer::new("release"));
+    for (signatures, why) in [
+        (Signer::new("stranger").sign(SignedRole::Release, &document), "the key SHA256:"),
+        (root.sign(SignedRole::Release, &document), "the key SHA256:"),
+        (release.sign(SignedRole::Root, &document), "the signature of release (SHA256:"),
+        (release.sign_in("git", SignedRole::Release, &document), "the signature of release (SHA256:"),
+        (release.sign(SignedRole::Release, b"{}"), "the signature of release (SHA256:"),
+        (String::new(), "0 of the 1 keys signed that the root asks for"),
+        // One that is right does not make up for one that is wrong.
+        (release.sign(SignedRole::Release, &document) + &root.sign(SignedRole::Release, &document), "the key SHA256:"),
+    ] {
+        team.sign(&signatures);
+        refused_as(team.verify(), &format!("{wrong}{why}"));
+    }
+    let stranger = verify(&team.files, Anchor::Root(BlobDigest::of(b"")), at("2026-11-27T00:00:00Z"));
+    refused_as(stranger, "release-wrong-key root: no root of this release has the SHA-256 e3b0c442");
+}
+
+#[test]
+fn as_many_keys_sign_as_the_root_asks_for() {
+    let mut team = Team::new();
+    let (root, ada, bob) = (Signer::new("root"), Signer::new("ada"), Signer::new("bob"));
+    team.add_root(TeamRoles { root: keys(1, &[&root]), release: keys(2, &[&ada, &bob]) }, &["root"]);
+    team.add_release(|_| ());
+    let document = team.files.0["release.json"].clone();
+    let (by_ada, by_bob) = (ada.sign(SignedRole::Release, &document), bob.sign(SignedRole::Release, &document));
+    team.sign(&(by_ada.clone() + &by_ada));
+    refused_as(team.verify(), "release-wrong-key release.json.sigs: 1 of the 2 keys");
+    team.sign(&(by_ada + &by_bob));
+    assert_eq!(team.verify().expect("both signed").signers.len(), 2);
+}
+
+#[test]
+fn a_new_root_is_signed_by_the_one_before() {
+    let mut team = Team::released();
+    let before = team.verify().expect("it is the team's").seen;
+    let (old, new) = (Signer::new("root"), Signer::new("new root"));
+    team.release = Signer::new("new release");
+    let roles = TeamRoles { root: keys(1, &[&new]), release: keys(1, &[&team.release]) };
+    let without = team.files.clone();
+    for (signers, why) in [(vec!["new root"], "the root before"), (vec!["root"], "this root")] {
+        team.add_root(roles.clone(), &signers);
+        refused_as(team.verify(), &format!("release-wrong-key root/2.json.sigs: 0 of the 1 keys signed that {why}"));
+        (team.files, team.version) = (without.clone(), 1);
+    }
+    team.add_root(roles, &["root", "new root"]);
+    // What the old key signed counts no more.
+    refused_as(team.verify(), "release-wrong-key release.json.sigs");
+    team.add_release(|_| ());
+    let seen = team.after(&before).expect("the chain holds").seen;
+    assert_eq!((seen.root.version, seen.number), (2, 2));
+    // Without its new root, a release is an old one's.
+    let whole = team.files.clone();
+    team.files.0.remove("root/2.json");
+    refused_as(team.verify(), "release-wrong-key release.json.sigs");
+    refused_as(team.after(&seen), "release-truncated root/2.json");
+    team.files = whole;
+    // The root before could sign another second root; who has seen the first one stays with it.
+    let roles = TeamRoles { root: keys(1, &[&old]), release: keys(1, &[&team.release]) };
+    team.version = 1;
+    team.add_root(roles, &["root"]);
+    refused_as(team.after(&seen), "release-wrong-key root/2.json: it is not the root that was accepted before");
+}
+
+#[test]
+fn a_release_that_needs_a_newer_root_says_so() {
+    let mut team = Team::new();
+    team.add_release(|draft| draft.root = 2);
+    refused_as(team.verify(), "release-rolled-back release.json: it needs version 2 of the root");
+}
+
+#[test]
+fn what_is_not_understood_is_refused() {
+    type Change<'a> = &'a dyn Fn(&mut serde_json::Value);
+    let sign_as = |change: Change<'_>| {
+        let mut team = Team::released();
+        let mut document = serde_json::from_slice(&team.files.0["release.json"]).expect("JSON");
+        change(&mut document);
+        let bytes = document.to_string().into_bytes();
+        team.sign(&team.release.sign(SignedRole::Release, &bytes));
+        team.files.0.insert("release.json".to_owned(), bytes);
+        refused(team.verify())
+    };
+    let changes: [(&str, Change<'_>); 5] = [
+        ("unknown field `reviews`", &|document| document["reviews"] = 2.into()),
+        ("it has format 2", &|document| document["format"] = 2.into()),
+        ("doesn't know the part `hooks`", &|document| document["parts"]["hooks"] = document["parts"]["tools"].clone()),
+        ("no team can be called `a/b`", &|document| document["team"] = "a/b".into()),
+        ("it expires before it is made", &|document| document["expires"] = document["made"].clone()),
+    ];
+    for (said, change) in changes {
+        let refused = sign_as(change);
+        assert!(refused.starts_with("release-malformed release.json: ") && refused.contains(said), "{refused}");
+    }
+    let large = sign_as(&|document| document["parts"]["policy"]["size"] = (LARGEST_FILE + 1).into());
+    assert!(large.starts_with("release-too-large parts/policy: "), "{large}");
+}
+
+#[test]
+fn paths_lead_nowhere_else() {
+    for path in ["../a", "/a", "a//b", "a/./b", "a/..", ".hidden", "a\\b", "a b", "", "a/", "ü", "c:", "a.", "a\0"] {
+        let mut draft = Team::released().draft();
+        draft.tools.insert(path.to_owned(), DraftFile { bytes: Vec::new(), executable: false });
+        let error = draft.files().expect_err(path);
+        assert_eq!((error.code.name(), error.file.as_str()), ("release-malformed", "parts/tools"), "{path}");
+    }
+    for path in ["DEPLOY.yaml", "scripts", "deploy.yaml/x", "Scripts/deploy.sh"] {
+        let mut draft = Team::released().draft();
+        draft.tools.insert(path.to_owned(), DraftFile { bytes: Vec::new(), executable: false });
+        assert_eq!(draft.files().expect_err(path).code.name(), "release-malformed", "{path}");
+    }
+}
+
+#[test]
+fn a_release_has_limits() {
+    let mut draft = Team::released().draft();
+    let bytes = vec![b'a'; usize::try_from(LARGEST_FILE).expect("it is small") + 1];
+    draft.tools.insert("large".to_owned(), DraftFile { bytes, executable: false });
+    assert_eq!(draft.files().expect_err("it is too large").code.name(), "release-too-large");
+    let mut team = Team::released();
+    team.files.0.insert("release.json".to_owned(), vec![b' '; 300 << 10]);
+    refused_as(team.verify(), "release-too-large release.json");
+}
+
+/// The first check that fails is the one that is reported, whatever else is wrong.
+#[test]
+fn checks_have_an_order() {
+    let mut team = Team::released();
+    let whole = team.files.clone();
+    let seen = SeenRelease { number: 9, ..team.verify().expect("it is the team's").seen };
+    let late = at("2028-01-01T00:00:00Z");
+    let mut last = |file: &str, code: &str, anchor: Anchor<'_>, now: Timestamp| {
+        if let Some(bytes) = team.files.0.get_mut(file) {
+            bytes[0] ^= 1;
+        }
+        let refused = refused(verify(&team.files, anchor, now));
+        assert!(refused.starts_with(code), "{refused}");
+    };
+    let pin = Anchor::Root(BlobDigest::of(&whole.0["root/1.json"]));
+    let blob = whole.0.keys().find(|file| file.starts_with("blobs/")).expect("a file");
+    last(blob, "release-mixed blobs/", pin, at("2026-11-27T00:00:00Z"));
+    last("parts/tools", "release-mixed parts/tools", pin, at("2026-11-27T00:00:00Z"));
+    last("", "team-root-expired", pin, late);
+    last("", "release-rolled-back", Anchor::Seen(&seen), late);
+    last("release.json", "release-wrong-key release.json.sigs", Anchor::Seen(&seen), late);
+    last("root/1.json", "release-wrong-key root", Anchor::Seen(&seen), late);
+}
+
+/// Whether a changed release is still accepted.
+fn is_accepted(team: &Team, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> bool {
+    let mut files = team.files.clone();
+    change(files.0.get_mut(file).expect("it is there"));
+    verify(&files, Anchor::Root(team.pin()), at("2026-11-27T00:00:00Z")).is_ok()
+}
+
+fn rotated() -> Team {
+    let mut team = Team::new();
+    let roles = TeamRoles { root: keys(1, &[&team.root]), release: keys(1, &[&team.release]) };
+    team.add_root(roles, &["root"]);
+    team.add_release(|_| ());
+    team
+}
+
+#[test]
+fn every_bit_counts() {
+    let team = rotated();
+    let mut count = 0;
+    for (file, bytes) in &team.files.0 {
+        for (at, bit) in (0..bytes.len()).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
+            assert!(!is_accepted(&team, file, |bytes| bytes[at] ^= 1 << bit), "{file}, bit {bit} of byte {at}");
+            count += 1;
+        }
+    }
+    assert!(count > 16_000, "{count}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_change_of_bytes_is_accepted(file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), flip in 1..=255u8) {
+        let team = rotated();
+        let file = team.files.0.keys().nth(file.index(team.files.0.len())).expect("a file");
+        let at = at.index(team.files.0[file].len());
+        prop_assert!(!is_accepted(&team, file, |bytes| bytes[at] ^= flip));
+        prop_assert!(!is_accepted(&team, file, |bytes| bytes.truncate(at)));
+        prop_assert!(!is_accepted(&team, file, |bytes| bytes.insert(at, flip)));
+    }
+
+    #[test]
+    fn nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..200), file in any::<prop::sample::Index>()) {
+        let team = rotated();
+        let file = team.files.0.keys().nth(file.index(team.files.0.len())).expect("a file");
+        prop_assert!(!is_accepted(&team, file, |old| *old = bytes));
+    }
+}
+
+/// Runs the real ssh-keygen; its answer and whether it agreed.
+#[expect(clippy::disallowed_methods, reason = "the tests compare with the real program")]
+fn ssh_keygen(directory: &Path, arguments: &[&str], input: &[u8]) -> (bool, String) {
+    let input_file = directory.join("input");
+    fs::write(&input_file, input).expect("a file");
+    let output = std::process::Command::new("ssh-keygen")
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(fs::File::open(input_file).expect("it is there"))
+        .output()
+        .expect("ssh-keygen starts");
+    (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn ssh_keygen_signs_what_is_accepted() {
+    for kind in [&["-t", "ed25519"][..], &["-t", "ecdsa", "-b", "256"]] {
+        let place = tempfile::tempdir().expect("a directory");
+        let make = [kind, &["-q", "-N", "", "-C", "ada@example.com", "-f", "key"]].concat();
+        assert!(ssh_keygen(place.path(), &make, b"").0);
+        let key: TeamKey =
+            fs::read_to_string(place.path().join("key.pub")).expect("it is there").parse().expect("a key");
+        assert!(ssh_keygen(place.path(), &["-l", "-f", "key.pub"], b"").1.contains(&key.fingerprint()));
+        let mut team = Team::new();
+        let own = TeamKeys { threshold: 1, keys: vec![key] };
+        team.add_root(TeamRoles { root: keys(1, &[&team.root]), release: own }, &["root"]);
+        team.add_release(|_| ());
+        let signed = signed_bytes(SignedRole::Release, &team.files.0["release.json"]);
+        let (is_signed, signature) = ssh_keygen(place.path(), &["-Y", "sign", "-n", NAMESPACE, "-f", "key"], &signed);
+        assert!(is_signed);
+        team.sign(&signature);
+        let verified = team.verify().expect("it is signed");
+        assert!(verified.signers[0].starts_with("ada@example.com (SHA256:"), "{:?}", verified.signers);
+        for namespace in ["git", "cycod-team@2"] {
+            let (_, signature) = ssh_keygen(place.path(), &["-Y", "sign", "-n", namespace, "-f", "key"], &signed);
+            team.sign(&signature);
+            refused_as(team.verify(), "release-wrong-key");
+        }
+    }
+}
+
+#[test]
+fn ssh_keygen_accepts_what_is_signed_here() {
+    let team = Team::released();
+    let place = tempfile::tempdir().expect("a directory");
+    let public = team.release.0.public_key().to_openssh().expect("text");
+    fs::write(place.path().join("allowed"), format!("release {public}\n")).expect("a file");
+    fs::write(place.path().join("sigs"), &team.files.0["release.json.sigs"]).expect("a file");
+    let arguments = ["-Y", "verify", "-f", "allowed", "-I", "release", "-n", NAMESPACE, "-s", "sigs"];
+    let signed = signed_bytes(SignedRole::Release, &team.files.0["release.json"]);
+    assert!(ssh_keygen(place.path(), &arguments, &signed).0);
+    assert!(!ssh_keygen(place.path(), &arguments, &team.files.0["release.json"]).0);
+}
+
+#[test]
+fn keys_that_are_not_supported_are_named() {
+    let place = tempfile::tempdir().expect("a directory");
+    assert!(ssh_keygen(place.path(), &["-t", "rsa", "-b", "2048", "-q", "-N", "", "-f", "key"], b"").0);
+    let text = fs::read_to_string(place.path().join("key.pub")).expect("it is there");
+    let why = text.parse::<TeamKey>().expect_err("it is refused");
+    assert!(why.to_string().contains("ssh-rsa"), "{why}");
+    assert!("hello".parse::<TeamKey>().is_err());
+}

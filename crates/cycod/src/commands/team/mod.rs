@@ -1,0 +1,164 @@
+//! One file for each command about a team's releases.
+
+pub(crate) mod release;
+pub(crate) mod root;
+pub(crate) mod verify;
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use cycod_engine::definition::Host;
+use cycod_process::{Program, find_program, run_foreground};
+use cycod_team::{BlobDigest, NAMESPACE, ReleaseError, ReleaseFiles, SignedRole, TeamKey, UnusableKey, signed_bytes};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{cli::Context, command_error::CommandError, secrets::seconds};
+
+/// The first root of a team, from which the others follow.
+const FIRST_ROOT: &str = "root/1.json";
+
+/// A directory with a release.
+struct Directory(PathBuf);
+
+impl ReleaseFiles for Directory {
+    fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        use io::ErrorKind::{NotADirectory, NotFound};
+        let path = self.0.join(path);
+        match fs::metadata(&path) {
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(None),
+            Err(error) => return Err(error),
+            Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("it isn't a plain file")),
+            Ok(_) => {}
+        }
+        let mut bytes = Vec::new();
+        File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    }
+}
+
+/// A directory as it will be with files that are not written yet.
+struct Planned<'a> {
+    directory: &'a Directory,
+    files: &'a BTreeMap<String, Vec<u8>>,
+}
+
+impl ReleaseFiles for Planned<'_> {
+    fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        match self.files.get(path) {
+            Some(bytes) => {
+                let most = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
+                Ok(Some(bytes[..bytes.len().min(most)].to_vec()))
+            }
+            None => self.directory.read(path, most),
+        }
+    }
+}
+
+impl Planned<'_> {
+    /// Writes the files, the document that names the others last.
+    fn write(&self) -> Result<(), CommandError> {
+        let is_head = |path: &str| path.ends_with(".json");
+        let ordered = self.files.iter().filter(|(path, _)| !is_head(path));
+        for (path, bytes) in ordered.chain(self.files.iter().filter(|(path, _)| is_head(path))) {
+            let path = self.directory.0.join(path);
+            let failed =
+                |error: io::Error| CommandError::failure(format!("cannot write `{}`: {error}", path.display()));
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(failed)?;
+            }
+            let (access, durability) = (cycod_file::FileAccess::Usual, cycod_file::Durability::Power);
+            cycod_file::replace(&path, bytes, access, durability).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where a path of the command line leads.
+fn directory(context: &Context, path: &str) -> Directory {
+    Directory(context.engine.host().working_directory.join(path))
+}
+
+/// A failure about a release.
+fn failed(error: &ReleaseError) -> CommandError {
+    CommandError { code: Some(error.code), ..CommandError::failure(error.to_string()) }
+}
+
+/// The digest of the first root of a directory of our own, if it has one.
+fn own_root(directory: &Directory) -> Result<Option<BlobDigest>, CommandError> {
+    let path = directory.0.join(FIRST_ROOT);
+    match fs::read(&path) {
+        Ok(bytes) => Ok(Some(BlobDigest::of(&bytes))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CommandError::failure(format!("cannot read `{}`: {error}", path.display()))),
+    }
+}
+
+/// The time, to the second.
+fn now(host: &Host) -> Timestamp {
+    at(host.now)
+}
+
+fn at(moment: SystemTime) -> Timestamp {
+    i64::try_from(seconds(moment))
+        .ok()
+        .and_then(|seconds| Timestamp::from_second(seconds).ok())
+        .unwrap_or(Timestamp::MAX)
+}
+
+/// So many days later.
+fn in_days(from: Timestamp, days: u32) -> Result<Timestamp, CommandError> {
+    from.checked_add(SignedDuration::from_hours(i64::from(days) * 24))
+        .map_err(|_| CommandError::usage(format!("{days} days are more than a calendar has")))
+}
+
+/// Reads a public key from a file.
+fn public_key(host: &Host, file: &Path) -> Result<TeamKey, CommandError> {
+    let path = host.working_directory.join(file);
+    let wrong = |why: String| CommandError::failure(format!("cannot use the key `{}`: {why}", file.display()));
+    let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    text.parse().map_err(|error: UnusableKey| wrong(error.to_string()))
+}
+
+/// The file with the public half of a key that signs.
+fn public_half(key: &Path) -> PathBuf {
+    if key.extension() == Some(OsStr::new("pub")) {
+        return key.to_owned();
+    }
+    let mut name = key.as_os_str().to_owned();
+    name.push(".pub");
+    name.into()
+}
+
+/// Signs a document with each of the keys. ssh-keygen asks for passphrases, and for a touch.
+fn sign(host: &Host, keys: &[PathBuf], role: SignedRole, document: &[u8]) -> Result<Vec<u8>, CommandError> {
+    let path = host.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    let program = find_program(OsStr::new("ssh-keygen"), &path, &host.working_directory)
+        .map_err(|error| CommandError::failure(error.to_string()).hint("install OpenSSH, which signs releases"))?;
+    let failed = |error: io::Error| CommandError::failure(format!("cannot prepare what is signed: {error}"));
+    let mut signatures = Vec::new();
+    for key in keys {
+        let directory = tempfile::Builder::new().prefix("cycod-team-").tempdir_in(&host.temp).map_err(failed)?;
+        let payload = directory.path().join("document");
+        fs::write(&payload, signed_bytes(role, document)).map_err(failed)?;
+        let mut keygen = Program::new(&program, &host.working_directory);
+        keygen.env = host.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        for argument in ["-q", "-Y", "sign", "-n", NAMESPACE, "-f"] {
+            keygen.args.push(argument.into());
+        }
+        keygen.args.extend([host.working_directory.join(key).into(), payload.clone().into()]);
+        let not_signed = |why: String| CommandError::failure(format!("`{}` didn't sign: {why}", key.display()));
+        match run_foreground(&keygen) {
+            Ok(status) if status.success() => {}
+            Ok(status) => return Err(not_signed(format!("ssh-keygen failed, {status}"))),
+            Err(error) => return Err(not_signed(error.to_string())),
+        }
+        signatures.extend(fs::read(payload.with_extension("sig")).map_err(|error| not_signed(error.to_string()))?);
+    }
+    Ok(signatures)
+}

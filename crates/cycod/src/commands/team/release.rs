@@ -1,0 +1,201 @@
+//! `cycod team release`: collects the files of a release, has them signed, and writes them when they verify.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_engine::{catalog::Scope, diagnostic::SourceFile};
+use cycod_team::{
+    Anchor, BlobDigest, DraftFile, LARGEST_FILE, MOST_FILES, PARTS, ReleaseDocument, ReleaseDraft, RootDocument,
+    SignedRole, verify, verify_roots,
+};
+
+use super::{Directory, Planned, directory, failed, in_days, now, own_root, sign};
+use crate::{cli::Context, command_error::CommandError, options::parsed, store::look_at};
+
+/// What `cycod team release` takes.
+#[derive(Parser)]
+#[command(name = "release", about = "Write a signed release of tools and rules")]
+struct Arguments {
+    /// The directory of the releases
+    #[arg(long, value_name = "DIR")]
+    out: String,
+    /// A directory with `tools`
+    #[arg(long, value_name = "DIR")]
+    from: Option<String>,
+    /// An SSH key that signs the release; repeat for several
+    #[arg(long, value_name = "FILE", required = true)]
+    key: Vec<PathBuf>,
+    /// After how many days it expires
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    days: u32,
+    /// The number of the release
+    #[arg(long, value_name = "N")]
+    number: Option<u64>,
+}
+
+/// `cycod team release`.
+pub(crate) fn command() -> Command {
+    Arguments::command()
+}
+
+/// Writes a release, after it was verified as its readers will.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
+    let out = directory(context, &args.out);
+    let Some(pin) = own_root(&out)? else {
+        let hint = format!("cycod team root --out {} --team NAME --key {}", args.out, args.key[0].display());
+        return Err(CommandError::failure(format!("`{}` has no root, which says who may sign", args.out)).hint(hint));
+    };
+    let (root, _) = verify_roots(&out, Anchor::Root(pin)).map_err(|error| failed(&error))?;
+    let before = last(&out, &root)?;
+    let number = match (args.number, &before) {
+        (Some(number), Some((before, _))) if number <= before.number => {
+            let message = format!("release {} was made already; the next number is higher", before.number);
+            return Err(CommandError::usage(message));
+        }
+        (Some(number), _) => number.max(1),
+        (None, before) => before.as_ref().map_or(1, |(before, _)| before.number.saturating_add(1)),
+    };
+    let from = match &args.from {
+        Some(from) => directory(context, from).0,
+        None => context.engine.catalog().scopes().written(Scope::Local).with_file_name(""),
+    };
+    let (tools, parts) = (tools(context, &from)?, parts(&from)?);
+    let host = context.engine.host();
+    let made = now(host);
+    let draft = ReleaseDraft {
+        team: root.team.clone(),
+        number,
+        made,
+        expires: in_days(made, args.days)?,
+        root: root.version,
+        previous: before.filter(|(before, _)| before.number.checked_add(1) == Some(number)).map(|(_, digest)| digest),
+        tools,
+        parts,
+    };
+    let mut files = draft.files().map_err(|error| failed(&error))?;
+    let signatures = sign(host, &args.key, SignedRole::Release, &files["release.json"])?;
+    files.insert("release.json.sigs".to_owned(), signatures);
+    let planned = Planned { directory: &out, files: &files };
+    let verified =
+        verify(&planned, Anchor::Root(pin), made).map_err(|error| failed(&error).hint("nothing was written"))?;
+    planned.write()?;
+    let message = format!(
+        "Wrote release {number} of {}: {} files, {} bytes, which expire at {}",
+        root.team,
+        verified.tools.len(),
+        verified.bytes(),
+        draft.expires
+    );
+    context.printer.say(&message);
+    Ok(0)
+}
+
+/// The release that is there, with its digest.
+fn last(out: &Directory, root: &RootDocument) -> Result<Option<(ReleaseDocument, BlobDigest)>, CommandError> {
+    let path = out.0.join("release.json");
+    let failed = |why: String| {
+        CommandError::failure(format!("cannot tell the number of the last release: `{}`: {why}", path.display()))
+            .hint("restore the file, or remove it and give --number")
+    };
+    let bytes = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => bytes.map_err(|error| failed(error.to_string()))?,
+    };
+    let document: ReleaseDocument = serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
+    if document.team != root.team {
+        return Err(failed(format!("it is of the team `{}`", document.team)));
+    }
+    Ok(Some((document, BlobDigest::of(&bytes))))
+}
+
+/// The files below `tools`, each tool without an error.
+fn tools(context: &mut Context, from: &Path) -> Result<BTreeMap<String, DraftFile>, CommandError> {
+    let root = from.join("tools");
+    let mut files = BTreeMap::new();
+    let mut waiting = vec![(root, String::new())];
+    while let Some((directory, prefix)) = waiting.pop() {
+        let failed =
+            |error: io::Error| CommandError::failure(format!("cannot read `{}`: {error}", directory.display()));
+        for entry in fs::read_dir(&directory).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // As in a directory of tools: editors and cycod keep files of their own there.
+            if name.starts_with('.') {
+                continue;
+            }
+            let (path, relative) = (entry.path(), format!("{prefix}{name}"));
+            match entry.file_type().map_err(failed)? {
+                kind if kind.is_dir() => waiting.push((path, format!("{relative}/"))),
+                kind if kind.is_file() => {
+                    let file = draft_file(&path)?;
+                    if prefix.is_empty() {
+                        check_tool(context, &path, &name, &file.bytes)?;
+                    }
+                    files.insert(relative, file);
+                }
+                _ => {
+                    let message = format!("`{}` is a link or a device, which a release can't have", path.display());
+                    return Err(CommandError::failure(message).hint("put a copy of the file there"));
+                }
+            }
+            if files.len() > MOST_FILES {
+                let message = format!("`{}` has more than {MOST_FILES} files", from.display());
+                return Err(CommandError::failure(message).hint("name the directory that has `tools` with --from"));
+            }
+        }
+    }
+    if files.is_empty() {
+        return Err(CommandError::failure(format!("`{}` has no tools", from.display())));
+    }
+    Ok(files)
+}
+
+fn draft_file(path: &Path) -> Result<DraftFile, CommandError> {
+    let failed = |why: String| CommandError::failure(format!("cannot release `{}`: {why}", path.display()));
+    let metadata = fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    if metadata.len() > LARGEST_FILE {
+        return Err(failed(format!("it is larger than {LARGEST_FILE} bytes")));
+    }
+    let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
+    #[cfg(unix)]
+    let executable = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let executable = false;
+    Ok(DraftFile { bytes, executable })
+}
+
+/// Refuses a tool with an error: it would be broken for everyone.
+fn check_tool(context: &mut Context, path: &Path, name: &str, bytes: &[u8]) -> Result<(), CommandError> {
+    let is_markdown = name.ends_with(".md");
+    let is_tool = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
+        || is_markdown && bytes.trim_ascii_start().starts_with(b"---");
+    if !is_tool {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let source = SourceFile::new(path.display().to_string(), text.as_ref());
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    match look_at(context, &source, stem, path).has_errors() {
+        true => Err(CommandError::failure(format!("`{}` is not a tool, so nothing was released", path.display()))),
+        false => Ok(()),
+    }
+}
+
+/// The files next to `tools`.
+fn parts(from: &Path) -> Result<BTreeMap<String, Vec<u8>>, CommandError> {
+    let mut parts = BTreeMap::new();
+    for (name, file) in PARTS.into_iter().filter(|(name, _)| *name != "tools") {
+        let path = from.join(file);
+        match fs::read(&path) {
+            Ok(bytes) => _ = parts.insert(name.to_owned(), bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(CommandError::failure(format!("cannot read `{}`: {error}", path.display()))),
+        }
+    }
+    Ok(parts)
+}
