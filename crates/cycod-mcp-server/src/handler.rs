@@ -93,8 +93,14 @@ impl Handler {
     /// What is offered now to a client that announces this name.
     async fn stock_for(&self, client: Option<String>) -> Result<Arc<Stock>, ErrorData> {
         self.settle().await;
-        let shared = Arc::clone(&self.shared);
-        blocking(move || shared.shelf.stock().of_client(client.as_deref())).await
+        let stock = match self.shared.shelf.ready() {
+            Some(stock) => stock,
+            None => {
+                let shared = Arc::clone(&self.shared);
+                blocking(move || shared.shelf.stock()).await?
+            }
+        };
+        Ok(stock.of_client(client.as_deref()))
     }
 
     /// Waits until the client was heard about its roots, or takes too long.

@@ -340,17 +340,16 @@ impl Stock {
     /// What a client is offered that announces this name.
     pub(crate) fn of_client(self: &Arc<Self>, client: Option<&str>) -> Arc<Self> {
         let named = self.options.profile.as_deref();
-        let settings = self.engine.settings();
-        let parts: Vec<ClientProfile> = settings.profiles_for(named, client).into_iter().cloned().collect();
+        let parts = ClientProfile::holding(&self.profiles, named, client);
         let is_gone = named.is_some_and(|named| !parts.iter().any(|part| part.name.eq_ignore_ascii_case(named)));
         if parts.is_empty() && !is_gone {
             return Arc::clone(self);
         }
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, view)) = views.iter().find(|(known, _)| *known == parts) {
+        if let Some((_, view)) = views.iter().find(|(known, _)| known.iter().eq(parts.iter().copied())) {
             return Arc::clone(view);
         }
-        let mut offer = parts.iter().fold(Offer::of(&self.options), Offer::under);
+        let mut offer = parts.iter().fold(Offer::of(&self.options), |offer, part| offer.under(part));
         if is_gone {
             // The profile that was asked for is no longer there: nothing is offered in its place.
             offer.selection = offer.selection.narrowed(Selection { names: Some(Vec::new()), ..Selection::default() });
@@ -359,7 +358,7 @@ impl Stock {
         if views.len() >= MOST_VIEWS {
             views.clear();
         }
-        views.push((parts, Arc::clone(&view)));
+        views.push((parts.into_iter().cloned().collect(), Arc::clone(&view)));
         view
     }
 

@@ -1,6 +1,6 @@
 use cycod_catalog::Scope;
 use cycod_diagnostic::{RenderStyle, render_text};
-use cycod_settings::config::{Settings, ToolPattern, path, turn};
+use cycod_settings::config::{ClientProfile, Settings, ToolPattern, path, turn};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -452,9 +452,13 @@ fn profiles_of_all_layers_hold_together() {
         "profiles:\n  A: {clients: [\"Visual Studio*\"], tools: [\"git_*\"]}\n  b: {clients: [x]}\n",
     );
     place.write("project/.cycod/config.yaml", "profiles:\n  b: {clients: [\"*\"]}\n");
-    let settings = settings(&place);
+    let parts: Vec<ClientProfile> = settings(&place).profiles().map(|said| said.value.clone()).collect();
     let names = |named, client| {
-        settings.profiles_for(named, client).iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(" ")
+        ClientProfile::holding(&parts, named, client)
+            .iter()
+            .map(|part| part.name.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     assert_eq!(names(None, Some("visual studio code")), "a A b b");
     assert_eq!(names(None, Some("y")), "b b");

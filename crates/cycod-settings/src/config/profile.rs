@@ -1,5 +1,7 @@
 //! What clients of `cycod mcp serve` are offered, by the names that they announce.
 
+use std::collections::HashSet;
+
 use cycod_definition::Level;
 
 use super::{Said, Settings, ToolPattern};
@@ -37,22 +39,21 @@ impl ClientProfile {
         let client: String = client.chars().take(LONGEST_NAME).collect::<String>().to_lowercase();
         self.clients.iter().any(|pattern| matches(&pattern.to_lowercase(), &client))
     }
+
+    /// Those of these parts that hold for a client: of the profile that was named, and of the profiles that are for it.
+    ///
+    /// A profile is what all files that describe it say together, so no file can take away what another demands.
+    pub fn holding<'a>(parts: &'a [Self], named: Option<&str>, client: Option<&str>) -> Vec<&'a Self> {
+        let is_for = |profile: &&Self| client.is_some_and(|client| profile.is_for(client));
+        let mut names: HashSet<String> = named.into_iter().map(str::to_lowercase).collect();
+        names.extend(parts.iter().filter(is_for).map(|profile| profile.name.to_lowercase()));
+        parts.iter().filter(|profile| names.contains(&profile.name.to_lowercase())).collect()
+    }
 }
 
 impl Settings {
     /// The parts of all profiles, from the broadest layer to the narrowest.
     pub fn profiles(&self) -> impl Iterator<Item = &Said<ClientProfile>> {
         self.layers.iter().flat_map(|layer| &layer.0).flat_map(|options| &options.profiles)
-    }
-
-    /// The parts that hold for a client: those of the profile that was named, and those of the profiles that are for it.
-    ///
-    /// A profile is what all files that describe it say together, so no file can take away what another demands.
-    pub fn profiles_for(&self, named: Option<&str>, client: Option<&str>) -> Vec<&ClientProfile> {
-        let is_for = |profile: &ClientProfile| client.is_some_and(|client| profile.is_for(client));
-        let mut names: Vec<String> = named.into_iter().map(str::to_lowercase).collect();
-        names.extend(self.profiles().filter(|said| is_for(&said.value)).map(|said| said.value.name.to_lowercase()));
-        let parts = self.profiles().map(|said| &said.value);
-        parts.filter(|profile| names.contains(&profile.name.to_lowercase())).collect()
     }
 }
