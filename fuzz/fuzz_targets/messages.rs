@@ -44,7 +44,9 @@ static SERVER: LazyLock<(InProcessServer, tempfile::TempDir)> = LazyLock::new(||
         outputs: home.join("outputs"),
         retention: Retention::default(),
         host,
+        follows_roots: false,
         selection: Selection::default(),
+        profile: None,
         // Calls are planned and decided about, and none is carried out.
         rules: vec![Rule::new(Verdict::Deny, Pattern::parse("*").unwrap(), Origin::new(Layer::CommandLine, "fuzz"))],
         wait_for_approval: Duration::ZERO,

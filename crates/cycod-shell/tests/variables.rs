@@ -178,6 +178,9 @@ const WAYS: &[(Shell, &str, &str)] = &[
     (Shell::Bash, r#"v=$(nice printf '%s' "{X}"); sort "$v" /dev/null"#, OUTPUT),
     (Shell::Bash, r#"v=$(expr "{X}" : 'x\(.*\)'); sort "$v" /dev/null"#, "x-oPWNED"),
     (Shell::Bash, r#"sort $(realpath -m "{X}") /dev/null"#, "/dev/null -oPWNED"),
+    // An option that takes nothing of the next word.
+    (Shell::Bash, r#"ruby -F - <<< "{X}""#, "system('touch PWNED')"),
+    (Shell::Bash, r#"perl -F - <<< "{X}""#, r#"BEGIN { system("touch PWNED") }"#),
     // What the shell keeps.
     (Shell::Bash, r#": "{X}"; eval "$_""#, SHELL),
     (Shell::Bash, r#"[[ "{X}" =~ .* ]]; eval "$BASH_REMATCH""#, SHELL),
