@@ -1714,8 +1714,7 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
                 } else if next == b'#' {
                     self.advance();
                 }
-                let is_flag = !matches!(next, b'#' | b'+');
-                self.variable_end(if is_flag { self.at } else { name }, quoted)
+                self.variable_end(name, quoted)
             }
             b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => {
                 self.advance();
@@ -1734,13 +1733,14 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
         self.after_variable = self.at;
         if TREE {
             let is_modifier = |byte: u8| byte.is_ascii_alphabetic() || byte == b'&';
-            // In zsh a subscript may take a part of a text, and a modifier makes another of it.
+            // In zsh a subscript may take a part of a text, and a flag or a modifier makes another of it.
             let is_changed = self.shell == Shell::Zsh
-                && match self.peek() {
-                    Some(b'[') => true,
-                    Some(b':') => self.peek_second().is_some_and(is_modifier),
-                    _ => false,
-                };
+                && (matches!(self.source.get(name), Some(b'^' | b'=' | b'~'))
+                    || match self.peek() {
+                        Some(b'[') => true,
+                        Some(b':') => self.peek_second().is_some_and(is_modifier),
+                        _ => false,
+                    });
             let name = if is_changed { UNFOLLOWED.to_owned() } else { self.source_text(name) };
             self.found.events.push(Event::Variable { name, quoted });
         }

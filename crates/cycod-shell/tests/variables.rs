@@ -181,6 +181,15 @@ const WAYS: &[(Shell, &str, &str)] = &[
     // An option that takes nothing of the next word.
     (Shell::Bash, r#"ruby -F - <<< "{X}""#, "system('touch PWNED')"),
     (Shell::Bash, r#"perl -F - <<< "{X}""#, r#"BEGIN { system("touch PWNED") }"#),
+    (Shell::Bash, r#"argv=("{X}"); eval "${argv[@]}""#, SHELL),
+    (Shell::Zsh, r#"argv=("{X}"); eval "$argv""#, SHELL),
+    (Shell::Zsh, r#"argv=("{X}"); eval "$1""#, SHELL),
+    (Shell::Bash, r#"[[ a =~ a ]]; match="{X}"; eval "$match""#, SHELL),
+    (Shell::Bash, r#"[[ "{X}" =~ .* ]]; eval "${BASH_REMATCH[@]}""#, SHELL),
+    (Shell::Zsh, r#"[[ "{X}" =~ "(.*)" ]]; eval "$match""#, SHELL),
+    (Shell::Zsh, r#"[[ "{X}" =~ "(.*)" ]]; eval "$match[1]""#, SHELL),
+    (Shell::Bash, r#"A=1 exec > f; echo "{X}"; sh f"#, SHELL),
+    (Shell::Bash, r#"command exec 3> f; echo "{X}" >&3; sh f"#, SHELL),
     // What the shell keeps.
     (Shell::Bash, r#": "{X}"; eval "$_""#, SHELL),
     (Shell::Bash, r#"[[ "{X}" =~ .* ]]; eval "$BASH_REMATCH""#, SHELL),

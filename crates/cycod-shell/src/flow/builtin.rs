@@ -450,7 +450,7 @@ impl Flow<'_> {
         }
         let pieces = self.pieces_of_input(splits_otherwise || self.splits_otherwise);
         if !is_raw {
-            self.guard_escapes(&pieces, "read", "\\", "text that `read` reads");
+            self.guard_escapes(&pieces, "read", "text that `read` reads");
         }
         if let Some(array) = array {
             self.assign_fields(array, vec![Field::any_of(pieces.clone())]);
@@ -528,28 +528,17 @@ impl Flow<'_> {
         let has_escape = |text: &Text| text.iter().any(|atom| matches!(atom, Atom::Text(text) if text.contains('\\')));
         match printed {
             Input::Texts(texts) if !texts.iter().any(has_escape) => {
-                self.guard_escapes(&texts, "echo", "\\", "text that `echo` prints for other commands");
+                self.guard_escapes(&texts, "echo", "text that `echo` prints for other commands");
                 Input::Texts(texts)
             }
             printed => Input::made("", &printed.holes()),
         }
     }
 
-    /// Values in these texts stay what they are without these characters.
-    pub(super) fn guard_escapes(
-        &mut self,
-        texts: &[Text],
-        program: &str,
-        characters: &'static str,
-        noun: &'static str,
-    ) {
-        for hole in texts.iter().flat_map(|text| holes_of(text)) {
-            if self.is_text(hole) {
-                let rule = Rule::Without { characters };
-                let guard = Guard { rule, cut: Cut::Beginning, program: program.into() };
-                self.find_guarded(hole, Reason::Shell(noun), Some(guard));
-            }
-        }
+    /// Values in these texts stay what they are without a backslash.
+    fn guard_escapes(&mut self, texts: &[Text], program: &str, noun: &'static str) {
+        let holes = texts.iter().flat_map(|text| holes_of(text));
+        self.guard_texts(holes, &Rule::Without { characters: "\\" }, program, noun);
     }
 
     fn printf(&mut self, rest: &[Field]) -> Input {

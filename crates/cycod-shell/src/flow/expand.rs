@@ -14,9 +14,6 @@ use crate::script::{Expansion, Part, Word};
 use crate::track::{HOLE, UNFOLLOWED};
 use crate::verdict::{Guard, Rule};
 
-/// What the shell keeps of the last match with a regular expression. Source: bash(1), zshmisc(1).
-const MATCHED: [&str; 3] = ["BASH_REMATCH", "MATCH", "match"];
-
 /// How many texts a word or a variable may have before they are taken together.
 const MOST_TEXTS: usize = 32;
 /// How many pieces a text may have before it is only known whose values are in it.
@@ -286,13 +283,14 @@ impl Flow<'_> {
         if let Some(subscript) = &expansion.subscript {
             self.subscript(name.trim_start_matches(['#', '!']), subscript);
         }
-        let whole = expansion.subscript.as_deref().and_then(all_of).or(match name {
-            "@" => Some('@'),
-            "*" => Some('*'),
-            "argv" if self.shell == Shell::Zsh => Some(if is_open { '@' } else { '*' }),
-            _ => None,
-        });
-        let name = if whole.is_some() && name == "argv" { "@" } else { name };
+        // zsh has another name for the arguments.
+        let (name, otherwise) = match name {
+            "argv" if self.shell == Shell::Zsh => ("@", Some(if is_open { '@' } else { '*' })),
+            "@" => (name, Some('@')),
+            "*" => (name, Some('*')),
+            name => (name, None),
+        };
+        let whole = expansion.subscript.as_deref().and_then(all_of).or(otherwise);
         if name.starts_with('#') && name.len() > 1 || matches!(name, "#" | "?" | "$") {
             return vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Number(name.into())))]];
         }
@@ -417,10 +415,6 @@ impl Flow<'_> {
         if matches!(name, "_" | "BASH_COMMAND" | "BASH_EXECUTION_STRING" | "BASH_ARGV") {
             let all: Vec<usize> = (0..self.holes.len()).collect();
             return vec![vec![made_of(&all)]];
-        }
-        if MATCHED.contains(&name) && !self.matched.is_empty() {
-            let matched: Vec<usize> = self.matched.iter().copied().collect();
-            return vec![vec![made_of(&matched)]];
         }
         // Where things are searched for grows out of itself; each part of it is seen where it is assigned.
         let variable = self.variables.get(name).filter(|_| !(self.watches() && name.ends_with("PATH")));

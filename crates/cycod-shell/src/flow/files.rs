@@ -27,9 +27,7 @@ impl Written {
             Some(name) => self.named.entry(name.to_owned()).or_default(),
             None => self.others.entry(file.clone()).or_default(),
         };
-        let before = known.len();
-        known.extend(holes);
-        known.len() > before
+        grow(known, holes)
     }
 
     /// Values in the files that this may be the name of.
@@ -67,9 +65,7 @@ impl Touched {
     pub(super) fn add(&mut self, file: &Text, command: u64, holes: &[usize]) -> bool {
         let Some(name) = last(file) else { return false };
         let known = self.0.entry(name.to_owned()).or_default().entry(command).or_default();
-        let before = known.len();
-        known.extend(holes);
-        known.len() > before
+        grow(known, holes)
     }
 
     /// Values of other commands than this one that name the file.
@@ -78,6 +74,13 @@ impl Touched {
         let others = commands.into_iter().flatten().filter(|(other, _)| **other != command);
         others.flat_map(|(_, holes)| holes).copied().collect()
     }
+}
+
+/// Adds to a set; tells whether something is new.
+pub(super) fn grow(known: &mut BTreeSet<usize>, holes: &[usize]) -> bool {
+    let before = known.len();
+    known.extend(holes);
+    known.len() > before
 }
 
 /// The name behind the last `/`, when it is the author's alone.

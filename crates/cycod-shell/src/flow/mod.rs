@@ -27,7 +27,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
-use self::files::{Touched, Written};
+use self::files::{Touched, Written, grow};
 use self::graph::Graph;
 use self::value::{
     Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, part_of, texts_among,
@@ -272,8 +272,6 @@ pub(crate) struct Flow<'a> {
     assigned: assigned::Assigned,
     /// Something in it prints a text that no end of a line follows.
     leaves_lines_open: bool,
-    /// Values that were compared with a regular expression, whose parts the shell then has.
-    matched: BTreeSet<usize>,
     /// Values in the environment of some command.
     in_environment: BTreeSet<usize>,
     /// Files that a command may have written whose words hold values.
@@ -363,7 +361,6 @@ fn walk<'a>(
         written: Written::default(),
         calculates: false,
         splits_otherwise: false,
-        matched: BTreeSet::new(),
         in_environment: BTreeSet::new(),
         touched: Touched::default(),
         in_words: Vec::new(),
@@ -468,6 +465,14 @@ impl Flow<'_> {
         }
     }
 
+    /// Lets only those texts pass whose values follow a rule.
+    fn guard_texts(&mut self, holes: impl IntoIterator<Item = usize>, rule: &Rule, program: &str, noun: &'static str) {
+        for hole in holes.into_iter().filter(|hole| self.is_text(*hole)).collect::<Vec<_>>() {
+            let guard = Guard { rule: rule.clone(), cut: Cut::Beginning, program: program.into() };
+            self.find_guarded(hole, Reason::Shell(noun), Some(guard));
+        }
+    }
+
     /// Finds what a value does where only a text can do it, and what the place is to the shell where it cannot.
     fn find_by_kind(&mut self, holes: impl IntoIterator<Item = usize>, of_text: &Reason, otherwise: &'static str) {
         for hole in holes {
@@ -566,20 +571,16 @@ impl Flow<'_> {
     }
 
     fn pipeline(&mut self, stages: &[Command]) -> Input {
-        let Some((first, others)) = stages.split_first() else { return self.input.clone() };
-        if others.is_empty() {
-            return self.command(first);
-        }
+        let Some((last, others)) = stages.split_last() else { return self.input.clone() };
+        let Some((first, others)) = others.split_first() else { return self.command(last) };
         // Each of them is a shell of its own.
         self.captured += 1;
         let mut printed = self.perhaps(|flow| flow.command(first)).0;
-        for (index, stage) in others.iter().enumerate() {
-            if index + 1 == others.len() {
-                self.captured -= 1;
-            }
+        for stage in others {
             printed = self.perhaps(|flow| flow.reading(printed, true, |flow| flow.command(stage))).0;
         }
-        printed
+        self.captured -= 1;
+        self.perhaps(|flow| flow.reading(printed, true, |flow| flow.command(last))).0
     }
 
     /// Walks something that has an input of its own.
@@ -605,14 +606,13 @@ impl Flow<'_> {
         for redirect in &command.redirects {
             self.redirect(redirect, &mut redirected, &mut outputs);
         }
+        if is_redirection(&command.form) {
+            self.redirects_all(&outputs, redirected.as_ref());
+        }
         let printed = match redirected {
-            Some(input) if is_redirection(command) => input,
             Some(input) => self.reading(input, true, |flow| flow.form(&command.form)),
             None => self.form(&command.form),
         };
-        if is_redirection(command) {
-            self.redirects_all(&outputs, &printed);
-        }
         let holes = printed.holes();
         if !holes.is_empty() {
             for target in outputs {
@@ -626,12 +626,14 @@ impl Flow<'_> {
     }
 
     /// `exec` with redirections alone: they count for every command that follows.
-    fn redirects_all(&mut self, outputs: &[Text], input: &Input) {
+    fn redirects_all(&mut self, outputs: &[Text], input: Option<&Input>) {
         let all: Vec<usize> = (0..self.holes.len()).collect();
         for target in outputs {
             self.note_written(target, &all);
         }
-        self.descriptors_hold(&input.holes());
+        if let Some(input) = input {
+            self.descriptors_hold(&input.holes());
+        }
     }
 
     /// Values that were written to a descriptor, or can be read from one: what is read from here on may be them.
@@ -825,9 +827,7 @@ impl Flow<'_> {
                 Some("=~") => {
                     let compared = index.checked_sub(1).and_then(|before| texts.get(before));
                     let holes: Vec<usize> = compared.into_iter().flatten().flat_map(|text| holes_of(text)).collect();
-                    let before = self.matched.len();
-                    self.matched.extend(holes);
-                    self.has_grown |= self.matched.len() > before;
+                    self.matched(&holes);
                 }
                 Some("-v" | "-R") => {
                     if let (Some(word), Some(texts)) = (words.get(index + 1), texts.get(index + 1)) {
@@ -836,6 +836,14 @@ impl Flow<'_> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// The shell keeps the parts of what it compared with a regular expression. Source: bash(1), zshmisc(1).
+    fn matched(&mut self, holes: &[usize]) {
+        let names: &[&str] = if self.shell == Shell::Zsh { &["MATCH", "match"] } else { &["BASH_REMATCH"] };
+        for name in names.iter().filter(|_| !holes.is_empty()) {
+            self.assign(name, vec![made_of(holes)]);
         }
     }
 
@@ -1088,13 +1096,10 @@ impl Flow<'_> {
             return true;
         }
         let reaches = !holes.is_empty() || self.input != Input::Clean;
-        let comes_round = !self.written.is_empty()
-            || !self.touched.is_empty()
-            || !self.in_environment.is_empty()
-            || self.has_exported();
-        let mut may_run = comes_round || self.tells && reaches;
+        let mut may_run = !self.written.is_empty() || !self.touched.is_empty() || self.tells && reaches;
+        let runs_values = |word: &str| programs::runs_shell_code(word) || is_make(word);
         for field in fields {
-            field.each(&mut |text| may_run |= literal(text).is_some_and(programs::runs_shell_code));
+            field.each(&mut |text| may_run |= literal(text).is_some_and(runs_values));
         }
         may_run
     }
@@ -1103,7 +1108,8 @@ impl Flow<'_> {
     fn with_arguments(&mut self, fields: &[Field]) -> Vec<Vec<Field>> {
         let pieces = self.literal_input().unwrap_or_else(|| self.pieces_of_input(false));
         if !reads_plain_text(fields) {
-            self.guard_escapes(&pieces, "xargs", "\\\"'", "text that `xargs` reads");
+            let holes = pieces.iter().flat_map(|piece| holes_of(piece));
+            self.guard_texts(holes, &Rule::Without { characters: "\\\"'" }, "xargs", "text that `xargs` reads");
         }
         let mut mark = None;
         let mut words = fields.iter().filter_map(|field| match field {
@@ -1254,27 +1260,14 @@ impl Flow<'_> {
         makes_arguments && (self.watches() || !self.input.holes().is_empty())
     }
 
-    /// Values in variables that the script exports.
-    fn exported(&self) -> impl Iterator<Item = usize> {
-        self.variables.values().filter(|variable| variable.is_exported).flat_map(Variable::holes)
-    }
-
-    fn has_exported(&self) -> bool {
-        self.exported().next().is_some()
-    }
-
     /// `make` takes each variable of its environment for one of its own, expands what is in it, and pastes it into recipes.
     fn pasted_by_make(&mut self, word: &Text) {
-        let name = literal(word).and_then(|path| path.rsplit('/').next());
-        if !matches!(name, Some("make" | "gmake" | "bmake" | "nmake" | "remake")) {
+        if !literal(word).is_some_and(is_make) {
             return;
         }
-        let mut holes = self.in_environment.clone();
-        holes.extend(self.exported());
-        for hole in holes.into_iter().filter(|hole| self.is_text(*hole)).collect::<Vec<_>>() {
-            let guard = Guard { rule: Rule::Plain, cut: Cut::Beginning, program: "make".into() };
-            self.find_guarded(hole, Reason::Shell("a variable"), Some(guard));
-        }
+        let exported = self.variables.values().filter(|variable| variable.is_exported).flat_map(Variable::holes);
+        let holes: BTreeSet<usize> = exported.chain(self.in_environment.iter().copied()).collect();
+        self.guard_texts(holes, &Rule::Plain, "make", "a variable");
     }
 
     /// Finds what runs by the name of a command.
@@ -1600,9 +1593,7 @@ impl Flow<'_> {
         let is_exported =
             is_exported || self.exports_all || self.variables.get(name).is_some_and(|variable| variable.is_exported);
         if is_exported {
-            let before = self.in_environment.len();
-            self.in_environment.extend(holes);
-            self.has_grown |= self.in_environment.len() > before;
+            self.has_grown |= grow(&mut self.in_environment, holes);
         }
         let runs = programs::runs_variable(name, is_exported);
         let reason = if runs { Reason::Environment { name: name.into() } } else { Reason::Shell("a variable") };
@@ -1721,15 +1712,15 @@ impl Flow<'_> {
     }
 }
 
-/// Whether a program writes nothing of what its words say to the files that they name.
-fn keeps_content(program: &str) -> bool {
-    program.split(' ').next().is_some_and(|name| KEEPS_CONTENT.contains(&name))
-}
-
+/// Programs that write nothing of what their words say to the files that they name.
 const KEEPS_CONTENT: [&str; 20] = [
     "[", "cat", "chgrp", "chmod", "chown", "cmp", "diff", "du", "file", "git", "grep", "head", "ls", "mkdir", "rm",
     "stat", "tail", "test", "touch", "wc",
 ];
+
+fn keeps_content(program: &str) -> bool {
+    program.split(' ').next().is_some_and(|name| KEEPS_CONTENT.contains(&name))
+}
 
 /// Programs that print what their words say, wherever in a command their names stand.
 const ECHOING: [&str; 8] = ["basename", "dirname", "echo", "expr", "print", "printf", "readlink", "realpath"];
@@ -1749,6 +1740,11 @@ fn prints_its_words(fields: &[Field]) -> Option<&'static str> {
     Some(if is_first && is_absolute { "/" } else { "" })
 }
 
+/// Whether this is the name of a `make`.
+fn is_make(word: &str) -> bool {
+    matches!(word.rsplit('/').next(), Some("make" | "gmake" | "bmake" | "nmake" | "remake"))
+}
+
 /// Whether the first options of `xargs` say that quotes and backslashes mean nothing in what it reads.
 fn reads_plain_text(fields: &[Field]) -> bool {
     let texts = fields.iter().map(|field| if let Field::Word(text) = field { literal(text) } else { None });
@@ -1761,9 +1757,10 @@ fn reads_plain_text(fields: &[Field]) -> bool {
 }
 
 /// Whether a command is `exec` without a program.
-fn is_redirection(command: &Command) -> bool {
-    matches!(&command.form, Form::Simple { assignments, words }
-        if assignments.is_empty() && matches!(words.as_slice(), [word] if word.literal() == Some("exec")))
+fn is_redirection(form: &Form) -> bool {
+    let Form::Simple { words, .. } = form else { return false };
+    let mut words = words.iter().map(Word::literal).skip_while(|word| matches!(word, Some("command" | "builtin")));
+    words.next() == Some(Some("exec")) && words.all(|word| word.is_some_and(|word| word.starts_with('-')))
 }
 
 /// Whether what is printed goes to a descriptor other than the usual ones, from which something else may read it.

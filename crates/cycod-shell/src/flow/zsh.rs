@@ -31,12 +31,14 @@ const HARMLESS: [&str; 20] = [
     "xtrace",
 ];
 
-/// Single letters with the same property, of `set` and of `zsh` itself. `-c` and `-s` say where the script is.
-const HARMLESS_LETTERS: &str = "euvxcs";
+/// Single letters of `set` with the same property.
+const HARMLESS_LETTERS: &str = "euvx";
 
-/// Parameters of `zsh/parameter` whose elements are code, or change what names and options mean.
-const SPECIAL: [&str; 15] = [
+/// Parameters whose elements are code, or change what names, options and arguments mean.
+const SPECIAL: [&str; 16] = [
     "aliases",
+    // The arguments of the script.
+    "argv",
     "builtins",
     "commands",
     "dis_aliases",
@@ -61,7 +63,7 @@ impl Flow<'_> {
                 let Field::Word(text) = word else { return false };
                 literal(text).is_some_and(is_harmless)
             }),
-            "set" | "zsh" => has_harmless_options(words),
+            "set" => has_harmless_options(words),
             // Another way to read scripts, and things of other names.
             "emulate" | "zmodload" | "enable" | "disable" | "functions" | "zparseopts" => false,
             _ => true,
@@ -87,18 +89,13 @@ fn has_harmless_options(words: &[Field]) -> bool {
     let mut words = words.iter().map(|word| if let Field::Word(text) = word { literal(text) } else { None });
     while let Some(word) = words.next() {
         match word {
-            Some("--" | "-" | "-c") => return true,
-            Some("-o" | "+o") => {
-                if !words.next().flatten().is_some_and(is_harmless) {
-                    return false;
-                }
-            }
+            Some("--" | "-") => return true,
             Some(option) if option.starts_with(['-', '+']) => {
-                let letters = &option[1..];
-                let (letters, takes_name) = letters.strip_suffix('o').map_or((letters, false), |rest| (rest, true));
-                let is_option = |name: Option<Option<&str>>| name.flatten().is_some_and(is_harmless);
+                let letters = option[1..].strip_suffix('o').unwrap_or(&option[1..]);
+                // The last letter takes the name of an option.
+                let takes_name = letters.len() < option.len() - 1;
                 if !letters.chars().all(|letter| HARMLESS_LETTERS.contains(letter))
-                    || takes_name && !is_option(words.next())
+                    || takes_name && !words.next().flatten().is_some_and(is_harmless)
                 {
                     return false;
                 }
