@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::matches_stars;
+
 /// A function in a language. Its arguments and its result cross as data, beside everything that it prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handler {
@@ -82,7 +84,7 @@ impl CommandPattern {
     /// Whether a program with these arguments and these variables is one that it means.
     pub fn matches(&self, program: &str, arguments: &[String], variables: &[(String, String)]) -> bool {
         let is_listed = |(name, value): &(String, String)| {
-            self.variables.iter().any(|(known, pattern)| known == name && text_matches(pattern, value))
+            self.variables.iter().any(|(known, pattern)| known == name && matches_stars(pattern, value))
         };
         let (more, words) = match self.words.split_last() {
             Some((last, words)) if last == "**" => (More::Any, words),
@@ -140,21 +142,7 @@ impl fmt::Display for CommandPattern {
 
 /// Whether `word` is `pattern` with some text in the place of each `*`; what the author did not begin begins no option.
 fn word_matches(pattern: &str, word: &str) -> bool {
-    (!pattern.starts_with('*') || !is_option(word)) && text_matches(pattern, word)
-}
-
-/// Whether a text is a pattern with some text in the place of each `*`.
-fn text_matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
+    (!pattern.starts_with('*') || !is_option(word)) && matches_stars(pattern, word)
 }
 
 impl Handler {

@@ -41,6 +41,7 @@ mod programs_file;
 mod remote;
 mod security;
 mod settings;
+mod stars;
 mod step;
 mod table;
 mod test_case;
@@ -82,6 +83,7 @@ pub use settings::{
     ChangelogEntry, Cleanup, Container, Deprecation, Environment, FunctionCalling, Interactive, Metadata, Requires,
     Resources, Secret,
 };
+pub use stars::matches_stars;
 pub use step::{Backoff, ForEach, OnLost, OutputMode, Retry, Step, StepAction, StepOutput, StreamTarget, ToolUse};
 pub use table::{file_schema, key_reference, programs_schema};
 pub use test_case::{Expected, TestCase};

@@ -1,5 +1,7 @@
 use std::borrow::Cow;
 
+use cycod_definition::matches_stars;
+
 /// A name in which `*` stands for any run of characters; compared without regard to case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Glob(String);
@@ -21,7 +23,7 @@ impl Glob {
 
     /// Whether it stands for a name.
     pub(crate) fn matches(&self, name: &str) -> bool {
-        stands_for(&self.0, &folded(name))
+        matches_stars(&self.0, &folded(name))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -32,21 +34,6 @@ impl Glob {
 /// A name as it is compared.
 pub(crate) fn folded(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) { name.to_ascii_lowercase().into() } else { name.into() }
-}
-
-/// Whether a text is one that `glob` stands for: each part between stars in its order, the first and last at the ends.
-fn stands_for(glob: &str, text: &str) -> bool {
-    let mut parts = glob.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(last) = parts.next_back() else { return first == text };
-    let Some(mut rest) = text.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else { return false };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    true
 }
 
 #[cfg(test)]

@@ -2,27 +2,14 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
+use cycod_definition::matches_stars;
+
 /// The most patterns of one key. Each is compared with each tool.
 pub(crate) const MOST_PATTERNS: usize = 100;
 
 /// Whether a text stands for several names.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains('*')
-}
-
-/// Whether a pattern stands for a name. Case matters, as it does to servers.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(last) = parts.next_back() else { return first == name };
-    let Some(mut rest) = name.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else { return false };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    true
 }
 
 /// How many characters of a pattern are not open: of two, the one with more is more specific.
@@ -56,7 +43,7 @@ impl<'a, T> ByName<'a, T> {
 
     /// Everything that is said of a tool, the most specific first.
     pub(crate) fn all<'b>(&'b self, tool: &'b str) -> impl Iterator<Item = &'a T> + 'b {
-        let open = self.patterns.iter().filter(move |(pattern, _)| matches(pattern, tool));
+        let open = self.patterns.iter().filter(move |(pattern, _)| matches_stars(pattern, tool));
         self.exact.get(tool).copied().into_iter().chain(open.map(|(_, value)| *value))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
-use cycod_definition::Level;
+use cycod_definition::{Level, matches_stars};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -141,11 +141,7 @@ impl<'a> ToolSettings<'a> {
     pub fn idle(&self, tools: &[&str]) -> Vec<(&'static str, &'a str)> {
         let known: HashSet<&str> = tools.iter().copied().collect();
         let stands = |name: &str| {
-            if is_pattern(name) {
-                tools.iter().any(|tool| crate::by_name::matches(name, tool))
-            } else {
-                known.contains(name)
-            }
+            if is_pattern(name) { tools.iter().any(|tool| matches_stars(name, tool)) } else { known.contains(name) }
         };
         let wanted = self.entry.tools.iter().flatten().map(|tool| ("tools", tool.as_str()));
         let levels = self.entry.levels.iter().map(|(tool, _)| ("levels", tool.as_str()));

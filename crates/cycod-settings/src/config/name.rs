@@ -1,6 +1,8 @@
 use std::fmt;
 
-use crate::by_name::{is_pattern, matches, weight};
+use cycod_definition::matches_stars;
+
+use crate::by_name::{is_pattern, weight};
 
 /// The name of a tool, or of several: `*` stands for any characters, and case does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +33,7 @@ impl ToolPattern {
 
     /// Whether it stands for a name.
     pub fn matches(&self, name: &str) -> bool {
-        matches(&self.0.to_ascii_lowercase(), &name.to_ascii_lowercase())
+        matches_stars(&self.0.to_ascii_lowercase(), &name.to_ascii_lowercase())
     }
 }
 

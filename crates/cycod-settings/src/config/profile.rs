@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use cycod_definition::Level;
+use cycod_definition::{Level, matches_stars};
 
 use super::{Said, Settings, ToolPattern};
-use crate::by_name::matches;
 
 /// The most characters of a client's name that are compared.
 const LONGEST_NAME: usize = 200;
@@ -37,7 +36,7 @@ impl ClientProfile {
     /// Whether it is for a client of this name.
     pub fn is_for(&self, client: &str) -> bool {
         let client: String = client.chars().take(LONGEST_NAME).collect::<String>().to_lowercase();
-        self.clients.iter().any(|pattern| matches(&pattern.to_lowercase(), &client))
+        self.clients.iter().any(|pattern| matches_stars(&pattern.to_lowercase(), &client))
     }
 
     /// Those of these parts that hold for a client: of the profile that was named, and of the profiles that are for it.
