@@ -133,7 +133,7 @@ pub(crate) fn artifacts_json(artifacts: &[Artifact]) -> Json {
     artifacts.iter().map(one).collect()
 }
 
-/// Artifacts as links, for whoever called the tool.
+/// Artifacts as links, for the caller of the tool.
 pub(crate) fn links(artifacts: &[Artifact]) -> Vec<Block> {
     let link = |artifact: &Artifact| {
         Block::from(Content::Link {

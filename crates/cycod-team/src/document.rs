@@ -168,15 +168,23 @@ impl RootDocument {
         let root: Self = parse(file, bytes)?;
         check_format(file, root.format)?;
         check_team(file, &root.team)?;
-        for (role, keys) in [("root", &root.roles.root), ("release", &root.roles.release)] {
-            keys.check().map_err(|why| ReleaseError::malformed(file, format!("the role `{role}` {why}")))?;
-        }
+        root.roles.check(file)?;
         Ok(root)
     }
 }
 
+impl TeamRoles {
+    /// Refuses roles that nobody could fill, or that have a key twice.
+    pub(crate) fn check(&self, file: &str) -> Result<(), ReleaseError> {
+        for (role, keys) in [("root", &self.root), ("release", &self.release)] {
+            keys.check().map_err(|why| ReleaseError::malformed(file, format!("the role `{role}` {why}")))?;
+        }
+        Ok(())
+    }
+}
+
 impl TeamKeys {
-    pub(crate) fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), String> {
         let count = self.keys.len();
         if count > 100 {
             return Err(format!("has {count} keys; the most is 100"));

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
-    BlobDigest, FORMAT, PARTS, Part, ReleaseDocument, ReleaseError, ReleasedFile, RootDocument, TeamKeys, TeamRoles,
+    BlobDigest, FORMAT, PARTS, Part, ReleaseDocument, ReleaseError, ReleasedFile, RootDocument, TeamRoles,
     document::check_team, path, verify,
 };
 
@@ -61,10 +61,7 @@ impl RootDraft {
     pub fn file(&self) -> Result<(String, Vec<u8>), ReleaseError> {
         let file = format!("root/{}.json", self.version);
         let Self { team, version, expires, roles } = self.clone();
-        let TeamRoles { root, release } = &roles;
-        for (role, keys) in [("root", root), ("release", release)] {
-            TeamKeys::check(keys).map_err(|why| ReleaseError::malformed(&*file, format!("the role `{role}` {why}")))?;
-        }
+        roles.check(&file)?;
         check_team(&file, &team)?;
         let bytes = text(&file, &RootDocument { format: FORMAT, team, version, expires, roles })?;
         Ok((file, bytes))

@@ -11,16 +11,13 @@ use cycod_engine::outputs::artifact_retention;
 use cycod_store::{Outputs, Retention, Run, StoredOutput};
 use serde_json::Value;
 
-use super::{RunName, failed, history, meant};
+use super::{RunName, each_block, failed, history, meant};
 use crate::{
     cli::Context,
     command_error::CommandError,
     options::{TextOrJson, parsed},
     table::{Cell, Table},
 };
-
-/// How much is read at once.
-const BLOCK: usize = 64 * 1024;
 
 /// What `cycod runs artifacts` takes.
 #[derive(Parser)]
@@ -117,21 +114,6 @@ fn kept(context: &Context, run: &Run, artifact: &Value) -> Result<StoredOutput, 
     let outputs =
         Outputs::open(&directory, artifact_retention(Retention::default())).map_err(|error| failed(&error))?;
     outputs.get(&id).map_err(|error| failed(&error))?.ok_or_else(gone)
-}
-
-fn each_block(
-    kept: &StoredOutput,
-    take: &mut dyn FnMut(&[u8]) -> Result<(), CommandError>,
-) -> Result<(), CommandError> {
-    let (mut block, mut offset) = (vec![0; BLOCK], 0);
-    loop {
-        let length = kept.read_at(offset, &mut block).map_err(|error| failed(&error))?;
-        if length == 0 {
-            return Ok(());
-        }
-        take(&block[..length])?;
-        offset += length as u64;
-    }
 }
 
 /// Copies an artifact to its path below a directory, where nothing may be yet.

@@ -21,7 +21,7 @@ use std::{
 
 use clap::Args;
 pub(crate) use cycod_app::views::ago;
-use cycod_store::{Filter, History, Run, State, StoreError};
+use cycod_store::{Filter, History, Run, State, StoreError, StoredOutput};
 use jiff::{Timestamp, civil, tz::TimeZone};
 
 use crate::{cli::Context, command_error::CommandError, options::one_of};
@@ -34,6 +34,25 @@ pub(crate) fn history(context: &Context) -> History {
 fn failed(error: &StoreError) -> CommandError {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     CommandError::failure(format!("{error}{cause}"))
+}
+
+/// How much of a stored output is read at once.
+const BLOCK: usize = 64 * 1024;
+
+/// Hands over all bytes of a stored output, block by block.
+fn each_block(
+    kept: &StoredOutput,
+    take: &mut dyn FnMut(&[u8]) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
+    let (mut block, mut offset) = (vec![0; BLOCK], 0);
+    loop {
+        let length = kept.read_at(offset, &mut block).map_err(|error| failed(&error))?;
+        if length == 0 {
+            return Ok(());
+        }
+        take(&block[..length])?;
+        offset += length as u64;
+    }
 }
 
 /// The options that say which calls are meant.

@@ -9,7 +9,7 @@ use cycod_engine::journal::StepTimes;
 use cycod_store::{Outputs, Retention, Run};
 use serde_json::Value;
 
-use super::{RunName, ago, failed, history, local, meant, took};
+use super::{RunName, ago, each_block, failed, history, local, meant, took};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -17,9 +17,6 @@ use crate::{
     page::Page,
     run::timeline_of,
 };
-
-/// How much is read of an output at once.
-const BLOCK: usize = 64 * 1024;
 
 /// What `cycod runs show` takes.
 #[derive(Parser)]
@@ -188,13 +185,9 @@ pub(super) fn print_output(context: &mut Context, run: &Run, stream: &str) -> Re
     let id = output["id"].as_str().and_then(|id| id.parse().ok()).ok_or_else(gone)?;
     let outputs = Outputs::open(&directory, Retention::default()).map_err(|error| failed(&error))?;
     let kept = outputs.get(&id).map_err(|error| failed(&error))?.ok_or_else(gone)?;
-    let (mut block, mut offset) = (vec![0; BLOCK], 0);
-    loop {
-        let length = kept.read_at(offset, &mut block).map_err(|error| failed(&error))?;
-        if length == 0 {
-            return Ok(0);
-        }
-        context.printer.data(&block[..length]);
-        offset += length as u64;
-    }
+    each_block(&kept, &mut |block| {
+        context.printer.data(block);
+        Ok(())
+    })?;
+    Ok(0)
 }
