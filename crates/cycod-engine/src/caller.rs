@@ -15,6 +15,8 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// The surface of the user at the command line.
+    pub(crate) const PERSON: &str = "person";
     /// The surface of the tests that a tool brings.
     pub(crate) const TEST: &str = "test";
 
@@ -25,6 +27,6 @@ impl Caller {
 
     /// Whether a person sees what a run says.
     pub(crate) fn is_attended(&self) -> bool {
-        matches!(self.surface, "person" | "test")
+        matches!(self.surface, Self::PERSON | Self::TEST)
     }
 }

@@ -7,7 +7,7 @@ use cycod_catalog::ScopeFilter;
 use cycod_definition::{Body, Privilege, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
-use cycod_plan::Plan;
+use cycod_plan::{Plan, PlannedAction};
 use cycod_policy::{Answer, Approved, Decision, Verdict};
 use cycod_store::{
     Digest, History, Maker, NewRow, Retention, RowDurability, RowKind, RunJournal, StoreError, canonical,
@@ -23,6 +23,59 @@ use crate::{
 
 /// What all arguments of a call may take together.
 const MOST_ARGUMENTS: usize = 64 * 1024;
+
+/// How the history stands to a run that is about to begin.
+#[derive(Default)]
+pub(crate) struct Recorded {
+    /// What writes its end; nothing where the history does not learn of it.
+    pub(crate) recording: Option<Recording>,
+    /// Why the history does not learn of it.
+    pub(crate) warning: Option<String>,
+    /// What is still to be written: a person's run need not wait for it.
+    pub(crate) waiting: Option<Beginning<'static>>,
+}
+
+/// What the history is told when a run begins.
+pub(crate) struct Beginning<'a> {
+    plan: Cow<'a, Plan>,
+    decision: Cow<'a, Decision>,
+    answer: Option<&'static str>,
+    caller: Caller,
+    masks: Masks,
+    kind: RowKind,
+}
+
+impl Beginning<'_> {
+    /// Whether it is soon enough to write this beside the run, when its one program has been started.
+    ///
+    /// A person sees what they start, and it runs also where the history cannot be written.
+    fn may_wait(&self) -> bool {
+        let plan = &self.plan;
+        let is_one_command = matches!(&*plan.steps, [step] if matches!(step.action, PlannedAction::Command(_)));
+        let has_nothing_else = plan.cleanup.is_empty() && plan.artifacts.is_empty() && plan.through.is_none();
+        self.caller.surface == Caller::PERSON && is_one_command && has_nothing_else && !is_elevated(plan)
+    }
+
+    fn into_owned(self) -> Beginning<'static> {
+        Beginning {
+            plan: Cow::Owned(self.plan.into_owned()),
+            decision: Cow::Owned(self.decision.into_owned()),
+            answer: self.answer,
+            caller: self.caller,
+            masks: self.masks,
+            kind: self.kind,
+        }
+    }
+}
+
+/// Why a run that goes on is not in the history.
+pub(crate) fn not_in_history(error: &StoreError) -> String {
+    format!("this run is not in the history: {}", told(error))
+}
+
+fn is_elevated(plan: &Plan) -> bool {
+    plan.privilege == Privilege::Elevated
+}
 
 impl Engine {
     /// The history, if one is kept.
@@ -40,7 +93,7 @@ impl Engine {
 
     /// Who asks for a run.
     pub(crate) fn caller(&self, control: &Control) -> Caller {
-        control.caller.clone().unwrap_or_else(|| self.person("person"))
+        control.caller.clone().unwrap_or_else(|| self.person(Caller::PERSON))
     }
 
     /// Writes that a run begins. The warning says why that could not be written where the run goes on nevertheless.
@@ -49,18 +102,22 @@ impl Engine {
         approved: &Approved<Plan>,
         caller: &Caller,
         is_resumed: bool,
-    ) -> Result<(Option<Recording>, Option<String>), Refusal> {
+        is_durable: bool,
+    ) -> Result<Recorded, Refusal> {
         let plan = approved.subject();
-        let Some(history) = &self.history else { return Ok((None, None)) };
+        let Some(history) = &self.history else { return Ok(Recorded::default()) };
         let masks = self.masks(plan);
-        let mut body = self.call_json(plan, approved.decision(), caller, &masks);
-        if let Some(answer) = approved.answer() {
-            body["answer"] = answered(answer).into();
-        }
-        let is_elevated = plan.privilege == Privilege::Elevated;
-        let durability = if is_elevated { RowDurability::Power } else { RowDurability::Process };
-        let kind = if is_resumed { RowKind::Resume } else { RowKind::Call };
-        match write_call(history, plan, caller, (kind, ""), &masks, &body, durability) {
+        let beginning = Beginning {
+            plan: Cow::Borrowed(plan),
+            decision: Cow::Borrowed(approved.decision()),
+            answer: approved.answer().map(answered),
+            caller: caller.clone(),
+            masks: masks.clone(),
+            kind: if is_resumed { RowKind::Resume } else { RowKind::Call },
+        };
+        let waits = !is_durable && beginning.may_wait();
+        let written = if waits { Ok(()) } else { self.write_beginning(&beginning) };
+        let recording = match written {
             Ok(()) => {
                 let (run, outputs) = (plan.run_id.clone(), self.outputs_directory());
                 let history = Arc::clone(history);
@@ -72,18 +129,31 @@ impl Engine {
                     if is_resumed { RunJournal::go_on(&history.journals(), &run).ok() } else { Some(begin()) };
                 let is_flushed = journal::is_flushed(plan);
                 let journal = journal.map(|journal| journal.flushed(is_flushed));
-                Ok((Some(Recording::new(history, outputs, retention, maker, run, masks, journal)), None))
+                Recording::new(history, outputs, retention, maker, run, masks, journal)
             }
-            Err(error) if caller.is_attended() && !is_elevated => {
-                Ok((None, Some(format!("this run is not in the history: {}", told(&error)))))
+            Err(error) if caller.is_attended() && !is_elevated(plan) => {
+                return Ok(Recorded { warning: Some(not_in_history(&error)), ..Recorded::default() });
             }
             Err(error) => {
                 let why = format!("what runs must be in the history, and it cannot be written: {}", told(&error));
-                Err(Refusal::new(Code::HistoryUnwritable, why)
+                return Err(Refusal::new(Code::HistoryUnwritable, why)
                     .place(plan.tool().name.as_str())
-                    .attempt("fix what is wrong with the file; `cycod runs verify` checks all of it"))
+                    .attempt("fix what is wrong with the file; `cycod runs verify` checks all of it"));
             }
+        };
+        Ok(Recorded { recording: Some(recording), warning: None, waiting: waits.then(|| beginning.into_owned()) })
+    }
+
+    /// Writes that a run begins, or has begun.
+    pub(crate) fn write_beginning(&self, beginning: &Beginning<'_>) -> Result<(), StoreError> {
+        let Some(history) = &self.history else { return Ok(()) };
+        let Beginning { plan, decision, answer, caller, masks, kind } = beginning;
+        let mut body = self.call_json(plan, decision, caller, masks);
+        if let Some(answer) = answer {
+            body["answer"] = (*answer).into();
         }
+        let durability = if is_elevated(plan) { RowDurability::Power } else { RowDurability::Process };
+        write_call(history, plan, caller, (*kind, ""), masks, &body, durability)
     }
 
     /// What the history is to be told of a call that may be refused.

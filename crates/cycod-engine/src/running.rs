@@ -1,6 +1,9 @@
 //! Approvals of plans, and runs of what was approved.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{Arc, OnceLock},
+};
 
 use cycod_diagnostic::Refusal;
 use cycod_plan::Plan;
@@ -11,6 +14,7 @@ use cycod_run::{ArtifactShelf, Driver, Event, RunReport, Sink, run};
 use crate::{
     Asker, Caller, Control, Engine, Recording,
     durable::{Resumed, stays_interrupted},
+    history::{Recorded, not_in_history},
     journal::Journaled,
     recording::not_kept,
 };
@@ -99,11 +103,11 @@ impl Engine {
             Ok(kept) => kept,
             Err(refusal) => return (RunReport::refused(refusal), None),
         };
-        let recorded = match self.record(&approved, &self.caller(control), is_resumed) {
-            Ok((None, _)) if kept.is_some() => Err(not_kept(&run_id)),
+        let recorded = match self.record(&approved, &self.caller(control), is_resumed, kept.is_some()) {
+            Ok(Recorded { recording: None, .. }) if kept.is_some() => Err(not_kept(&run_id)),
             recorded => recorded,
         };
-        let (mut recording, warning) = match recorded {
+        let Recorded { mut recording, warning, waiting } = match recorded {
             Ok(recorded) => recorded,
             Err(refusal) => {
                 kept.into_iter().for_each(|kept| kept.give_up(is_resumed));
@@ -112,12 +116,16 @@ impl Engine {
         };
         let unkept = (has_artifacts && recording.is_none())
             .then(|| "the artifacts of this run are not kept: it is not in the history".to_owned());
-        let warnings: Vec<String> = warning.into_iter().chain(unkept).collect();
+        let mut warnings: Vec<String> = warning.into_iter().chain(unkept).collect();
         warnings.iter().for_each(|warning| sink.event(&Event::Warning(warning.clone())));
         let durable = kept.as_mut().map(Resumed::durable);
         // A test looks whether they are there, and is run often.
         let is_test = self.caller(control).surface == Caller::TEST;
         let artifacts = recording.as_ref().filter(|_| !is_test).map(Recording::artifacts);
+        let began = OnceLock::new();
+        let begin = || {
+            began.get_or_init(|| waiting.as_ref().map_or(Ok(()), |waiting| self.write_beginning(waiting)));
+        };
         let driver = Driver {
             artifacts: artifacts.as_ref().map(|artifacts| artifacts as &dyn ArtifactShelf),
             scripts: &self.scripts,
@@ -132,6 +140,7 @@ impl Engine {
             keep: control.keep,
             observer: control.observer.as_ref(),
             pool: self.pool.as_deref(),
+            started: Some(&begin),
         };
         let mut report = match recording.as_ref().and_then(|recording| recording.journal.clone()) {
             Some(journal) => {
@@ -140,6 +149,14 @@ impl Engine {
             }
             None => run(approved, &driver, sink, durable),
         };
+        // Nothing was started where the run was over before.
+        begin();
+        if let Some(Err(error)) = began.into_inner() {
+            recording.take().into_iter().for_each(Recording::leave);
+            let warning = not_in_history(&error);
+            sink.event(&Event::Warning(warning.clone()));
+            warnings.push(warning);
+        }
         if let (Some(recording), Some(kept)) = (&mut recording, kept) {
             recording.state = Some(kept.into_state());
         }

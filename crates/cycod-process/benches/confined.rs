@@ -124,7 +124,7 @@ fn ours(shell: &[&str], confinement: Option<Arc<Confinement>>, pool: Option<&Poo
     let session = Session::new().expect("a session opens");
     let stop = Stop::new().expect("descriptors are left");
     let mut said = Vec::new();
-    let ended = session.run_with(pool, &spec, &stop, &mut |_, bytes| said.extend_from_slice(bytes));
+    let ended = session.run_with(pool, &spec, &stop, &mut || (), &mut |_, bytes| said.extend_from_slice(bytes));
     assert!(ended.expect("the program starts").is_success() && said == b"hello\n");
 }
 

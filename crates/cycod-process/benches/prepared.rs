@@ -111,7 +111,8 @@ fn ours(shell: &[&str], pool: Option<&Pool>) {
     let session = Session::new().expect("a session opens");
     let stop = Stop::new().expect("descriptors are left");
     let mut said = Vec::new();
-    let ended = session.run_with(pool, &Spec::new(program), &stop, &mut |_, bytes| said.extend_from_slice(bytes));
+    let ended =
+        session.run_with(pool, &Spec::new(program), &stop, &mut || (), &mut |_, bytes| said.extend_from_slice(bytes));
     assert!(ended.expect("the program starts").is_success() && said == b"hello\n");
 }
 

@@ -34,6 +34,7 @@ impl Session {
         &self,
         spec: &Spec,
         stop: &Stop,
+        started: &mut dyn FnMut(),
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<EndedProcess, StartError> {
         if spec.limits.memory.is_some() {
@@ -44,6 +45,7 @@ impl Session {
         }
         let begun = Instant::now();
         let mut child = start(spec)?;
+        started();
         let group = Group::of(&child, spec.terminal);
         let (send, receive) = sync_channel(4);
         let reading = Thread::named("cycod-pipe");

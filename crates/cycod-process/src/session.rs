@@ -55,15 +55,18 @@ impl Session {
         stop: &Stop,
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<EndedProcess, StartError> {
-        self.run_with(None, spec, stop, sink)
+        self.run_with(None, spec, stop, &mut || (), sink)
     }
 
     /// As [`run`](Session::run), with a program that a pool has prepared, if it has; otherwise the pool may learn of it.
+    ///
+    /// `started` is called when the program has been started, before the first wait for it.
     pub fn run_with(
         &self,
         pool: Option<&Pool>,
         spec: &Spec,
         stop: &Stop,
+        started: &mut dyn FnMut(),
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<EndedProcess, StartError> {
         let too_late = match stop.urgency() {
@@ -79,10 +82,10 @@ impl Session {
         }
         match &self.0 {
             #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-            Backend::Warden(session) => session.run(pool.map(|pool| &pool.0), spec, stop, sink),
+            Backend::Warden(session) => session.run(pool.map(|pool| &pool.0), spec, stop, started, sink),
             Backend::Portable(session) => {
                 let _ = pool;
-                session.run(spec, stop, sink)
+                session.run(spec, stop, started, sink)
             }
         }
     }

@@ -36,4 +36,6 @@ pub struct Driver<'a> {
     pub pool: Option<&'a Pool>,
     /// Who learns what programs touch that are not confined.
     pub observer: Option<&'a Arc<dyn Observer>>,
+    /// Called each time that a program has been started, before the first wait for it.
+    pub started: Option<&'a (dyn Fn() + Sync)>,
 }

@@ -273,8 +273,9 @@ impl Worker<'_> {
         launch.spec.quiet = Some(QUIET);
         capture.open(self, launch.held.as_ref())?;
         let spec = &launch.spec;
-        let run =
-            |take: &mut dyn FnMut(Stream, &[u8])| self.session.run_with(self.driver.pool, spec, self.driver.stop, take);
+        let run = |take: &mut dyn FnMut(Stream, &[u8])| {
+            self.session.run_with(self.driver.pool, spec, self.driver.stop, &mut || self.has_started(), take)
+        };
         let mut follow = || match &reports {
             None => Ok(run(&mut |stream, bytes| capture.take(stream, bytes))),
             Some(reports) => self.follow(reports, prepared, capture, run),
@@ -287,6 +288,11 @@ impl Worker<'_> {
             launch.clear(self.session);
         }
         Ok((ended.map_err(|error| not_started(&error))?, launch))
+    }
+
+    /// Tells that a program has been started.
+    fn has_started(&self) {
+        self.driver.started.iter().for_each(|started| started());
     }
 
     /// The most bytes of each stream to hold below the step's own limit: no fewer than others may ask for.
@@ -605,7 +611,8 @@ impl StepContext for Worker<'_> {
     }
 
     fn run(&self, launch: &Launch, take: &mut dyn FnMut(Stream, &[u8])) -> Result<EndedProcess, StartError> {
-        let ended = self.session.run_with(self.driver.pool, &launch.spec, self.driver.stop, take);
+        let (pool, stop) = (self.driver.pool, self.driver.stop);
+        let ended = self.session.run_with(pool, &launch.spec, stop, &mut || self.has_started(), take);
         if !matches!(&ended, Ok(ended) if matches!(ended.ending, Ending::Exited(_))) {
             launch.clear(self.session);
         }

@@ -112,13 +112,27 @@ steps:
 #[test]
 fn a_run_is_there_before_it_begins() {
     let place = Place::new("description: d\nbash: cp -r ../home/.cycod copy\n");
-    let report = run(&engine(&place), &[], None);
+    let model = Caller { surface: "mcp", host: None, principal: "anna".to_owned(), is_local: true };
+    let report = run(&engine(&place), &[], Some(model));
     assert!(report.success, "{report:?}");
     // What another process would see while it goes on; without its lock it is taken for one that broke off.
     let meanwhile = History::at(&place.project().join("copy")).runs(&Filter::default()).expect("it can be read");
     assert_eq!(meanwhile.len(), 1);
     assert_eq!((meanwhile[0].state, last(&place).state), (State::Interrupted, State::Ok));
     assert_eq!(history(&place).verify(None).expect("it can be read").findings, []);
+}
+
+#[test]
+fn a_run_of_a_person_is_written_while_its_program_runs() {
+    let program = "until grep -q waits-for-itself ../home/.cycod/history.tail 2>/dev/null; do sleep 0.05; done";
+    let place = Place::new(&format!("description: d\ntimeout: 20000\nbash: {program}\n"));
+    let report = run(&engine(&place), &[], None);
+    assert!(report.success, "{report:?}");
+    assert_eq!(history(&place).verify(None).expect("it can be read").findings, []);
+    // And also where no program could be started.
+    let place = Place::new("description: d\nrun: no-such-program\n");
+    assert!(!run(&engine(&place), &[], None).success);
+    assert_eq!(last(&place).state, State::Failed);
 }
 
 #[test]

@@ -137,6 +137,7 @@ impl Session {
         pool: Option<&Pool>,
         spec: &Spec,
         stop: &Stop,
+        started: &mut dyn FnMut(),
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<EndedProcess, StartError> {
         if spec.observer.is_some() && spec.confinement.is_some() {
@@ -148,6 +149,7 @@ impl Session {
         let _visit = pool.map(Pool::visit);
         let prepared = pool.and_then(|pool| Key::of(spec).and_then(|(key, text)| pool.take(key, text)));
         if let Some((warden, pipes)) = prepared {
+            started();
             let (result, warden) = Watch::new(spec, stop, warden, pipes, begun).run(sink);
             self.keep(warden);
             return result.map_err(|reason| reason.into_error(&spec.program));
@@ -157,6 +159,7 @@ impl Session {
             let hold = Hold::new(spec, &bases[rung..], counting)?;
             let begun = Instant::now();
             let (warden, pipes) = launch::start(self, spec, Purpose::Run, hold)?;
+            started();
             let (result, warden) = Watch::new(spec, stop, warden, pipes, begun).run(sink);
             self.keep(warden);
             match result {

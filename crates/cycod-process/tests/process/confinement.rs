@@ -525,7 +525,7 @@ fn served(pool: &Pool, spec: &Spec) -> Run {
     let mut said = None;
     until("a prepared shell serves", || {
         let session = Session::new().expect("a session opens");
-        said = Some(collect(|sink| session.run_with(Some(pool), spec, &stop, sink)).expect("it starts"));
+        said = Some(collect(|sink| session.run_with(Some(pool), spec, &stop, &mut || (), sink)).expect("it starts"));
         pool.served() > before
     });
     said.expect("it ran")
@@ -561,7 +561,7 @@ fn prepared_shells_are_confined_too() {
     std::fs::write(path.join("file"), "other\n").expect("a file is written");
     let stop = Stop::new().expect("descriptors are left");
     let session = Session::new().expect("a session opens");
-    let said = collect(|sink| session.run_with(Some(&pool), &spec, &stop, sink)).expect("it starts");
+    let said = collect(|sink| session.run_with(Some(&pool), &spec, &stop, &mut || (), sink)).expect("it starts");
     assert_eq!(said.out(), "other\n");
     std::fs::remove_dir_all(path.with_extension("old")).expect("it is ours");
 }

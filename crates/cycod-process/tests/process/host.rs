@@ -62,7 +62,7 @@ fn forest() {
             let pool = Pool::new(PoolSize::default()).expect("descriptors are left");
             let spec = Spec::new(program(shell, &["-c", ":"]).env(marker.as_str(), "1"));
             until("a shell waits", || {
-                session.run_with(Some(&pool), &spec, &stop, &mut |_, _| {}).expect("the program starts");
+                session.run_with(Some(&pool), &spec, &stop, &mut || (), &mut |_, _| {}).expect("the program starts");
                 pool.ready() > 0 || !path("sh").canonicalize().is_ok_and(|sh| sh.ends_with("dash"))
             });
             pool

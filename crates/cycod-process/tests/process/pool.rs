@@ -22,7 +22,7 @@ fn pool() -> Pool {
 
 fn run_with(pool: &Pool, spec: &Spec) -> Run {
     let (session, stop) = (Session::new().expect("a session opens"), Stop::new().expect("descriptors are left"));
-    collect(|sink| session.run_with(Some(pool), spec, &stop, sink)).expect("the program starts")
+    collect(|sink| session.run_with(Some(pool), spec, &stop, &mut || (), sink)).expect("the program starts")
 }
 
 /// Makes sure that a shell waits for programs like this one.
@@ -232,7 +232,8 @@ fn another_directory_or_program_of_the_same_name_is_not_the_same() {
     assert_eq!(run_with(&pool, &spec).out(), "new\n");
     std::fs::remove_dir_all(&place).expect("temporary files work");
     let stop = Stop::new().expect("descriptors are left");
-    let missing = Session::new().expect("a session opens").run_with(Some(&pool), &spec, &stop, &mut |_, _| {});
+    let missing =
+        Session::new().expect("a session opens").run_with(Some(&pool), &spec, &stop, &mut || (), &mut |_, _| {});
     assert!(matches!(missing, Err(cycod_process::StartError::Directory { .. })), "{missing:?}");
 }
 
@@ -366,7 +367,7 @@ fn programs_of_the_session_find_each_other() {
     let session = Session::new().expect("a session opens");
     let stop = Stop::new().expect("descriptors are left");
     let served = pool.served();
-    session.run_with(Some(&pool), &spec, &stop, &mut |_, _| {}).expect("the program starts");
+    session.run_with(Some(&pool), &spec, &stop, &mut || (), &mut |_, _| {}).expect("the program starts");
     assert_eq!(pool.served(), served + 1);
     assert_eq!(session.finish().processes, 1);
     drop(pool);
