@@ -1,6 +1,10 @@
 //! Puts the pages of `docs/errors/` and `docs/guide/` into the program for `cycod explain` and `cycod help`.
 
-use std::{env, fs, path::Path};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 #[expect(clippy::disallowed_methods, reason = "the environment tells a build script everything")]
 fn variable(name: &str) -> String {
@@ -10,6 +14,42 @@ fn variable(name: &str) -> String {
 fn main() {
     write_pages();
     write_guides();
+    order_functions();
+}
+
+/// Puts the functions that every command runs beside each other, so that the system reads less of the program when it starts.
+/// `cargo xtask order` writes the order.
+///
+/// Only lld knows such orders. The toolchains of the Rust project link with it where they bring it along, unless they are told
+/// to link in another way.
+fn order_functions() {
+    let order = Path::new(&variable("CARGO_MANIFEST_DIR")).join("link-order.txt");
+    println!("cargo::rerun-if-changed={}", order.display());
+    println!("cargo::rerun-if-env-changed=CYCOD_LINK_MAP");
+    let is_told = ["linker", "link-arg", "link-self-contained", "-fuse-ld"];
+    let flags = variable("CARGO_ENCODED_RUSTFLAGS");
+    if variable("PROFILE") != "release"
+        || variable("TARGET") != "x86_64-unknown-linux-gnu"
+        || is_told.iter().any(|told| flags.contains(told))
+        || !variable("RUSTC_LINKER").is_empty()
+        || !brings_lld()
+    {
+        return;
+    }
+    println!("cargo::rustc-link-arg-bins=-Wl,--symbol-ordering-file={}", order.display());
+    println!("cargo::rustc-link-arg-bins=-Wl,--no-warn-symbol-ordering");
+    let map = variable("CYCOD_LINK_MAP");
+    if !map.is_empty() {
+        println!("cargo::rustc-link-arg-bins=-Wl,-Map={map},--no-demangle");
+    }
+}
+
+/// Whether the compiler brings the linker that it uses for this target by itself.
+fn brings_lld() -> bool {
+    let output = Command::new(variable("RUSTC")).args(["--print", "sysroot"]).output();
+    let sysroot = output.ok().and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
+    let target = PathBuf::from(sysroot.trim()).join("lib/rustlib").join(variable("TARGET"));
+    target.join("bin/gcc-ld/ld.lld").exists()
 }
 
 fn write_pages() {

@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask tidy | generate | fuzz [SECONDS [TARGET…]] | dist [--profile NAME] …`.
+//! Chores of the project: `cargo xtask tidy | generate | fuzz [SECONDS [TARGET…]] | order | dist [--profile NAME] …`.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -9,6 +9,7 @@
 mod dist;
 mod fuzz;
 mod generate;
+mod order;
 mod tidy;
 
 use std::{env, path::PathBuf, process::ExitCode};
@@ -24,8 +25,11 @@ fn main() -> ExitCode {
             .parse()
             .map_err(|_| vec![format!("`{seconds}` is not a number of seconds")])
             .and_then(|seconds| fuzz::fuzz(&root(), seconds, targets)),
+        ["order"] => order::order(&root()),
         ["dist", options @ ..] => dist::dist(&root(), options),
-        _ => Err(vec!["usage: cargo xtask tidy | generate | fuzz [SECONDS [TARGET…]] | dist [OPTIONS]".to_owned()]),
+        _ => Err(vec![
+            "usage: cargo xtask tidy | generate | fuzz [SECONDS [TARGET…]] | order | dist [OPTIONS]".to_owned(),
+        ]),
     };
     match result {
         Ok(said) => {

@@ -1,0 +1,120 @@
+//! The order in which the functions of the program lie in its file: those that every command runs stand together.
+//!
+//! The system reads a program in pieces of 64 KB, each when something in it is first needed. Ordered, a command needs a fifth
+//! of the pieces. The names of functions change with the compiler, the dependencies and the version of the program; names that
+//! are no longer there do no harm, so the order only gets less useful until it is written again.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+    path::Path,
+    process::Command,
+};
+
+/// Where the build script of the program looks for the order.
+const ORDER: &str = "crates/cycod/link-order.txt";
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+const TOOL: &str = "\
+name: echo
+description: Says a word
+tags: [read]
+parameters:
+  WORD: {description: A word, required: true}
+bash: echo hello \"{WORD}\"
+";
+
+const STEPS: &str = "\
+name: steps
+description: Says two words
+tags: [read]
+steps:
+  - {name: one, bash: echo one}
+  - {name: two, run: 'echo {one.output}'}
+";
+
+/// What is run to learn the order: what people and models do all day.
+const RUNS: [&[&str]; 5] = [
+    &["tool", "run", "echo", "WORD=hello"],
+    &["--version"],
+    &["tool", "run", "steps"],
+    &["list"],
+    &["tool", "call", "echo", r#"{"WORD": "hello"}"#],
+];
+
+type Step<T> = Result<T, String>;
+
+/// Builds the program, watches it run, and writes the order of its functions.
+pub(crate) fn order(root: &Path) -> Result<String, Vec<String>> {
+    write_order(root).map_err(|problem| vec![problem])
+}
+
+fn write_order(root: &Path) -> Step<String> {
+    let work = root.join("target/order");
+    let project = work.join("project");
+    _ = fs::remove_dir_all(&work);
+    for (name, text) in [("echo", TOOL), ("steps", STEPS)] {
+        let file = project.join(format!(".cycod/tools/{name}.yaml"));
+        fs::create_dir_all(file.parent().unwrap_or(&project)).map_err(|error| error.to_string())?;
+        fs::write(&file, text).map_err(|error| error.to_string())?;
+    }
+    let map = work.join("link.map");
+    let build = ["build", "--release", "--locked", "-p", "cycod", "--bin", "cycod", "--target", TARGET];
+    done(Command::new("cargo").args(build).current_dir(root).env("CYCOD_LINK_MAP", &map))?;
+    let steps = work.join("steps");
+    done(Command::new("cc").args(["-O2", "-o"]).arg(&steps).arg(root.join("xtask/src/order/steps.c")))?;
+    let text = fs::read_to_string(&map).map_err(|error| format!("{}: {error}", map.display()))?;
+    let functions = functions(&text);
+    let (Some((lowest, _)), Some((highest, _))) = (functions.first_key_value(), functions.last_key_value()) else {
+        return Err(format!("`{}` names no functions: the program was not linked by lld", map.display()));
+    };
+    let (mut order, mut seen) = (Vec::new(), HashSet::new());
+    for run in RUNS {
+        let mut command = Command::new(&steps);
+        command.args([format!("{lowest:x}"), format!("{highest:x}")]);
+        command.arg(root.join("target").join(TARGET).join("release/cycod")).args(run).current_dir(&project);
+        command.env("HOME", work.join("home")).env("CYCOD_TRUSTED_DIRECTORIES", &project);
+        let output = command.output().map_err(|error| format!("cannot start `steps`: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("`cycod {}` failed: {}", run.join(" "), String::from_utf8_lossy(&output.stderr)));
+        }
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            let at = u64::from_str_radix(line, 16).map_err(|error| format!("`{line}`: {error}"))?;
+            let (_, name) = functions.range(..=at).next_back().ok_or("an address lies before all functions")?;
+            if seen.insert(*name) {
+                order.push(*name);
+            }
+        }
+    }
+    fs::write(root.join(ORDER), order.join("\n") + "\n").map_err(|error| error.to_string())?;
+    Ok(format!("{ORDER}: {} functions", order.len()))
+}
+
+/// The functions of a map that lld wrote, by their addresses.
+fn functions(map: &str) -> BTreeMap<u64, &str> {
+    /// An address, another, a size and an alignment, each with a space behind it.
+    const NUMBERS: usize = 49;
+    let mut functions = BTreeMap::new();
+    let mut is_text = false;
+    for line in map.lines().skip(1) {
+        let (Some(numbers), Some(what)) = (line.get(..NUMBERS), line.get(NUMBERS..)) else { continue };
+        if !what.starts_with(' ') {
+            is_text = what == ".text";
+        }
+        let address = numbers.split_whitespace().next().and_then(|address| u64::from_str_radix(address, 16).ok());
+        // A section of the program has no indent, one of an object eight spaces, a symbol sixteen.
+        if let (true, Some(name), Some(address)) = (is_text, what.strip_prefix(&" ".repeat(16)), address) {
+            functions.entry(address).or_insert(name.trim());
+        }
+    }
+    functions
+}
+
+fn done(command: &mut Command) -> Step<()> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?}: {status}")),
+        Err(error) => Err(format!("cannot start {command:?}: {error}")),
+    }
+}
