@@ -192,9 +192,11 @@ impl Call {
                 secrets.extend(self.text(template, &crate::NoSteps).ok());
             }
         }
+        let stated = &self.tool.environment;
         for (name, value) in &self.host.environment {
-            let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
-            if speaks_of_secret(name) || self.tool.environment.is_secret(name) {
+            let is_secret = speaks_of_secret_bytes(name.as_encoded_bytes())
+                || !stated.secrets.is_empty() && name.to_str().is_some_and(|name| stated.is_secret(name));
+            if let (true, Some(_), Some(value)) = (is_secret, name.to_str(), value.to_str()) {
                 secrets.push(value.to_owned());
             }
         }
@@ -254,8 +256,21 @@ pub fn normalize_path(paths: &FilePaths, platform: Platform, path: &str) -> Stri
 
 /// Whether a variable's name says that its value is a secret.
 pub fn speaks_of_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["TOKEN", "KEY", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
+    speaks_of_secret_bytes(name.as_bytes())
+}
+
+/// Each run asks this of every variable several times, so nothing is copied or checked for what else it is.
+fn speaks_of_secret_bytes(name: &[u8]) -> bool {
+    (0..name.len()).any(|at| {
+        let word: &[u8] = match name[at].to_ascii_uppercase() {
+            b'T' => b"TOKEN",
+            b'K' => b"KEY",
+            b'S' => b"SECRET",
+            b'P' => b"PASSWORD",
+            _ => return false,
+        };
+        name[at..].get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word))
+    })
 }
 
 /// Returns the directory as text, or nothing when it is not Unicode.

@@ -151,6 +151,9 @@ impl Entry {
 
     /// Says what the file alone cannot know: that its name is taken.
     fn add_problems_of_the_directory(&self, checked: &mut read::Checked) {
+        if !matches!(self.state, State::Duplicate { .. } | State::Broken { .. }) {
+            return;
+        }
         let at = read::name_span(&checked.source);
         let whole_file = |mut diagnostic: Diagnostic| {
             if at.is_none() {

@@ -242,9 +242,6 @@ mod indexed {
         index::{Draft, Index},
     };
 
-    /// Directories with fewer files get no index: reading them takes less than a page of it is worth.
-    const WORTH_AN_INDEX: usize = 4;
-
     enum Slot {
         Known(u32),
         Fresh(OsString),
@@ -308,7 +305,7 @@ mod indexed {
         }
 
         if let (Some(cache), Some(stamp)) = (cache, stamp) {
-            let is_worth_it = index.is_some() || slots.len() >= WORTH_AN_INDEX;
+            let is_worth_it = index.is_some() || !slots.is_empty();
             let settled = is_worth_it && stamp.is_settled(began, cache.settling) && Stamp::of(handle) == Some(stamp);
             let has_news = read.iter().flatten().any(|(_, file)| file.is_some());
             if is_worth_it && (has_news || (settled && !is_same_directory)) {

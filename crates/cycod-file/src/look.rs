@@ -1,10 +1,10 @@
 //! One look at the file system, which asks for nothing twice.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     ffi::{OsStr, OsString},
     fs, io,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -13,12 +13,14 @@ use crate::{Seen, Stamp, now};
 /// What was found at many paths: where they lead, whether something is there, and in which state.
 ///
 /// What was learnt of a directory holds for everything below it, so a look is for one moment and not to be stored.
+///
+/// Paths are compared by their bytes: comparing them name by name would cost more than asking the system.
 #[derive(Debug)]
 pub struct Look {
     began: i64,
-    paths: Mutex<BTreeMap<PathBuf, Found>>,
-    stamps: Mutex<BTreeMap<PathBuf, Option<Stamp>>>,
-    names: Mutex<BTreeMap<PathBuf, Names>>,
+    paths: Mutex<HashMap<OsString, Found>>,
+    stamps: Mutex<HashMap<OsString, Option<Stamp>>>,
+    names: Mutex<HashMap<OsString, Names>>,
 }
 
 impl Default for Look {
@@ -50,6 +52,7 @@ impl Look {
     /// The path with links followed as far as it leads somewhere.
     pub fn of_existing(&self, path: &Path) -> PathBuf {
         match path.ancestors().find_map(|existing| Some((existing, self.of(existing)?))) {
+            Some((existing, real)) if existing.as_os_str() == path.as_os_str() => real,
             Some((existing, real)) => match path.strip_prefix(existing) {
                 Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
                 _ => real,
@@ -65,15 +68,15 @@ impl Look {
 
     /// Whether something may be at a path. A short list of its directory answers for all names in that.
     pub fn may_be_there(&self, path: &Path) -> bool {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return true };
-        if self.knows_missing(path) || self.is_missing(parent) {
+        let Some((parent, name)) = split(path) else { return true };
+        if self.knows_missing_in(path, Some((parent, name))) || self.is_missing(parent) {
             return false;
         }
         let mut names = lock(&self.names);
-        if !names.contains_key(parent) {
-            names.insert(parent.to_owned(), Names::of(parent));
+        if let Some(names) = names.get(parent.as_os_str()) {
+            return names.may_hold(name);
         }
-        names[parent].may_hold(name)
+        names.entry(parent.into()).or_insert_with(|| Names::of(parent)).may_hold(name)
     }
 
     /// What is at a path, to tell later whether it is still there as it is.
@@ -87,11 +90,14 @@ impl Look {
 
     /// Whether it is known already that nothing is at a path.
     pub fn knows_missing(&self, path: &Path) -> bool {
-        let (parent, name) = (path.parent(), path.file_name());
-        matches!(lock(&self.paths).get(path), Some(Found::Nothing))
-            || parent
-                .zip(name)
-                .is_some_and(|(parent, name)| lock(&self.names).get(parent).is_some_and(|names| !names.may_hold(name)))
+        self.knows_missing_in(path, split(path))
+    }
+
+    fn knows_missing_in(&self, path: &Path, split: Option<(&Path, &OsStr)>) -> bool {
+        let is_not_listed = |(parent, name): (&Path, &OsStr)| {
+            lock(&self.names).get(parent.as_os_str()).is_some_and(|names| !names.may_hold(name))
+        };
+        matches!(lock(&self.paths).get(path.as_os_str()), Some(Found::Nothing)) || split.is_some_and(is_not_listed)
     }
 
     /// The state of what is at a path whose links are followed; nothing when there is nothing.
@@ -99,35 +105,68 @@ impl Look {
         if self.knows_missing(path) {
             return None;
         }
-        if let Some(Found::Real(_, Some(stamp))) = lock(&self.paths).get(path) {
+        if let Some(Found::Real(_, Some(stamp))) = lock(&self.paths).get(path.as_os_str()) {
             return Some(*stamp);
         }
-        if let Some(stamp) = lock(&self.stamps).get(path) {
+        if let Some(stamp) = lock(&self.stamps).get(path.as_os_str()) {
             return *stamp;
         }
         let stamp = Stamp::at(path);
-        lock(&self.stamps).insert(path.to_owned(), stamp);
+        lock(&self.stamps).insert(path.into(), stamp);
         stamp
     }
 
     fn found(&self, path: &Path) -> Found {
-        let (Some(parent), Some(Component::Normal(name))) = (path.parent(), path.components().next_back()) else {
-            return asked(path);
-        };
-        // A name after `..` does not lie where the path says.
-        if cfg!(not(unix)) || !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
-            return asked(path);
-        }
-        if let Some(known) = lock(&self.paths).get(path) {
+        if is_plain(path) { self.found_plain(path) } else { asked(path) }
+    }
+
+    /// What is at a path that [is plain](is_plain).
+    fn found_plain(&self, path: &Path) -> Found {
+        let Some((parent, name)) = split_plain(path) else { return asked(path) };
+        if let Some(known) = lock(&self.paths).get(path.as_os_str()) {
             return known.clone();
         }
-        let found = match self.found(parent) {
+        let found = match self.found_plain(parent) {
             Found::Real(parent, _) => entry(parent.join(name)),
             other => other,
         };
-        lock(&self.paths).insert(path.to_owned(), found.clone());
+        lock(&self.paths).insert(path.into(), found.clone());
         found
     }
+}
+
+/// Whether each name of a path is in the directory that stands before it: it begins at the root, and has no `.`, no `..` (a
+/// name after that does not lie where the path says) and no slash without need.
+#[cfg(unix)]
+fn is_plain(path: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt as _;
+    let Some(names) = path.as_os_str().as_bytes().strip_prefix(b"/") else { return false };
+    names.is_empty() || names.split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b".."))
+}
+
+#[cfg(not(unix))]
+fn is_plain(_: &Path) -> bool {
+    false
+}
+
+/// The directory of a path and the name in it; nothing of a path that ends with no name.
+fn split(path: &Path) -> Option<(&Path, &OsStr)> {
+    if is_plain(path) { split_plain(path) } else { path.parent().zip(path.file_name()) }
+}
+
+/// The same of a path that [is plain](is_plain).
+#[cfg(unix)]
+fn split_plain(path: &Path) -> Option<(&Path, &OsStr)> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = path.as_os_str().as_bytes();
+    let slash = bytes.iter().rposition(|byte| *byte == b'/')?;
+    let (parent, name) = (&bytes[..slash.max(1)], &bytes[slash + 1..]);
+    (!name.is_empty()).then(|| (Path::new(OsStr::from_bytes(parent)), OsStr::from_bytes(name)))
+}
+
+#[cfg(not(unix))]
+fn split_plain(path: &Path) -> Option<(&Path, &OsStr)> {
+    path.parent().zip(path.file_name())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -166,7 +205,7 @@ fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The names in a directory, unless they are many or cannot be read.
+/// The names in a directory, unless they are many, cannot be read or are not all ASCII.
 #[derive(Debug)]
 struct Names(Option<Vec<OsString>>);
 
@@ -188,7 +227,11 @@ impl Names {
             if names.len() >= MOST {
                 return Self(None);
             }
-            names.push(OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if !name.is_ascii() {
+                return Self(None);
+            }
+            names.push(name.to_owned());
         }
         Self(Some(names))
     }
@@ -201,7 +244,7 @@ impl Names {
     /// Whether a name may lead to one of them. Some file systems take one case for the other.
     fn may_hold(&self, name: &OsStr) -> bool {
         let Some(names) = &self.0 else { return true };
-        names.iter().any(|known| !known.is_ascii() || !name.is_ascii() || known.eq_ignore_ascii_case(name))
+        !name.is_ascii() || names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 }
 

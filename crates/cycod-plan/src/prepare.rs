@@ -332,9 +332,12 @@ impl Plan {
     /// Whether a confined program does not get a variable of the caller: one that opens what it was not given, and that the
     /// tool does not say it needs.
     fn withholds(&self, name: &str) -> bool {
-        let upper = name.to_ascii_uppercase();
+        let opens = || {
+            let upper = name.to_ascii_uppercase();
+            OPENING.iter().any(|word| upper.contains(word))
+        };
         self.confinement.is_confined()
-            && (speaks_of_secret(name) || OPENING.iter().any(|word| upper.contains(word)))
+            && (speaks_of_secret(name) || opens())
             && !self.tool().requires.env.iter().any(|needed| needed == name)
     }
 

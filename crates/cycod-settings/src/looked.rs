@@ -1,7 +1,6 @@
 //! Which files were looked for, so that it can be told later whether all of them are as they were.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -16,7 +15,7 @@ pub(crate) struct Looked {
     places: Vec<PathBuf>,
     /// The files that are there.
     seen: Vec<Seen>,
-    directories: BTreeMap<PathBuf, Directory>,
+    directories: Vec<Directory>,
 }
 
 /// A directory in which files were looked for.
@@ -31,8 +30,15 @@ struct Directory {
 impl Looked {
     /// Whether something is at the path.
     pub(crate) fn see(&mut self, path: &Path, look: &Look) -> bool {
-        let is_there = self.may_be_there(path, look) && !file::is_missing(path);
-        self.note(path, is_there);
+        self.places.push(path.to_owned());
+        // Seen before what is in it.
+        let directory = path.parent().map(|directory| self.directory(directory, look));
+        let is_there = look.may_be_there(path) && !file::is_missing(path);
+        match directory {
+            _ if is_there => self.seen.push(Seen::at(path.to_owned())),
+            Some(number) => self.directories[number].missing.push(Seen::restored(path.to_owned(), None)),
+            None => self.seen.push(Seen::restored(path.to_owned(), None)),
+        }
         is_there
     }
 
@@ -44,7 +50,7 @@ impl Looked {
     /// Whether nothing has changed since.
     pub(crate) fn is_current(&self, look: &Look) -> bool {
         self.seen.iter().all(|seen| seen.is_current_in(look))
-            && self.directories.values().all(|directory| directory.is_current(look))
+            && self.directories.iter().all(|directory| directory.is_current(look))
     }
 
     /// The files that were looked for, whether they are there or not.
@@ -52,26 +58,17 @@ impl Looked {
         self.places.iter().map(PathBuf::as_path)
     }
 
-    fn may_be_there(&mut self, path: &Path, look: &Look) -> bool {
-        self.places.push(path.to_owned());
-        if let Some(directory) = path.parent() {
-            // Seen before what is in it.
-            self.directories.entry(directory.to_owned()).or_insert_with(|| Directory {
-                seen: look.seen(directory),
+    /// The number of a directory. There are few, and mostly it is the last one again.
+    fn directory(&mut self, path: &Path, look: &Look) -> usize {
+        let is_it = |directory: &Directory| directory.seen.path().as_os_str() == path.as_os_str();
+        self.directories.iter().rposition(is_it).unwrap_or_else(|| {
+            self.directories.push(Directory {
+                seen: look.seen(path),
                 missing: Vec::new(),
                 keeps_names: OnceLock::new(),
             });
-        }
-        look.may_be_there(path)
-    }
-
-    fn note(&mut self, path: &Path, is_there: bool) {
-        let directory = path.parent().and_then(|directory| self.directories.get_mut(directory));
-        match directory {
-            _ if is_there => self.seen.push(Seen::at(path.to_owned())),
-            Some(directory) => directory.missing.push(Seen::restored(path.to_owned(), None)),
-            None => self.seen.push(Seen::restored(path.to_owned(), None)),
-        }
+            self.directories.len() - 1
+        })
     }
 }
 

@@ -52,7 +52,9 @@ pub fn canonical(value: &Value) -> String {
 
 fn write_value(text: &mut String, value: &Value) {
     match value {
-        Value::Null | Value::Bool(_) | Value::String(_) => text.push_str(&value.to_string()),
+        Value::Null => text.push_str("null"),
+        Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
+        Value::String(string) => write_string(text, string),
         Value::Number(number) => write_number(text, number),
         Value::Array(elements) => {
             text.push('[');
@@ -68,12 +70,22 @@ fn write_value(text: &mut String, value: &Value) {
             text.push('{');
             for (index, (key, value)) in members.into_iter().enumerate() {
                 text.push_str(if index > 0 { "," } else { "" });
-                write_value(text, &Value::from(key.as_str()));
+                write_string(text, key);
                 text.push(':');
                 write_value(text, value);
             }
             text.push('}');
         }
+    }
+}
+
+fn write_string(text: &mut String, string: &str) {
+    if string.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        text.push_str(&Value::from(string).to_string());
+    } else {
+        text.push('"');
+        text.push_str(string);
+        text.push('"');
     }
 }
 

@@ -447,7 +447,7 @@ fn first_words() -> impl Iterator<Item = &'static str> {
 
 /// The whole command line, for what has to know all of it: help, completions, man pages.
 pub(crate) fn command() -> Command {
-    tree(SHORT_FORMS, |group| group.commands, OTHER_COMMANDS, false)
+    tree(SHORT_FORMS, |group| Some(group.commands), OTHER_COMMANDS, false)
 }
 
 /// The part of the command line that `words` lead to: building all of it takes longer than most commands do.
@@ -455,23 +455,23 @@ fn branch(words: &[&str], is_short: bool) -> Command {
     match words {
         [word, name, ..] if let Some(wanted) = group(word) => match position(wanted.commands, name) {
             Some(at) => {
-                let only = |group: &Group| if group.name == wanted.name { &group.commands[at..=at] } else { &[] };
+                let only = |group: &Group| (group.name == wanted.name).then(|| &wanted.commands[at..=at]);
                 tree(&[], only, &[], is_short)
             }
             None => command(),
         },
         [name, ..] => match position(OTHER_COMMANDS, name) {
-            Some(at) => tree(&[], |_| &[], &OTHER_COMMANDS[at..=at], false),
+            Some(at) => tree(&[], |_| None, &OTHER_COMMANDS[at..=at], false),
             None => command(),
         },
-        [] => tree(&[], |_| &[], &[], false).subcommand_required(false),
+        [] => tree(&[], |_| Some(&[]), &[], false).subcommand_required(false),
     }
 }
 
-/// The commands that are wanted. Where it `is_short`, the commands of tools have its pages.
+/// The groups and commands that are wanted. Where it `is_short`, the commands of tools have its pages.
 fn tree(
     short_forms: &[&str],
-    commands_of: impl Fn(&Group) -> &'static [Entry],
+    commands_of: impl Fn(&Group) -> Option<&'static [Entry]>,
     other_commands: &[Entry],
     is_short: bool,
 ) -> Command {
@@ -479,8 +479,8 @@ fn tree(
         Some(page) => command.override_help(page.into_owned()),
         None => command,
     };
-    let groups = GROUPS.iter().map(|group| {
-        let below = commands_of(group).iter().map(|entry| {
+    let groups = GROUPS.iter().filter_map(|group| {
+        let below = commands_of(group)?.iter().map(|entry| {
             let path = if is_short { entry.name.to_owned() } else { format!("{} {}", group.name, entry.name) };
             page((entry.command)(), &path)
         });
@@ -489,7 +489,7 @@ fn tree(
             .subcommand_required(true)
             .disable_help_subcommand(true)
             .subcommands(below);
-        page(command, group.name)
+        Some(page(command, group.name))
     });
     let is_wanted = |entry: &&Entry| short_forms.contains(&entry.name);
     let short_forms = TOOL_COMMANDS.iter().filter(is_wanted).map(|entry| page((entry.command)(), entry.name));
