@@ -6,13 +6,14 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::Plan;
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::Stop;
-use cycod_run::{ArtifactShelf, Driver, Event, RunReport, Sink, run};
+use cycod_run::{ArtifactShelf, CacheUse, Driver, Event, RunReport, Sink, StepCache, run};
 
 use crate::{
     Asker, Caller, Control, Engine, Recording,
     durable::{Resumed, stays_interrupted},
     journal::Journaled,
-    recording::not_kept,
+    recording::{not_kept, told},
+    step_cache::RunCache,
 };
 
 impl Engine {
@@ -43,6 +44,7 @@ impl Engine {
             observer: None,
             caller: None,
             durable: false,
+            refreshes_cache: false,
             session: None,
         })
     }
@@ -118,7 +120,16 @@ impl Engine {
         // A test looks whether they are there, and is run often.
         let is_test = self.caller(control).surface == Caller::TEST;
         let artifacts = recording.as_ref().filter(|_| !is_test).map(Recording::artifacts);
+        let cache = self.run_cache(approved.subject(), &self.caller(control));
+        let cache_use = match control {
+            // What is tested, or observed, has to run.
+            _ if is_test || control.observer.is_some() => CacheUse::Never,
+            Control { refreshes_cache: true, .. } => CacheUse::Refresh,
+            _ => CacheUse::Use,
+        };
         let driver = Driver {
+            cache: cache.as_ref().map(|cache| cache as &dyn StepCache),
+            cache_use,
             artifacts: artifacts.as_ref().map(|artifacts| artifacts as &dyn ArtifactShelf),
             scripts: &self.scripts,
             secrets: &*self.secrets,
@@ -140,6 +151,9 @@ impl Engine {
             }
             None => run(approved, &driver, sink, durable),
         };
+        if let Some(Err(error)) = cache.as_ref().map(RunCache::end) {
+            report.warnings.push(format!("the stored results of steps can't be removed: {}", told(&error)));
+        }
         if let (Some(recording), Some(kept)) = (&mut recording, kept) {
             recording.state = Some(kept.into_state());
         }

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use cycod_call::{Call, NoSteps, OwnedPiece};
+use cycod_call::{Call, NoSteps, OwnedPiece, Steps};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
 use cycod_syntax::template::Template;
+
+use crate::Plan;
 
 /// Files that a run keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +20,34 @@ pub struct PlannedArtifact {
     pub shown: String,
 }
 
+/// What a path is for, as files and people call it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathKind {
+    /// The key of the file.
+    pub(crate) key: &'static str,
+    /// One of its paths.
+    pub(crate) noun: &'static str,
+}
+
+impl Plan {
+    /// The files that a path of the `cache` of a step names.
+    ///
+    /// # Errors
+    /// A refusal when that is no path below the places of the tool, or a value is missing.
+    pub fn cache_path(
+        &self,
+        template: &Template,
+        steps: &dyn Steps,
+        masks: &Masks,
+        noun: &'static str,
+    ) -> Result<PlannedArtifact, Refusal> {
+        let kind = PathKind { key: "cache", noun };
+        PlannedArtifact::of(&self.call, template, steps, &self.working_directory, masks, kind)
+    }
+}
+
 /// Where the pattern of an artifact begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArtifactRoot {
     /// Where the tool works.
     WorkingDirectory,
@@ -35,18 +63,27 @@ impl PlannedArtifact {
             return Ok(Vec::new());
         }
         let masks = Masks::new(call.secrets());
-        templates.iter().map(|template| Self::of(call, template, working_directory, &masks)).collect()
+        let kind = PathKind { key: "artifacts", noun: "artifact" };
+        templates.iter().map(|template| Self::of(call, template, &NoSteps, working_directory, &masks, kind)).collect()
     }
 
-    fn of(call: &Call, template: &Template, directory: &Path, masks: &Masks) -> Result<Self, Refusal> {
+    /// What a template names, with the results of steps that it refers to.
+    pub(crate) fn of(
+        call: &Call,
+        template: &Template,
+        steps: &dyn Steps,
+        directory: &Path,
+        masks: &Masks,
+        kind: PathKind,
+    ) -> Result<Self, Refusal> {
         let pieces = call
-            .text_pieces(template, &NoSteps)
-            .map_err(|error| Refusal::new(error.code(), error.to_string()).place("artifacts"))?;
+            .text_pieces(template, steps)
+            .map_err(|error| Refusal::new(error.code(), error.to_string()).place(kind.key))?;
         let joined = OwnedPiece::joined(&pieces);
         let shown = masks.apply(&joined).into_owned();
         let refused = |why: &str| {
-            Refusal::new(Code::ArtifactPath, format!("the artifact `{shown}` {why}"))
-                .place("artifacts")
+            Refusal::new(Code::ArtifactPath, format!("the {} `{shown}` {why}", kind.noun))
+                .place(kind.key)
                 .attempt("name a path below the working directory, or below `{TEMP}`")
         };
         if joined.split('/').any(|part| part == "..") {

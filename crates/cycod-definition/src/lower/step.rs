@@ -144,6 +144,7 @@ impl Lowering<'_> {
             output,
             timeout: view.milliseconds("timeout"),
             environment,
+            cache: self.caching(view, Scope::Steps),
         };
         crate::check::ignored::in_step(&step, view, self);
         let barrier = !parallel && !view.entries.iter().any(|entry| entry.key == "wait-for");

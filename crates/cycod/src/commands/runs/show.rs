@@ -143,6 +143,8 @@ fn step(step: &Value) -> String {
         step["exit_code"],
         crate::run::duration(took),
     );
+    let cached = step["cached_from"].as_str().map(|run| format!(", cached: the result of {run}")).unwrap_or_default();
+    let head = head + &cached;
     std::iter::once(head.as_str()).chain(commands).collect::<Vec<_>>().join("\n")
 }
 
