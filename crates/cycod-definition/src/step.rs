@@ -49,6 +49,8 @@ pub struct Step {
     pub environment: Environment,
     /// Present when its result is used again instead of running it.
     pub cache: Option<Caching>,
+    /// The files that the run keeps of it: patterns of paths from where the tool works.
+    pub artifacts: Vec<Template>,
 }
 
 impl Step {
@@ -73,6 +75,7 @@ impl Step {
         templates.extend(self.environment.variables.iter().map(|(_, value)| value));
         templates.extend(&self.output.masked_values);
         templates.extend(self.cache.iter().flat_map(Caching::templates));
+        templates.extend(&self.artifacts);
         if let StreamTarget::File(file) = &self.output.stream_callback {
             templates.push(file);
         }

@@ -93,7 +93,7 @@ impl Engine {
         self.moments.hold(false);
         let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
         let run_id = approved.subject().run_id.clone();
-        let has_artifacts = !approved.subject().artifacts.is_empty();
+        let has_artifacts = approved.subject().keeps_files();
         let is_resumed = resumed.is_some();
         // What it takes to go on is there before the history says that the run begins.
         let kept = resumed.map_or_else(|| self.kept(&approved, control), |resumed| Ok(Some(resumed)));

@@ -177,6 +177,8 @@ pub struct PlannedStep {
     pub input: Option<Template>,
     /// Present when its result is used again instead of running it.
     pub cache: Option<Caching>,
+    /// The files that the run keeps of it.
+    pub(crate) artifacts: Vec<Template>,
     pub(crate) working_directory: Option<Template>,
     pub(crate) environment: Environment,
 }
@@ -260,7 +262,7 @@ impl Plan {
             timeout: timeout.or(definition.timeout).unwrap_or(Tool::DEFAULT_TIMEOUT),
             held_to: None,
             temp_directory: call.run.temp.clone(),
-            artifacts: PlannedArtifact::all(&call, &working_directory)?,
+            artifacts: PlannedArtifact::all(&call, &steps, &working_directory)?,
             cleanup: definition.resources.cleanup.clone(),
             call,
             steps,
@@ -438,6 +440,7 @@ impl PlannedStep {
             timeout: None,
             input: None,
             cache: None,
+            artifacts: Vec::new(),
             working_directory: None,
             environment: Environment::default(),
         }
@@ -546,6 +549,7 @@ fn planned_step(tool: &Tool, step: &Step, is_first: bool, platform: Platform) ->
         timeout: step.timeout,
         input: step.input.clone().or_else(|| tool.input.clone().filter(|_| is_first)),
         cache: step.cache.clone(),
+        artifacts: step.artifacts.clone(),
         working_directory: step.working_directory.clone(),
         environment: step.environment.clone(),
     })

@@ -17,6 +17,7 @@ use crate::{
     Artifact, ArtifactShelf,
     artifact::MOST_ARTIFACTS,
     finder::{Finder, FoundFile},
+    results::Results,
     walk::is_plain,
 };
 
@@ -31,11 +32,25 @@ pub(crate) struct Collected {
     pub(crate) problem: Option<Refusal>,
 }
 
-/// Keeps the artifacts of a plan that has run; without a shelf, only looks whether they could be kept.
-pub(crate) fn collect(plan: &Plan, masks: &Masks, shelf: Option<&dyn ArtifactShelf>, until: Instant) -> Collected {
+/// Keeps the artifacts of a plan that has run, and of those of its steps that have; without a shelf, only looks whether they
+/// could be kept.
+pub(crate) fn collect(plan: &Plan, results: &Results, shelf: Option<&dyn ArtifactShelf>, until: Instant) -> Collected {
+    let masks = &results.masks(plan);
     let mut collector = Collector { finder: Finder::of(plan, "artifact", until), masks, shelf, names: BTreeMap::new() };
     let mut collected = Collected::default();
-    for artifact in &plan.artifacts {
+    let has_run = |name: &str| {
+        let mut steps = results.steps.iter().flatten();
+        steps.any(|step| step.name == name && step.has_run())
+    };
+    let early = plan.artifacts.iter().filter(|artifact| artifact.step.as_deref().is_none_or(has_run)).cloned();
+    let mut wanted: Vec<PlannedArtifact> = early.collect();
+    for step in plan.steps.iter().filter(|step| has_run(&step.name)) {
+        match plan.late_artifacts(step, results, masks) {
+            Ok(late) => wanted.extend(late),
+            Err(refusal) => _ = collected.problem.get_or_insert(refusal),
+        }
+    }
+    for artifact in &wanted {
         if let Err(refusal) = collector.keep(artifact, &mut collected.kept) {
             let is_full = refusal.code == Code::ArtifactsTooLarge;
             collected.problem.get_or_insert(refusal);
@@ -63,12 +78,18 @@ impl Collector<'_> {
             return Err(missing(artifact));
         }
         for path in named {
-            self.keep_file(&root, &path, kept)?;
+            self.keep_file(&root, &path, artifact.step.as_deref(), kept)?;
         }
         Ok(())
     }
 
-    fn keep_file(&mut self, root: &Path, path: &Path, kept: &mut Vec<Artifact>) -> Result<(), Refusal> {
+    fn keep_file(
+        &mut self,
+        root: &Path,
+        path: &Path,
+        step: Option<&str>,
+        kept: &mut Vec<Artifact>,
+    ) -> Result<(), Refusal> {
         let name = self.masks.apply(&path.to_string_lossy()).into_owned();
         let FoundFile { real, file, .. } = self.finder.open(root, path, &name)?;
         match self.names.get(&name) {
@@ -83,7 +104,7 @@ impl Collector<'_> {
             );
         }
         if let Some(shelf) = self.shelf {
-            kept.push(shelf.keep(&name, &mut Masked::new(file, self.masks))?);
+            kept.push(shelf.keep(&name, step, &mut Masked::new(file, self.masks))?);
         }
         self.names.insert(name, real);
         Ok(())

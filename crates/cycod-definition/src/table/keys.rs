@@ -203,6 +203,7 @@ static STEP: Section = Section {
         key("timeout", Milliseconds(1), "The limit of one attempt.").chapter("Set Appropriate Timeouts"),
         key("working-directory", Template, "Where it runs.").or("the tool's"),
         key("input", Template, "Its standard input, unquoted."),
+        key("artifacts", Templates, "Files that the run keeps of the step, as in `artifacts` of the tool; they can refer to results of steps. A step that succeeds without one of them fails the run."),
         key("cache", Object(&CACHE), "Uses the result of an earlier run of the step if nothing that decides the result has changed."),
         key("environment", Either(&ENVIRONMENT, &Map("VARIABLE", &Template)), "Added to the tool's environment: with the keys of `environment`, or variables directly.").restricts(),
     ],
@@ -495,7 +496,7 @@ static TEST: Section = Section {
         key("parameters", Map("PARAMETER", &Any), "The arguments.").chapter("Tool Testing"),
         key("platforms", Choices(PLATFORMS), "Where it runs.").or("everywhere").chapter("Test on All Supported Platforms"),
         key("expected", Object(&EXPECTED), "The expected outcome.").or("exit code 0").chapter("Tool Testing"),
-        key("cleanup", Templates, "Commands that the platform's default shell runs afterwards, whatever the outcome.").chapter("Tool Testing"),
+        key("cleanup", Templates, "Commands that the platform's default shell runs afterward, whatever the outcome.").chapter("Tool Testing"),
     ],
 };
 

@@ -104,7 +104,10 @@ fn page(run: &Run, times: &[StepTimes], total: Duration, columns: usize) -> Page
         }
     }
     let kept = super::artifacts::artifacts(run).iter();
-    let kept = kept.map(|kept| format!("{}  {} bytes", kept["path"].as_str().unwrap_or_default(), kept["bytes"]));
+    let kept = kept.map(|kept| {
+        let of = kept["step"].as_str().map(|step| format!("  of {step}")).unwrap_or_default();
+        format!("{}  {} bytes{of}", kept["path"].as_str().unwrap_or_default(), kept["bytes"])
+    });
     section(&mut page, "ARTIFACTS", kept);
     page.section("RUN IT AGAIN");
     page.paragraph(2, &super::rerun::example(run));
