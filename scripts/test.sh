@@ -75,6 +75,7 @@ command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --deb
 step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
 step cargo xtask tidy
+step sh scripts/prose.sh
 step cargo deny check bans licenses sources
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 step cargo test --workspace --locked --no-fail-fast

@@ -71,6 +71,7 @@ impl Executor<'_> {
         let definition = Arc::clone(&approved.subject().call.tool);
         let control = Control {
             durable: false,
+            refreshes_cache: false,
             stop: self.stop.clone(),
             is_attended: false,
             keep: None,

@@ -145,6 +145,43 @@ impl Catalog {
         self.entries_with(&[])
     }
 
+    /// Returns the first tools, by name, whose names begin with `start` in any case: those of files and of servers. It costs
+    /// little beyond those that it returns, however many there are.
+    pub fn entries_starting(&self, start: &str, most: usize) -> Vec<Entry> {
+        let start = start.to_ascii_lowercase();
+        let is_meant =
+            |name: &str| name.get(..start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(&start));
+        // Names alone are compared first, so that only what is returned is read.
+        let mut keys: BTreeSet<String> = BTreeSet::new();
+        let mut add = |name: &str| {
+            if is_meant(name) {
+                keys.insert(name.to_ascii_lowercase());
+            }
+        };
+        self.shelves.iter().for_each(|shelf| shelf.names(&mut add));
+        self.adopted.keys().for_each(|key| add(key));
+        while keys.len() > most {
+            keys.pop_last();
+        }
+        let is_first = |name: &str| is_meant(name) && keys.contains(&name.to_ascii_lowercase());
+        let mut by_key: BTreeMap<String, Vec<Candidate<'_>>> = BTreeMap::new();
+        for shelf in &self.shelves {
+            for candidate in in_shelf(shelf, shelf.items_named(&is_first)) {
+                by_key.entry(candidate.reading.name.to_ascii_lowercase()).or_default().push(candidate);
+            }
+        }
+        let used = |key: &str| winner(&self.with_key(key)).cloned().or_else(|| self.remote(key));
+        let resolved = by_key.into_iter().flat_map(|(key, group)| {
+            let known = group.iter().map(|candidate| Known::of(&key, &candidate.reading, &used)).collect();
+            self.resolve(&key, group, known)
+        });
+        let mut entries: Vec<Entry> = resolved.collect();
+        let adopted = self.adopted.iter().filter(|(key, _)| keys.contains(*key));
+        entries.extend(adopted.map(|(key, adopted)| self.adopted_entry(adopted, || self.holder(key))));
+        entries.sort_by_cached_key(|entry| entry.name.to_ascii_lowercase());
+        entries
+    }
+
     /// As [`entries`](Self::entries), with the tools that this program carries out itself.
     pub fn every_entry(&self) -> Vec<Entry> {
         let built_in: Vec<_> = self.built_in.iter().flat_map(|built_in| built_in.tools.iter()).collect();

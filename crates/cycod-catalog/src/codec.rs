@@ -33,6 +33,11 @@ pub(crate) fn encode(reading: &Reading) -> Option<Vec<u8>> {
 }
 
 /// Reads back what [`encode`] wrote.
+/// The name of the tool in what [`encode`] wrote, without the rest.
+pub(crate) fn name(mut bytes: &[u8]) -> Option<String> {
+    String::take(&mut bytes)
+}
+
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<Reading> {
     let input = &mut bytes;
     let name = String::take(input)?;

@@ -224,6 +224,12 @@ impl Index {
         codec::decode(self.bytes_in(all, record)?)
     }
 
+    /// What the file of one record calls its tool, given all readings. Whether the index is damaged there is not looked at.
+    pub(crate) fn tool_name_in(&self, all: &[u8], record: usize) -> Option<String> {
+        let (offset, length) = self.records[record].reading;
+        codec::name(all.get(offset as usize..)?.get(..length as usize)?)
+    }
+
     fn bytes_in<'a>(&self, all: &'a [u8], record: usize) -> Option<&'a [u8]> {
         let Record { reading: (offset, length), reading_sum, .. } = self.records[record];
         let bytes = all.get(offset as usize..)?.get(..length as usize)?;

@@ -109,16 +109,36 @@ impl Shelf {
 
     /// Every file.
     pub(crate) fn items(&self) -> Vec<Item> {
+        self.items_named(&|_| true)
+    }
+
+    /// The files whose effective names are wanted. Of the others in the index nothing but the name is read.
+    pub(crate) fn items_named(&self, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Item> {
+        let fresh = self.fresh.iter().filter(|item| is_wanted(&item.reading.name)).cloned();
         #[cfg(unix)]
         if let Some(known) = &self.known {
             let all = known.index.all_readings();
             let kept = known.records.iter().filter_map(|&record| {
                 let record = record as usize;
+                if known.index.tool_name_in(&all, record).is_some_and(|name| !is_wanted(&name)) {
+                    return None;
+                }
                 self.item(known, record, known.index.reading_in(&all, record))
             });
-            return kept.chain(self.fresh.iter().cloned()).collect();
+            return kept.chain(fresh).collect();
         }
-        self.fresh.clone()
+        fresh.collect()
+    }
+
+    /// Gives the effective name of every file to `each`.
+    pub(crate) fn names(&self, each: &mut dyn FnMut(&str)) {
+        self.fresh.iter().for_each(|item| each(&item.reading.name));
+        #[cfg(unix)]
+        if let Some(known) = &self.known {
+            let all = known.index.all_readings();
+            let names = known.records.iter().filter_map(|&record| known.index.tool_name_in(&all, record as usize));
+            names.for_each(|name| each(&name));
+        }
     }
 
     /// The files whose effective name is `key`, given in lower case.

@@ -143,6 +143,7 @@ codes! {
     NotAMapping             "not-a-mapping"             (file)
     NotAPlaceholder         "not-a-placeholder"         (file)
     NotApproved             "not-approved"              (NotApproved    ToolError     Forbidden       Decision)
+    NotCacheable            "not-cacheable"             (file)
     NotOnAllowlist          "not-on-allowlist"          (Failure        ToolError     Forbidden       Decision)
     NotResumable            "not-resumable"             (Failure        ToolError     Conflict        Decision)
     NotStarted              "not-started"               (NotStarted     InternalError InternalError   Mishap)

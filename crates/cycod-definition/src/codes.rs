@@ -4,7 +4,7 @@ use cycod_diagnostic::Code;
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [Code; 84] = [
+pub const CODES: [Code; 85] = [
     Code::AliasCommand,
     Code::AliasOfItself,
     Code::AliasWithoutBase,
@@ -51,6 +51,7 @@ pub const CODES: [Code; 84] = [
     Code::NoName,
     Code::NoStreamFile,
     Code::NotAMapping,
+    Code::NotCacheable,
     Code::NumberFormat,
     Code::OnFailureOrder,
     Code::OutOfRange,

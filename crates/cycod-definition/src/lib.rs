@@ -84,7 +84,9 @@ pub use settings::{
     Resources, Secret,
 };
 pub use stars::matches_stars;
-pub use step::{Backoff, ForEach, OnLost, OutputMode, Retry, Step, StepAction, StepOutput, StreamTarget, ToolUse};
+pub use step::{
+    Backoff, Caching, ForEach, OnLost, OutputMode, Retry, Step, StepAction, StepOutput, StreamTarget, ToolUse,
+};
 pub use table::{file_schema, key_reference, programs_schema};
 pub use test_case::{Expected, TestCase};
 pub use tool::{Body, RemoteTool, SourceOrigin, Tool, ToolName};

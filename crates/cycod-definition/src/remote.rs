@@ -42,6 +42,7 @@ impl Tool {
             interactive: None,
             resources: Resources::default(),
             artifacts: Vec::new(),
+            cache: None,
             requires: Requires::default(),
             programs: Programs::default(),
             stated: Stated::default(),

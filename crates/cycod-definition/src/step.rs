@@ -47,6 +47,10 @@ pub struct Step {
     pub input: Option<Template>,
     /// Added to the tool's environment.
     pub environment: Environment,
+    /// Present when its result is used again instead of running it.
+    pub cache: Option<Caching>,
+    /// The files that the run keeps of it: patterns of paths from where the tool works.
+    pub artifacts: Vec<Template>,
 }
 
 impl Step {
@@ -70,6 +74,8 @@ impl Step {
         templates.extend(self.input.iter().chain(&self.working_directory));
         templates.extend(self.environment.variables.iter().map(|(_, value)| value));
         templates.extend(&self.output.masked_values);
+        templates.extend(self.cache.iter().flat_map(Caching::templates));
+        templates.extend(&self.artifacts);
         if let StreamTarget::File(file) = &self.output.stream_callback {
             templates.push(file);
         }
@@ -82,6 +88,24 @@ impl Step {
             StepAction::Command(_) => None,
             StepAction::Use(tool_use) => Some(&tool_use.tool),
         }
+    }
+}
+
+/// `cache` of a step, or of a tool of one command.
+#[derive(Clone, Debug, Default)]
+pub struct Caching {
+    /// The files that decide its result: patterns of paths from the working directory.
+    pub inputs: Vec<Template>,
+    /// The files that it makes, which come back with its result.
+    pub outputs: Vec<Template>,
+    /// The variables of the caller that decide its result, beside those that always do.
+    pub env: Vec<String>,
+}
+
+impl Caching {
+    /// Every template in it.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        self.inputs.iter().chain(&self.outputs)
     }
 }
 

@@ -7,10 +7,10 @@ use cycod_syntax::template::{Reference, Template, TemplatePart};
 use serde_json::Value as Json;
 
 use crate::{
-    ChangelogEntry, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling, Handler,
-    Hints, Interactive, JsonSchema, Level, Literal, Metadata, OfferedAs, OnLost, Parameter, Platform, Produces,
-    Requires, Resources, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolQuestion, ToolUse,
-    Value,
+    Caching, ChangelogEntry, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling,
+    Handler, Hints, Interactive, JsonSchema, Level, Literal, Metadata, OfferedAs, OnLost, Parameter, Platform,
+    Produces, Requires, Resources, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolQuestion,
+    ToolUse, Value,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -121,6 +121,8 @@ pub struct Tool {
     pub resources: Resources,
     /// The files that a run keeps: patterns of paths from the working directory.
     pub artifacts: Vec<Template>,
+    /// Present when the result of its one command is used again instead of running it.
+    pub cache: Option<Caching>,
     /// What must be there for it to run.
     pub requires: Requires,
     /// What it says about programs that are not known.
@@ -457,6 +459,7 @@ impl Tool {
         templates.extend(self.security.permissions.iter().map(|permission| &permission.target));
         templates.extend(self.asks.iter().filter_map(ToolQuestion::words));
         templates.extend(&self.artifacts);
+        templates.extend(self.cache.iter().flat_map(Caching::templates));
         templates.extend(&self.input);
         templates.extend(self.interactive.iter().filter_map(|interactive| interactive.default_response.as_ref()));
         for test in &self.tests {

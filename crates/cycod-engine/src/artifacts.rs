@@ -107,7 +107,7 @@ impl RunArtifacts {
 }
 
 impl ArtifactShelf for RunArtifacts {
-    fn keep(&self, path: &str, file: &mut dyn Read) -> Result<Artifact, Refusal> {
+    fn keep(&self, path: &str, step: Option<&str>, file: &mut dyn Read) -> Result<Artifact, Refusal> {
         let mut kept = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let stored = self.copy(&mut kept, path, file)?;
         Ok(Artifact {
@@ -115,6 +115,7 @@ impl ArtifactShelf for RunArtifacts {
             bytes: stored.bytes(),
             sha256: stored.sha256().to_string(),
             uri: stored.id().uri(),
+            step: step.map(str::to_owned),
             media_type: stored.media_type().ok(),
         })
     }
@@ -123,12 +124,16 @@ impl ArtifactShelf for RunArtifacts {
 /// Artifacts as results and the history have them.
 pub(crate) fn artifacts_json(artifacts: &[Artifact]) -> Json {
     let one = |artifact: &Artifact| {
-        json!({
+        let mut json = json!({
             "path": artifact.path,
             "bytes": artifact.bytes,
             "sha256": artifact.sha256,
             "uri": artifact.uri,
-        })
+        });
+        if let Some(step) = &artifact.step {
+            json["step"] = step.as_str().into();
+        }
+        json
     };
     artifacts.iter().map(one).collect()
 }

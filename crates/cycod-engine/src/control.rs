@@ -19,6 +19,8 @@ pub struct Control {
     pub caller: Option<Caller>,
     /// Whether the run can go on after a crash, also where the tool does not say so.
     pub durable: bool,
+    /// Whether steps run although their results are stored; the new ones are stored instead.
+    pub refreshes_cache: bool,
     /// The session of whoever asks: functions share their interpreters, and what those hold, within one.
     pub session: Option<String>,
 }

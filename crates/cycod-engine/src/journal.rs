@@ -8,6 +8,7 @@
 //! | `log` | yes | `level`, `message` |
 //! | `retry` | yes | `exit`, `pause` in microseconds |
 //! | `fallback` | yes | |
+//! | `cached` | yes | `run`: the run whose result it is; it did not run |
 //! | `end` | yes | `status`, `exit`, `us`: how long its last attempt took |
 //! | `warning` | | `text` |
 //! | `resumed` | | `at`: when an interrupted run went on, in milliseconds since 1970 |
@@ -96,6 +97,7 @@ fn write(journal: &RunJournal, event: &Event<'_>) {
             journal.add("retry", Some(step.as_str()), json!({"exit": exit_code, "pause": micros(*pause)}));
         }
         Event::FallingBack { step } => journal.add("fallback", Some(step.as_str()), json!({})),
+        Event::Cached { step, run } => journal.add("cached", Some(step.as_str()), json!({"run": run})),
         Event::StepEnded { step, status, exit_code, duration } => {
             let fields = json!({"status": status.name(), "exit": exit_code, "us": micros(*duration)});
             journal.add("end", Some(step.as_str()), fields);
@@ -150,6 +152,8 @@ pub struct StepTimes {
     pub attempts: u32,
     /// Whether its fallback ran.
     pub used_fallback: bool,
+    /// The run whose result it is, where it did not run.
+    pub cached_from: Option<String>,
     /// When it began, from the start of the run; nothing when it never did.
     pub began: Option<Duration>,
     /// How long it took with its pauses, or has taken so far.
@@ -174,6 +178,7 @@ pub fn timeline(events: &[Json]) -> (Vec<StepTimes>, Duration) {
                 exit_code: 0,
                 attempts: 0,
                 used_fallback: false,
+                cached_from: None,
                 began,
                 length,
             });
@@ -186,6 +191,7 @@ pub fn timeline(events: &[Json]) -> (Vec<StepTimes>, Duration) {
                 step.attempts = event["try"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(1);
             }
             "fallback" => step.used_fallback = true,
+            "cached" => step.cached_from = event["run"].as_str().map(str::to_owned),
             "end" => {
                 step.status = event["status"].as_str().and_then(Status::named);
                 step.exit_code = event["exit"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
@@ -282,6 +288,7 @@ pub fn event(journal: &mut RunReader, line: &Json) -> Result<Option<Event<'stati
         "log" => Event::Log { step, level: text("level"), message: text("message") },
         "retry" => Event::Retrying { step, exit_code: number("exit"), pause: duration("pause") },
         "fallback" => Event::FallingBack { step },
+        "cached" => Event::Cached { step, run: text("run") },
         "end" => match line["status"].as_str().and_then(Status::named) {
             Some(status) => Event::StepEnded { step, status, exit_code: number("exit"), duration: duration("us") },
             None => return Ok(None),

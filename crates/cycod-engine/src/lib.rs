@@ -63,6 +63,7 @@ mod rules;
 mod running;
 mod selection;
 mod session;
+mod step_cache;
 mod testing;
 pub mod trust;
 mod workflow;
@@ -99,9 +100,9 @@ pub use cycod_policy::{
 };
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
-    AllRemotes, Artifact, BuiltInCall, BuiltIns, Event, Execute, Executed, Files, How, Ignore, LostAnswer, ModelAnswer,
-    ModelAsk, ModelBudget, Models, Ran, RemoteCall, Remotes, RunReport, Sink, Status, StepPath, StepReport, Together,
-    ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
+    AllRemotes, Artifact, BuiltInCall, BuiltIns, CacheOutlook, Event, Execute, Executed, Files, How, Ignore,
+    LostAnswer, ModelAnswer, ModelAsk, ModelBudget, Models, Ran, RemoteCall, Remotes, RunReport, Sink, Status,
+    StepPath, StepReport, Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
 };
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;

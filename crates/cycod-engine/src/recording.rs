@@ -236,6 +236,9 @@ fn add_steps(steps: &[StepReport], above: &str, masks: &Masks, into: &mut Vec<Js
         if step.used_fallback {
             row["used_fallback"] = true.into();
         }
+        if let Some(run) = &step.cached_from {
+            row["cached_from"] = run.as_str().into();
+        }
         if let Some(refusal) = &step.refusal {
             row["refusal"] = refusal_json(refusal);
         }

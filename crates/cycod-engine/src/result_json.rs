@@ -58,6 +58,10 @@ fn step(report: &StepReport) -> Value {
         "skipped": report.status == Status::Skipped,
     });
     if let Some(fields) = result.as_object_mut() {
+        if let Some(run) = &report.cached_from {
+            fields.insert("cached".into(), true.into());
+            fields.insert("cached_from".into(), run.as_str().into());
+        }
         add_refusal(fields, report.refusal.as_ref());
         if !report.steps.is_empty() {
             fields.insert("steps".into(), report.steps.iter().map(step).collect());

@@ -9,14 +9,15 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::Plan;
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::Stop;
-use cycod_run::{ArtifactShelf, Driver, Event, RunReport, Sink, run};
+use cycod_run::{ArtifactShelf, CacheUse, Driver, Event, RunReport, Sink, StepCache, run};
 
 use crate::{
     Asker, Caller, Control, Engine, Recording,
     durable::{Resumed, stays_interrupted},
     history::{Recorded, not_in_history},
     journal::Journaled,
-    recording::not_kept,
+    recording::{not_kept, told},
+    step_cache::RunCache,
 };
 
 impl Engine {
@@ -47,6 +48,7 @@ impl Engine {
             observer: None,
             caller: None,
             durable: false,
+            refreshes_cache: false,
             session: None,
         })
     }
@@ -95,7 +97,7 @@ impl Engine {
         self.moments.hold(false);
         let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
         let run_id = approved.subject().run_id.clone();
-        let has_artifacts = !approved.subject().artifacts.is_empty();
+        let has_artifacts = approved.subject().keeps_files();
         let is_resumed = resumed.is_some();
         // What it takes to go on is there before the history says that the run begins.
         let kept = resumed.map_or_else(|| self.kept(&approved, control), |resumed| Ok(Some(resumed)));
@@ -126,7 +128,16 @@ impl Engine {
         let begin = || {
             began.get_or_init(|| waiting.as_ref().map_or(Ok(()), |waiting| self.write_beginning(waiting)));
         };
+        let cache = self.run_cache(approved.subject(), &self.caller(control));
+        let cache_use = match control {
+            // What is tested, or observed, has to run.
+            _ if is_test || control.observer.is_some() => CacheUse::Never,
+            Control { refreshes_cache: true, .. } => CacheUse::Refresh,
+            _ => CacheUse::Use,
+        };
         let driver = Driver {
+            cache: cache.as_ref().map(|cache| cache as &dyn StepCache),
+            cache_use,
             artifacts: artifacts.as_ref().map(|artifacts| artifacts as &dyn ArtifactShelf),
             scripts: &self.scripts,
             secrets: &*self.secrets,
@@ -156,6 +167,9 @@ impl Engine {
             let warning = not_in_history(&error);
             sink.event(&Event::Warning(warning.clone()));
             warnings.push(warning);
+        }
+        if let Some(Err(error)) = cache.as_ref().map(RunCache::end) {
+            report.warnings.push(format!("the stored results of steps can't be removed: {}", told(&error)));
         }
         if let (Some(recording), Some(kept)) = (&mut recording, kept) {
             recording.state = Some(kept.into_state());

@@ -31,7 +31,7 @@ use cycod_catalog::{Entry, Scope, State};
 use cycod_definition::{FunctionCalling, Parameter, Tool};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::Look;
-use cycod_plan::Plan;
+use cycod_plan::{Library, Plan};
 use cycod_policy::{Approved, Decision, Standing, Surface, Verdict};
 use cycod_store::{Digest, Pin, PinKey, Pins, StoreError};
 use serde_json::Value as Json;
@@ -121,6 +121,25 @@ impl Engine {
     pub fn fingerprint_of_plan(&self, plan: &Plan) -> Fingerprint {
         let used = reached(&plan.asked, &|name| plan.library.get(name).cloned());
         self.fingerprint_at(&plan.asked, &used, &plan.host().working_directory)
+    }
+
+    /// The scripts of the project that a tool and those that it reaches start, each with its digest or what else is known of
+    /// it now.
+    ///
+    /// # Errors
+    /// Why some of them can't be known.
+    pub(crate) fn scripts_of(
+        &self,
+        tool: &Tool,
+        library: &Library,
+        here: &Path,
+    ) -> Result<Vec<(String, String)>, String> {
+        let used = reached(tool, &|name| library.get(name).cloned());
+        let fingerprint = Fingerprint::of(tool, &used, self.places(here), Arc::default());
+        match fingerprint.incomplete() {
+            Some(refusal) => Err(refusal.why),
+            None => Ok(fingerprint.programs().map(|(path, state)| (path.to_owned(), state.to_owned())).collect()),
+        }
     }
 
     /// The fingerprint of a tool with those that it reaches. What was looked at for a call is not looked at again for it.

@@ -393,6 +393,7 @@ impl Call {
     fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> RunEnd {
         let control = Control {
             durable: false,
+            refreshes_cache: false,
             stop: run.stop().clone(),
             is_attended: false,
             keep: None,

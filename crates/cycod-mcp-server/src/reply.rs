@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use cycod_engine::{
-    Block, Content, Payload, ToolAnswer,
+    Block, Content, Payload, RunReport, ToolAnswer,
     definition::Tool,
     diagnostic::{Code, Refusal},
     outputs::{self, Rest, RunEnd, RunOutput},
@@ -45,13 +45,13 @@ fn of_text(ended: &mut RunEnd, cap: usize) -> CallToolResult {
         if blocks.is_empty() {
             blocks.push(ContentBlock::text(""));
         }
-        return with_warnings(CallToolResult::success(blocks), &report.warnings);
+        return with_meta(CallToolResult::success(blocks), report);
     }
     blocks.push(match &report.refusal {
         Some(refusal) => explained(refusal),
         None => ContentBlock::text(format!("exit code {}", report.exit_code)),
     });
-    with_warnings(CallToolResult::error(blocks), &report.warnings)
+    with_meta(CallToolResult::error(blocks), report)
 }
 
 /// The reply to a call of a tool that did not run.
@@ -95,12 +95,21 @@ fn of_answer(answer: ToolAnswer, ended: &RunEnd) -> CallToolResult {
     let blocks = answer.blocks.into_iter().map(block).collect();
     let mut result = if answer.is_error { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
     result.structured_content = answer.structured;
-    with_warnings(result, &ended.report.warnings)
+    with_meta(result, &ended.report)
 }
 
-fn with_warnings(mut result: CallToolResult, warnings: &[String]) -> CallToolResult {
-    if !warnings.is_empty() {
-        let meta = json!({ "warnings": warnings });
+/// What a host learns about a run besides its result: warnings, and the steps that did not run because their results were
+/// stored.
+fn with_meta(mut result: CallToolResult, report: &RunReport) -> CallToolResult {
+    let mut meta = serde_json::Map::new();
+    if !report.warnings.is_empty() {
+        meta.insert("warnings".to_owned(), json!(report.warnings));
+    }
+    let cached = report.cached_steps();
+    if !cached.is_empty() {
+        meta.insert("cached".to_owned(), json!(cached));
+    }
+    if !meta.is_empty() {
         result.meta = serde_json::from_value(json!({ "cycod/run": meta })).ok();
     }
     result

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use cycod_call::{Call, NoSteps, OwnedPiece};
+use cycod_call::{Call, NoSteps, OwnedPiece, Steps};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
-use cycod_syntax::template::Template;
+use cycod_syntax::template::{Reference, Template};
+
+use crate::{Plan, PlannedStep};
 
 /// Files that a run keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +18,66 @@ pub struct PlannedArtifact {
     pub pattern: String,
     /// The whole path as its author wrote it, with the values in it and without secrets.
     pub shown: String,
+    /// The step of which the run keeps it; nothing for one of the tool.
+    pub step: Option<String>,
+}
+
+/// What a path is for, as files and people call it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathKind {
+    /// The key of the file.
+    pub(crate) key: &'static str,
+    /// One of its paths.
+    pub(crate) noun: &'static str,
+}
+
+/// Whether a path is known only when steps have run.
+fn refers_to_steps(template: &Template) -> bool {
+    template.references().any(|(reference, _)| matches!(reference, Reference::Step { .. }))
+}
+
+impl Plan {
+    /// Whether a run keeps files.
+    pub fn keeps_files(&self) -> bool {
+        !self.artifacts.is_empty() || self.steps.iter().any(|step| !step.artifacts.is_empty())
+    }
+
+    /// The files that a run keeps of a step and whose paths need the results of steps.
+    ///
+    /// # Errors
+    /// A refusal when one is no path below the places of the tool, or a value is missing.
+    pub fn late_artifacts(
+        &self,
+        step: &PlannedStep,
+        steps: &dyn Steps,
+        masks: &Masks,
+    ) -> Result<Vec<PlannedArtifact>, Refusal> {
+        let kind = PathKind { key: "artifacts", noun: "artifact" };
+        let of = |template| {
+            let artifact = PlannedArtifact::of(&self.call, template, steps, &self.working_directory, masks, kind)?;
+            Ok(PlannedArtifact { step: Some(step.name.clone()), ..artifact })
+        };
+        step.artifacts.iter().filter(|template| refers_to_steps(template)).map(of).collect()
+    }
+
+    /// The files that a path of the `cache` of a step names.
+    ///
+    /// # Errors
+    /// A refusal when that is no path below the places of the tool, or a value is missing.
+    pub fn cache_path(
+        &self,
+        template: &Template,
+        steps: &dyn Steps,
+        masks: &Masks,
+        noun: &'static str,
+    ) -> Result<PlannedArtifact, Refusal> {
+        let kind = PathKind { key: "cache", noun };
+        PlannedArtifact::of(&self.call, template, steps, &self.working_directory, masks, kind)
+    }
 }
 
 /// Where the pattern of an artifact begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArtifactRoot {
     /// Where the tool works.
     WorkingDirectory,
@@ -28,25 +86,41 @@ pub enum ArtifactRoot {
 }
 
 impl PlannedArtifact {
-    /// Everything that the tool of a call declares.
-    pub(crate) fn all(call: &Call, working_directory: &Path) -> Result<Vec<Self>, Refusal> {
-        let templates = &call.tool.artifacts;
-        if templates.is_empty() {
+    /// Everything that the tool of a call declares, and its steps as far as that is known before any of them runs.
+    pub(crate) fn all(call: &Call, steps: &[PlannedStep], working_directory: &Path) -> Result<Vec<Self>, Refusal> {
+        let of_steps = steps.iter().filter(|step| !step.artifacts.is_empty());
+        if call.tool.artifacts.is_empty() && of_steps.clone().next().is_none() {
             return Ok(Vec::new());
         }
         let masks = Masks::new(call.secrets());
-        templates.iter().map(|template| Self::of(call, template, working_directory, &masks)).collect()
+        let kind = PathKind { key: "artifacts", noun: "artifact" };
+        let of = |template: &Template| Self::of(call, template, &NoSteps, working_directory, &masks, kind);
+        let mut all = call.tool.artifacts.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        for step in of_steps {
+            for template in step.artifacts.iter().filter(|template| !refers_to_steps(template)) {
+                all.push(Self { step: Some(step.name.clone()), ..of(template)? });
+            }
+        }
+        Ok(all)
     }
 
-    fn of(call: &Call, template: &Template, directory: &Path, masks: &Masks) -> Result<Self, Refusal> {
+    /// What a template names, with the results of steps that it refers to.
+    pub(crate) fn of(
+        call: &Call,
+        template: &Template,
+        steps: &dyn Steps,
+        directory: &Path,
+        masks: &Masks,
+        kind: PathKind,
+    ) -> Result<Self, Refusal> {
         let pieces = call
-            .text_pieces(template, &NoSteps)
-            .map_err(|error| Refusal::new(error.code(), error.to_string()).place("artifacts"))?;
+            .text_pieces(template, steps)
+            .map_err(|error| Refusal::new(error.code(), error.to_string()).place(kind.key))?;
         let joined = OwnedPiece::joined(&pieces);
         let shown = masks.apply(&joined).into_owned();
         let refused = |why: &str| {
-            Refusal::new(Code::ArtifactPath, format!("the artifact `{shown}` {why}"))
-                .place("artifacts")
+            Refusal::new(Code::ArtifactPath, format!("the {} `{shown}` {why}", kind.noun))
+                .place(kind.key)
                 .attempt("name a path below the working directory, or below `{TEMP}`")
         };
         if joined.split('/').any(|part| part == "..") {
@@ -75,7 +149,7 @@ impl PlannedArtifact {
         if let Err(error) = globset::GlobBuilder::new(&pattern).literal_separator(true).build() {
             return Err(refused(&format!("is not a pattern: {}", error.kind())));
         }
-        Ok(Self { root, pattern, shown })
+        Ok(Self { root, pattern, shown, step: None })
     }
 }
 

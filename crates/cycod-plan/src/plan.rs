@@ -11,7 +11,7 @@ use cycod_call::{
     TransformRunner, bind, normalize_path,
 };
 use cycod_definition::{
-    Approval, Body, Cleanup, CodeReader, Command, CommandText, Demand, Environment, ForEach, Handler, Host,
+    Approval, Body, Caching, Cleanup, CodeReader, Command, CommandText, Demand, Environment, ForEach, Handler, Host,
     Interpreter, Isolation, Level, Literal, OfferedConfinement, OnLost, Parameter, Platform, Privilege, RemoteTool,
     Retry, Step, StepAction, StepOutput, Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
 };
@@ -175,6 +175,10 @@ pub struct PlannedStep {
     pub timeout: Option<Duration>,
     /// What it reads.
     pub input: Option<Template>,
+    /// Present when its result is used again instead of running it.
+    pub cache: Option<Caching>,
+    /// The files that the run keeps of it.
+    pub(crate) artifacts: Vec<Template>,
     pub(crate) working_directory: Option<Template>,
     pub(crate) environment: Environment,
 }
@@ -258,7 +262,7 @@ impl Plan {
             timeout: timeout.or(definition.timeout).unwrap_or(Tool::DEFAULT_TIMEOUT),
             held_to: None,
             temp_directory: call.run.temp.clone(),
-            artifacts: PlannedArtifact::all(&call, &working_directory)?,
+            artifacts: PlannedArtifact::all(&call, &steps, &working_directory)?,
             cleanup: definition.resources.cleanup.clone(),
             call,
             steps,
@@ -413,6 +417,11 @@ impl Plan {
 }
 
 impl PlannedStep {
+    /// Whether it has secrets of its own, or texts that are masked in its output.
+    pub fn has_secrets(&self) -> bool {
+        !self.environment.secrets.is_empty() || !self.output.masked_values.is_empty()
+    }
+
     /// A step with nothing of its own but what it does.
     fn bare(tool: &Tool, name: &str, action: PlannedAction) -> Self {
         Self {
@@ -430,6 +439,8 @@ impl PlannedStep {
             output: StepOutput::default(),
             timeout: None,
             input: None,
+            cache: None,
+            artifacts: Vec::new(),
             working_directory: None,
             environment: Environment::default(),
         }
@@ -495,8 +506,11 @@ fn check_here(tool: &Tool, platform: Platform) -> Result<(), Refusal> {
 }
 
 fn planned_steps(tool: &Tool, platform: Platform) -> Result<Vec<PlannedStep>, Refusal> {
-    let single =
-        |action| PlannedStep { input: tool.input.clone(), ..PlannedStep::bare(tool, tool.name.as_str(), action) };
+    let single = |action| PlannedStep {
+        input: tool.input.clone(),
+        cache: tool.cache.clone(),
+        ..PlannedStep::bare(tool, tool.name.as_str(), action)
+    };
     match &tool.body {
         Body::Command(command) => Ok(vec![single(PlannedAction::Command(text_for(command, platform, tool)?))]),
         Body::Use(tool_use) => Ok(vec![single(PlannedAction::Tool(tool_use.clone()))]),
@@ -534,6 +548,8 @@ fn planned_step(tool: &Tool, step: &Step, is_first: bool, platform: Platform) ->
         output: step.output.clone(),
         timeout: step.timeout,
         input: step.input.clone().or_else(|| tool.input.clone().filter(|_| is_first)),
+        cache: step.cache.clone(),
+        artifacts: step.artifacts.clone(),
         working_directory: step.working_directory.clone(),
         environment: step.environment.clone(),
     })

@@ -15,6 +15,8 @@ pub struct Artifact {
     pub sha256: String,
     /// Where the copy is.
     pub uri: String,
+    /// The step of which it is kept; nothing for one of the tool.
+    pub step: Option<String>,
     /// What it probably is.
     pub media_type: Option<&'static str>,
 }
@@ -25,7 +27,7 @@ pub trait ArtifactShelf: fmt::Debug + Sync {
     ///
     /// # Errors
     /// A refusal when it is too large, or cannot be read or stored. Nothing of the file is kept then.
-    fn keep(&self, path: &str, file: &mut dyn io::Read) -> Result<Artifact, Refusal>;
+    fn keep(&self, path: &str, step: Option<&str>, file: &mut dyn io::Read) -> Result<Artifact, Refusal>;
 }
 
 /// The most files that one run keeps.

@@ -14,6 +14,7 @@ use cycod_process::{Confinement, Mount, MountAccess, Network, Root, StartError};
 use crate::{
     denied::{Lack, lack, lack_of_network},
     gate::Gateway,
+    guarded::resolved,
     reach::{Allowed, Place, Rights, stays},
 };
 
@@ -140,6 +141,16 @@ impl Held {
         self.refusal(&lack)
     }
 
+    /// Whether it may write a path whose links were followed.
+    pub(crate) fn covers(&self, path: &Path) -> bool {
+        self.rights(path).is_some_and(|rights| rights.write)
+    }
+
+    /// Whether it may change something in a directory whose links were followed, or the directory itself.
+    pub(crate) fn may_change(&self, directory: &Path) -> bool {
+        may_change(&self.places, directory)
+    }
+
     /// Refuses a program that it may not execute.
     pub(crate) fn may_execute(&self, path: &Path) -> Result<(), Refusal> {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -214,6 +225,32 @@ impl Held {
             allowed.tidy();
         }
     }
+}
+
+/// Whether what confines a tool lets it change something in a directory. An unconfined tool can do what its user can.
+pub(crate) fn may_change_directory(plan: &Plan, directory: &Path) -> bool {
+    let (confinement, host) = (&plan.confinement, plan.host());
+    if !confinement.is_confined() {
+        return false;
+    }
+    let directory = resolved(directory).unwrap_or_else(|_| directory.to_owned());
+    let allowed = Allowed::by(confinement, host).ok().flatten();
+    let mut places: Vec<Place> = allowed.iter().flat_map(|allowed| allowed.places.clone()).collect();
+    allowed.iter().for_each(Allowed::tidy);
+    if let Some(container) = &confinement.container {
+        places.extend(mounted(container, allowed.as_ref(), host).into_iter().flatten());
+    } else if allowed.is_none() && confinement.privilege == Privilege::Reduced {
+        let rights = Rights { write: true, execute: true };
+        let path = host.workspace.canonicalize().unwrap_or_else(|_| host.workspace.clone());
+        places.push(Place { name: host.workspace.clone(), path, rights });
+    }
+    may_change(&places, &directory)
+}
+
+/// Whether one of these places lets a directory, or something in it, be written.
+pub(crate) fn may_change(places: &[Place], directory: &Path) -> bool {
+    let meets = |place: &Place| directory.starts_with(&place.path) || place.path.starts_with(directory);
+    places.iter().any(|place| place.rights.write && meets(place))
 }
 
 #[cfg(unix)]

@@ -4,7 +4,18 @@ use cycod_call::TransformRunner;
 use cycod_plan::Secrets;
 use cycod_process::{Observer, Pool, Stop};
 
-use crate::{ArtifactShelf, BuiltIns, Models, Remotes, workers::Workers};
+use crate::{ArtifactShelf, BuiltIns, Models, Remotes, StepCache, workers::Workers};
+
+/// What a run does with the stored results of its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheUse {
+    /// Nothing: every step runs, and no result is stored.
+    Never,
+    /// It stores results. Every step runs.
+    Refresh,
+    /// It uses results, and stores those that it makes.
+    Use,
+}
 
 /// What a run needs from outside the plan.
 #[derive(Clone, Copy)]
@@ -32,6 +43,10 @@ pub struct Driver<'a> {
     pub keep: Option<u64>,
     /// Where the files go that the run keeps; without it, they only have to be there.
     pub artifacts: Option<&'a dyn ArtifactShelf>,
+    /// Where the results of steps with `cache` are; without it, all of them run.
+    pub cache: Option<&'a dyn StepCache>,
+    /// What is done with stored results.
+    pub cache_use: CacheUse,
     /// Shells that are started before they are needed, for a program that makes many runs.
     pub pool: Option<&'a Pool>,
     /// Who learns what programs touch that are not confined.

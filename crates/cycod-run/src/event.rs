@@ -105,6 +105,13 @@ pub enum Event<'a> {
         /// Which step.
         step: StepPath,
     },
+    /// A step does not run: its result is that of an earlier run.
+    Cached {
+        /// Which step.
+        step: StepPath,
+        /// The run in which it ran.
+        run: String,
+    },
     /// A step ended, or will not run.
     StepEnded {
         /// Which step.
@@ -134,6 +141,7 @@ impl Event<'_> {
             Self::Log { step, level, message } => Event::Log { step, level, message },
             Self::Retrying { step, exit_code, pause } => Event::Retrying { step, exit_code, pause },
             Self::FallingBack { step } => Event::FallingBack { step },
+            Self::Cached { step, run } => Event::Cached { step, run },
             Self::StepEnded { step, status, exit_code, duration } => {
                 Event::StepEnded { step, status, exit_code, duration }
             }

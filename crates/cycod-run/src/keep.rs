@@ -33,6 +33,11 @@ impl Keep {
         self.seen == self.bytes.len() as u64
     }
 
+    /// All that there was, if it holds that.
+    pub(crate) fn whole(&self) -> Option<&[u8]> {
+        self.is_whole().then_some(&self.bytes)
+    }
+
     /// The bytes, cut between characters.
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         if self.seen > self.bytes.len() as u64 {

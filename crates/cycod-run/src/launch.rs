@@ -14,9 +14,10 @@ use cycod_process::{ProcessLimits, Program, SCRIPT_PATH, Spec, Terminal, find_pr
 use cycod_script::Prelude;
 
 use crate::{
-    confine::{Around, Held, mounted},
+    confine::{Around, Held, may_change, mounted},
     container::{self, Inside, container_engine},
     failure::{Failure, not_found},
+    guarded::resolved,
     launched::Launch,
     own_files::{private_directory, write_files},
     worker::Worker,
@@ -69,11 +70,13 @@ impl Worker<'_> {
                 let name =
                     format!("cycod-{}-{}", self.plan.run_id(), self.step.own_name()).replace(|c| !is_plain(c), "_");
                 let allowed = crate::reach::Allowed::by(&self.plan.confinement, host)?;
+                let mounts = mounted(container, allowed.as_ref(), host)?;
+                self.expose_cache(&|directory| may_change(&mounts, directory));
                 let inside = Inside {
                     words,
                     variables: self.own_variables(&environment, additions),
                     directory: &prepared.working_directory,
-                    mounts: mounted(container, allowed.as_ref(), host)?,
+                    mounts,
                     temp,
                     is_fed: prepared.input.is_some(),
                     memory: self.plan.tool().resources.max_memory,
@@ -115,6 +118,9 @@ impl Worker<'_> {
                 .place("secrets")
                 .attempt("declare the hosts in `required-permissions`, and leave `image` out"));
         }
+        if let Some(held) = &held {
+            self.expose_cache(&|directory| held.may_change(directory));
+        }
         let mut environment = environment.to_vec();
         let held_to = held.iter().flat_map(|held| &held.environment);
         for (name, value) in additions.iter().chain(held_to) {
@@ -122,6 +128,16 @@ impl Worker<'_> {
             environment.push((name.clone(), value.clone()));
         }
         Ok((held, environment))
+    }
+
+    /// Gives up the stored results of steps before a confined program starts that may change them.
+    fn expose_cache(&self, may_change: &dyn Fn(&Path) -> bool) {
+        let Some(cache) = self.driver.cache else { return };
+        let directory = cache.directory();
+        let real = resolved(directory);
+        if may_change(directory) || real.is_ok_and(|real| may_change(&real)) {
+            cache.expose();
+        }
     }
 
     /// Makes everything ready that an interpreter needs to become a worker, in a directory of its own.

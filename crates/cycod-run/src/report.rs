@@ -64,6 +64,8 @@ pub struct StepReport {
     pub attempts: u32,
     /// Whether the result is the fallback's.
     pub used_fallback: bool,
+    /// The run whose result it is, where the step did not run because that was stored.
+    pub cached_from: Option<String>,
     /// Whether output was cut.
     pub truncated: bool,
     /// What was executed, masked; one for each attempt that differed.
@@ -141,6 +143,7 @@ impl StepReport {
             duration: Duration::ZERO,
             attempts: 0,
             used_fallback: false,
+            cached_from: None,
             truncated: false,
             commands: Vec::new(),
             began: Duration::ZERO,
@@ -211,6 +214,22 @@ impl RunReport {
             answer: Some(Box::new(outcome)),
             ..Self::without_run(0)
         }
+    }
+
+    /// The steps that did not run because their results were stored, those of called tools behind the names of their callers.
+    pub fn cached_steps(&self) -> Vec<String> {
+        fn collect(steps: &[StepReport], above: &str, into: &mut Vec<String>) {
+            for step in steps {
+                let name = format!("{above}{}", step.name);
+                collect(&step.steps, &format!("{name}/"), into);
+                if step.cached_from.is_some() {
+                    into.push(name);
+                }
+            }
+        }
+        let mut cached = Vec::new();
+        collect(&self.steps, "", &mut cached);
+        cached
     }
 
     /// Every command that was executed, nested ones included, masked.

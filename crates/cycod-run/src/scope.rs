@@ -194,10 +194,10 @@ impl<'a> Tool<'a> {
 
     /// Keeps the artifacts of the run, unless it was cancelled.
     fn artifacts(&self, results: &Results) -> Collected {
-        if self.kind != Kind::Outermost || self.plan.artifacts.is_empty() || self.driver.stop.is_raised() {
+        if self.kind != Kind::Outermost || !self.plan.keeps_files() || self.driver.stop.is_raised() {
             return Collected::default();
         }
-        collect(&self.plan, &results.masks(&self.plan), self.driver.artifacts, Instant::now() + CLEANUP_LIMIT)
+        collect(&self.plan, results, self.driver.artifacts, Instant::now() + CLEANUP_LIMIT)
     }
 }
 

@@ -76,7 +76,7 @@ impl Walk<'_> {
     }
 }
 
-fn matcher(pattern: &str) -> Result<GlobMatcher, WalkError> {
+pub(crate) fn matcher(pattern: &str) -> Result<GlobMatcher, WalkError> {
     let glob = globset::GlobBuilder::new(pattern).literal_separator(true).build();
     Ok(glob.map_err(|error| WalkError::Pattern(error.to_string()))?.compile_matcher())
 }

@@ -23,8 +23,10 @@ use cycod_process::{EndedProcess, Ending, Input, ProcessLimits, Session, StartEr
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 
 use crate::{
-    BuiltInCall, Driver, Event, Models, QUIET, RemoteCall, Status, StepPath, StepReport, ToolOutcome,
+    BuiltInCall, CacheUse, Driver, Event, Models, QUIET, RemoteCall, Status, StepPath, StepReport, StepResult,
+    ToolOutcome,
     answering::{Activity, Answering, Patience},
+    cache::{Lookup, StepKey},
     confine::Held,
     container,
     failure::{Failure, exit_code, not_started},
@@ -221,9 +223,45 @@ impl Worker<'_> {
             Err(refusal) => return Attempt::refused(refusal),
         };
         let started = Instant::now();
+        let lookup = self.lookup(&prepared).filter(|_| !report.used_fallback);
+        let key = lookup.as_ref().and_then(|lookup| match lookup.key() {
+            Ok(key) => Some(key),
+            Err(why) => {
+                report.warnings.push(self.not_cached(&why));
+                None
+            }
+        });
+        if let (Some(lookup), Some(key)) = (&lookup, &key) {
+            match self.stored_result(lookup, key, &prepared) {
+                Ok(None) => {}
+                Ok(Some(result)) => {
+                    emit(Event::Cached { step: self.path.clone(), run: result.run.clone() });
+                    for (stream, bytes) in [(Stream::Stdout, &result.output), (Stream::Stderr, &result.error)] {
+                        if !bytes.is_empty() {
+                            capture.take(stream, bytes);
+                        }
+                    }
+                    report.duration = started.elapsed();
+                    report.attempts = 0;
+                    capture.finish(report, masks);
+                    report.cached_from = Some(result.run);
+                    return Attempt::new(0, Status::Ok, None);
+                }
+                Err(Uncached::Because(why)) => report.warnings.push(self.not_cached(&why)),
+                Err(Uncached::Refused(failure)) => return failed_to_start(failure),
+            }
+        }
         let outcome = self.start(&prepared, &mut capture);
         report.duration = started.elapsed();
+        let whole = key.as_ref().and_then(|_| capture.whole());
         let cut = capture.finish(report, masks);
+        if let (Some(lookup), Some(key), Some((output, error)), Ok((ended, _)), false) =
+            (&lookup, &key, whole, &outcome, cut)
+            && ended.is_success()
+            && let Err(why) = lookup.store(key, output, error)
+        {
+            report.warnings.push(self.not_cached(&why));
+        }
         match outcome {
             Ok((ended, launch)) => {
                 let mut attempt = self.judge(&ended, cut);
@@ -234,10 +272,42 @@ impl Worker<'_> {
                 }
                 attempt
             }
-            Err(Failure { refusal, exit_code }) => {
-                Attempt { exit_code, status: Status::Failed, refusal: Some(*refusal), is_final: false }
-            }
+            Err(failure) => failed_to_start(failure),
         }
+    }
+
+    /// What decides the result of the step, if that may be stored.
+    fn lookup<'w>(&'w self, prepared: &'w Prepared) -> Option<Lookup<'w>> {
+        let cache = self.driver.cache.filter(|_| self.driver.cache_use != CacheUse::Never);
+        Lookup::of(self.plan, self.step, &self.results, prepared, cache)
+    }
+
+    fn not_cached(&self, why: &str) -> String {
+        format!("the result of `{}` isn't cached: {why}", self.path)
+    }
+
+    /// The stored result of the step, with its files in their places. What would keep the step from running keeps it from
+    /// that, too.
+    fn stored_result(
+        &self,
+        lookup: &Lookup<'_>,
+        key: &StepKey,
+        prepared: &Prepared,
+    ) -> Result<Option<StepResult>, Uncached> {
+        if self.driver.cache_use != CacheUse::Use {
+            return Ok(None);
+        }
+        let Some(result) = lookup.stored(key).map_err(Uncached::Because)? else { return Ok(None) };
+        let launch = self.launch(prepared, &[]).map_err(Uncached::Refused)?;
+        if self.driver.cache.is_none_or(|cache| cache.is_exposed()) {
+            return Ok(None);
+        }
+        let restored = lookup.restore(&result, launch.held.as_ref());
+        if let Some(held) = &launch.held {
+            held.tidy();
+        }
+        restored.map_err(Uncached::Because)?;
+        Ok(Some(result))
     }
 
     /// Says which permission a confined program lacked.
@@ -297,7 +367,8 @@ impl Worker<'_> {
 
     /// The most bytes of each stream to hold below the step's own limit: no fewer than others may ask for.
     fn keep(&self) -> Option<u64> {
-        self.driver.keep.filter(|_| !self.feeds_others())
+        let is_stored = self.step.cache.is_some() && self.driver.cache.is_some();
+        self.driver.keep.filter(|_| !is_stored && !self.feeds_others())
     }
 
     /// Whether another step or the cleanup uses what this one says.
@@ -639,6 +710,19 @@ impl StepReport {
     }
 }
 
+/// Why a stored result is not used.
+enum Uncached {
+    /// The step runs.
+    Because(String),
+    /// The step could not run either.
+    Refused(Failure),
+}
+
+/// How an attempt went of which nothing started.
+fn failed_to_start(Failure { refusal, exit_code }: Failure) -> Attempt {
+    Attempt { exit_code, status: Status::Failed, refusal: Some(*refusal), is_final: false }
+}
+
 /// What one attempt says, on its way to the sink and into the report.
 struct Capture<'a> {
     kept: [Keep; 2],
@@ -755,6 +839,12 @@ impl<'a> Capture<'a> {
             self.failure = Some(format!("cannot write the stream file of `{}`: {error}", self.step));
         }
         (self.emit)(Event::Output { step: self.step.clone(), stream, bytes, live: self.live });
+    }
+
+    /// All that was said so far; nothing where it is not held.
+    fn whole(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let [output, error] = &self.kept;
+        Some((output.whole()?.to_vec(), error.whole()?.to_vec()))
     }
 
     /// Moves what was kept into the report; returns whether anything was cut.

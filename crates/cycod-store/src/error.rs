@@ -73,6 +73,12 @@ pub enum StoreError {
         /// How many bytes it may have.
         most: usize,
     },
+    /// A result of a step that takes too much room.
+    #[error("the result of the step is larger than {most} bytes")]
+    TooLarge {
+        /// How many bytes it may have.
+        most: u64,
+    },
     /// The spool failed before; its output is lost.
     #[error("an earlier write of this output failed")]
     Failed,

@@ -19,6 +19,11 @@ impl RunId {
         bytes[..6].copy_from_slice(&now.to_be_bytes()[10..]);
         Ok(RunId(bytes))
     }
+
+    /// The one of these bytes.
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> RunId {
+        RunId(bytes)
+    }
 }
 
 impl fmt::Display for RunId {

@@ -97,6 +97,27 @@ impl Outputs {
         remove_where(&self.directory, &|other| other == run);
     }
 
+    /// The complete outputs, each with the time that its file has.
+    pub(crate) fn names(&self) -> Result<Vec<(OutputId, SystemTime)>, StoreError> {
+        let entries = fs::read_dir(&self.directory).map_err(StoreError::io("read directory", &*self.directory))?;
+        let named = |entry: fs::DirEntry| {
+            let name = entry.file_name();
+            let (run, name) = name.to_str()?.split_once('.')?;
+            let id = OutputId::new(run.parse().ok()?, name).ok()?;
+            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+            Some((id, metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)))
+        };
+        Ok(entries.flatten().filter_map(named).collect())
+    }
+
+    /// Makes an output as young as one that was written now.
+    pub(crate) fn touch(&self, id: &OutputId) {
+        if let Ok(file) = private::open(&private::options(), &self.path(id)) {
+            // One that stays old only goes earlier.
+            _ = file.set_modified(SystemTime::now());
+        }
+    }
+
     /// Returns the directory.
     pub fn directory(&self) -> &Path {
         &self.directory

@@ -192,6 +192,12 @@ pub(crate) const GROUPS: &[Group] = &[
         commands: RUNS_COMMANDS,
         default: None,
     },
+    Group {
+        name: "cache",
+        about: "Show and delete the stored results of steps",
+        commands: CACHE_COMMANDS,
+        default: Some("list"),
+    },
     Group { name: "approvals", about: "Answer approval requests", commands: APPROVAL_COMMANDS, default: None },
 ];
 
@@ -297,6 +303,9 @@ pub(crate) const RUNS_COMMANDS: &[Entry] = &[
     entry!("head", runs::head, true),
     entry!("prune", runs::prune, true, Grants::Always),
 ];
+
+/// The commands below `cycod cache`, in the order in which help lists them.
+pub(crate) const CACHE_COMMANDS: &[Entry] = &[entry!("list", cache::list, true), entry!("clear", cache::clear, true)];
 
 /// The commands below `cycod approvals`, in the order in which help lists them.
 pub(crate) const APPROVAL_COMMANDS: &[Entry] = &[

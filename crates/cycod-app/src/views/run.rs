@@ -42,6 +42,8 @@ pub struct StepView {
     pub duration_us: u64,
     pub attempts: u32,
     pub used_fallback: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached_from: Option<String>,
 }
 
 impl<'a> RunView<'a> {
@@ -73,6 +75,7 @@ impl StepView {
             duration_us: micros(step.length),
             attempts: step.attempts,
             used_fallback: step.used_fallback,
+            cached_from: step.cached_from.clone(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Checks that look at meaning across keys.
 
+pub(crate) mod cache;
 pub(crate) mod conditions;
 pub(crate) mod confusable;
 pub(crate) mod graph;

@@ -12,9 +12,9 @@ use super::{
     parameter::{Refused, disclosure},
 };
 use crate::{
-    AccessKind, Approval, ChangelogEntry, Cleanup, Container, Environment, Expected, FilePaths, FunctionCalling,
-    Interactive, Isolation, Metadata, ParameterType, Permission, Privilege, Requires, Resources, Secret, Security,
-    TestCase, ToolName, Value, table::SECRET,
+    AccessKind, Approval, Caching, ChangelogEntry, Cleanup, Container, Environment, Expected, FilePaths,
+    FunctionCalling, Interactive, Isolation, Metadata, ParameterType, Permission, Privilege, Requires, Resources,
+    Secret, Security, TestCase, ToolName, Value, table::SECRET,
 };
 
 impl Lowering<'_> {
@@ -59,6 +59,16 @@ impl Lowering<'_> {
 
     pub(crate) fn templates(&self, view: &View<'_>, key: &str, scope: Scope) -> Vec<template::Template> {
         view.texts(key).into_iter().map(|text| self.template(text, scope)).collect()
+    }
+
+    /// Reads what decides a result that may be used again.
+    pub(crate) fn caching(&self, view: &View<'_>, scope: Scope) -> Option<Caching> {
+        let cache = view.object("cache")?;
+        Some(Caching {
+            inputs: self.templates(&cache, "inputs", scope),
+            outputs: self.templates(&cache, "outputs", scope),
+            env: cache.strings("env"),
+        })
     }
 
     pub(crate) fn environment(&self, view: &View<'_>, scope: Scope) -> Environment {

@@ -144,10 +144,20 @@ impl Lowering<'_> {
             output,
             timeout: view.milliseconds("timeout"),
             environment,
+            cache: self.caching(view, Scope::Steps),
+            artifacts: self.step_artifacts(view),
         };
         crate::check::ignored::in_step(&step, view, self);
         let barrier = !parallel && !view.entries.iter().any(|entry| entry.key == "wait-for");
         Some(Draft { step, span, edges: Vec::new(), barrier })
+    }
+
+    /// Reads what the run keeps of a step: once of all its items, which are over by then.
+    fn step_artifacts(&self, view: &View<'_>) -> Vec<Template> {
+        let has_item = self.has_item.replace(false);
+        let artifacts = self.templates(view, "artifacts", Scope::Steps);
+        self.has_item.set(has_item);
+        artifacts
     }
 
     fn step_name(&self, view: &View<'_>, head: Span, before: &[Draft]) -> Option<String> {

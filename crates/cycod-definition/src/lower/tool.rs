@@ -94,6 +94,7 @@ impl Lowering<'_> {
             interactive: self.interactive(view),
             resources: self.resources(view),
             artifacts: self.templates(view, "artifacts", Scope::Call),
+            cache: self.caching(view, Scope::Call),
             requires: self.requires(view),
             programs: self.programs(view),
             stated: Stated { file: self.beside.programs.clone(), ..Stated::default() },
@@ -147,6 +148,7 @@ impl Lowering<'_> {
         crate::check::confusable::check(view, self);
         crate::check::ignored::in_tool(tool, view, self);
         crate::check::ignored::in_alias(tool, view, self);
+        crate::check::cache::check(tool, view, self);
     }
 
     /// The ending of the file.

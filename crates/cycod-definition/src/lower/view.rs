@@ -170,12 +170,15 @@ mod tests {
 
     const EVERYTHING: &str = include_str!("../../tests/everything.yaml");
     const HANDLER: &str = include_str!("../../tests/handler.yaml");
+    const CACHED: &str = include_str!("../../tests/cached.yaml");
 
     #[test]
     fn every_key_is_read() {
         let loaded = crate::load(&SourceFile::new("everything.yaml", EVERYTHING), None);
         assert!(loaded.tool.is_some(), "{:#?}", loaded.diagnostics);
         assert!(crate::load(&SourceFile::new("handler.yaml", HANDLER), None).tool.is_some());
+        let cached = crate::load(&SourceFile::new("cached.yaml", CACHED), None);
+        assert_eq!((cached.tool.is_some(), cached.diagnostics.len()), (true, 0), "{:#?}", cached.diagnostics);
         let alias = "name: a\ntype: alias\nbase-tool: b\n";
         assert!(crate::load(&SourceFile::new("alias.yaml", alias), None).tool.is_some());
         let mut unread = Vec::new();
@@ -204,7 +207,7 @@ mod tests {
             }
         }
         let mut found = Vec::new();
-        for text in [EVERYTHING, HANDLER] {
+        for text in [EVERYTHING, HANDLER, CACHED] {
             let root = yaml::parse(&SourceFile::new("everything.yaml", text)).0.expect("a document");
             keys(&root, &mut found);
         }

@@ -108,6 +108,7 @@ pub(crate) static TOOL: Section = Section {
         key("file-paths", Object(&FILE_PATHS), "Its directories and path format.").chapter("Cross-Platform Path Handling"),
         key("resources", Object(&RESOURCES), "Limits, and cleanup at the end of the run.").chapter("Clean Up Resources").restricts(),
         key("artifacts", Templates, "Files that a run keeps: paths and patterns such as `dist/*.whl`, below the working directory or `{TEMP}`. A run that succeeds without one of them fails."),
+        key("cache", Object(&CACHE), "Uses the result of an earlier run of its one command if nothing that decides the result has changed. For steps, `cache` is a key of the step."),
         key("requires", Object(&REQUIRES), "What the tool requires; if something is missing, the tool is listed as unavailable and calls are refused.").restricts(),
         key("metadata", Object(&METADATA), "Data for lists and searches. Has no security meaning.").chapter("Tags and Platform Support"),
         key("function-calling", Object(&FUNCTION_CALLING), "Options for its schema for models.").chapter("LLM Function Calling Integration"),
@@ -202,7 +203,20 @@ static STEP: Section = Section {
         key("timeout", Milliseconds(1), "The limit of one attempt.").chapter("Set Appropriate Timeouts"),
         key("working-directory", Template, "Where it runs.").or("the tool's"),
         key("input", Template, "Its standard input, unquoted."),
+        key("artifacts", Templates, "Files that the run keeps of the step, as in `artifacts` of the tool; they can refer to results of steps. A step that succeeds without one of them fails the run."),
+        key("cache", Object(&CACHE), "Uses the result of an earlier run of the step if nothing that decides the result has changed."),
         key("environment", Either(&ENVIRONMENT, &Map("VARIABLE", &Template)), "Added to the tool's environment: with the keys of `environment`, or variables directly.").restricts(),
+    ],
+};
+
+static CACHE: Section = Section {
+    noun: "`cache`",
+    doc: "What decides the result of a step or of a tool of one command, in addition to its command, its values, its environment and the scripts that it starts.",
+    strict: true,
+    keys: &[
+        key("inputs", Templates, "Required. The files that it reads: paths and patterns such as `src/**/*.rs`, below the working directory or `{TEMP}`. `[]` if it reads none. At most 10,000 files and 256 MiB."),
+        key("outputs", Templates, "The files that it makes, which come back with its result. At most 64 MiB together, with its output.").or("none"),
+        key("env", Texts, "Variables of the caller that decide its result, in addition to those that the tool sets or requires, `PATH`, `LANG`, `LC_*` and `TZ`.").or("none"),
     ],
 };
 
@@ -482,7 +496,7 @@ static TEST: Section = Section {
         key("parameters", Map("PARAMETER", &Any), "The arguments.").chapter("Tool Testing"),
         key("platforms", Choices(PLATFORMS), "Where it runs.").or("everywhere").chapter("Test on All Supported Platforms"),
         key("expected", Object(&EXPECTED), "The expected outcome.").or("exit code 0").chapter("Tool Testing"),
-        key("cleanup", Templates, "Commands that the platform's default shell runs afterwards, whatever the outcome.").chapter("Tool Testing"),
+        key("cleanup", Templates, "Commands that the platform's default shell runs afterward, whatever the outcome.").chapter("Tool Testing"),
     ],
 };
 

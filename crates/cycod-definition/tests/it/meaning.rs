@@ -156,7 +156,9 @@ fn steps() {
             timeout: Some(5s),
             working_directory: Some(Template { segments: [Hole(Placeholder { raw: false, value: Reference { of: Predefined(Workspace), transforms: [], format: None}})]}),
             input: Some(Template { segments: [Hole(Placeholder { raw: false, value: Reference { of: Parameter("URL"), transforms: [], format: None}})]}),
-            environment: Environment { variables: [("A", Template { segments: [Text("1")]})], inherit: false, secrets: [Secret { name: "A", kept_as: "A", hosts: []}]}}
+            environment: Environment { variables: [("A", Template { segments: [Text("1")]})], inherit: false, secrets: [Secret { name: "A", kept_as: "A", hosts: []}]},
+            cache: None,
+            artifacts: []}
         "#]],
     );
     check(

@@ -65,9 +65,9 @@ What a confined program tries in the tests to escape, and what stops it. Each at
 unconfined, where it must work, and confined, where nothing may get out. The test checks the result from outside: a
 changed file, a process that received a signal, a message at a service, a secret in the output, a process that stayed.
 
-Root and an ordinary user run the attacks, under up to four kinds of terms: those of a tool that declares permissions,
-the same with the network of the machine, the same with the proxy that leads to declared hosts, and those of
-`execution-privilege: reduced`.
+Root and an ordinary user run the attacks, under up to four kinds of terms. These are the terms of a tool that declares
+permissions, the same with the network of the machine, and the same with the proxy that leads to declared hosts. The fourth
+are those of `execution-privilege: reduced`.
 
 `cargo test -p cycod-process --test escape` runs them.
 ";

@@ -61,6 +61,7 @@ pub(crate) struct StepRow {
     pub(crate) length: Duration,
     pub(crate) attempts: u32,
     pub(crate) used_fallback: bool,
+    pub(crate) is_cached: bool,
     pub(crate) exit_code: i32,
 }
 
@@ -85,6 +86,7 @@ impl StepRow {
             length: step.length,
             attempts: step.attempts,
             used_fallback: step.used_fallback,
+            is_cached: step.cached_from.is_some(),
             exit_code: step.exit_code,
         }
     }
@@ -239,6 +241,7 @@ fn ended_steps(end: &Value) -> Vec<StepRow> {
             length: Duration::from_micros(step["duration_us"].as_u64().unwrap_or_default()),
             attempts: step["attempts"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(1),
             used_fallback: step["used_fallback"].as_bool().unwrap_or_default(),
+            is_cached: step["cached_from"].is_string(),
             exit_code: step["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or_default(),
         })
         .collect()

@@ -97,7 +97,7 @@ fn step_row(run: &RunPage, step: &StepRow, total: f64) -> Markup {
         li {
             a.row.step id={ "step-" (in_path(&step.name)) } href=(address) aria-current=[is_selected.then_some("true")] {
                 span class={ "sign " (class) } aria-hidden="true" { (sign) }
-                span.name { (text(&step.name)) @if step.used_fallback { span.muted { " (fallback)" } } }
+                span.name { (text(&step.name)) @if step.used_fallback { span.muted { " (fallback)" } } @if step.is_cached { span.muted { " (cached)" } } }
                 svg.bar viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true" {
                     @for line in 0..5 { rect.grid x=(line * 250) y="0" width="2" height="12" {} }
                     @if let Some(began) = step.began {

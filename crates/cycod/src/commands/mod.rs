@@ -3,6 +3,7 @@
 pub(crate) mod add;
 pub(crate) mod agent;
 pub(crate) mod approvals;
+pub(crate) mod cache;
 pub(crate) mod call;
 pub(crate) mod chat;
 pub(crate) mod completions;

@@ -55,6 +55,9 @@ struct Arguments {
     /// Let the run continue after a crash; see `cycod runs resume`
     #[arg(long)]
     durable: bool,
+    /// Run the steps whose results are stored, too; store the new results
+    #[arg(long, conflicts_with = "background")]
+    no_cache: bool,
     /// Return when the run has begun, and print its ID; see `cycod help background-runs`
     #[arg(long, conflicts_with_all = ["dry_run", "show_command"])]
     background: bool,
@@ -115,8 +118,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let done = opened.and_then(|opened| {
         let tool = Arc::new(opened.tool);
         if !args.dry_run && !args.show_command {
-            let (durable, in_background) = (args.durable, args.background);
-            let how = How { timeout, json, durable, in_background, asks: true };
+            let (durable, in_background, refreshes_cache) = (args.durable, args.background, args.no_cache);
+            let how = How { timeout, json, durable, refreshes_cache, in_background, asks: true };
             return execute(context, &tool, arguments, how);
         }
         let arguments = completed(context, &tool, arguments)?;
@@ -148,7 +151,7 @@ pub(crate) fn call(
         context,
         tool,
         arguments,
-        How { timeout: None, json, durable: false, in_background: false, asks: false },
+        How { timeout: None, json, durable: false, refreshes_cache: false, in_background: false, asks: false },
     );
     told(context, done, Some(tool), json)
 }
@@ -191,6 +194,7 @@ struct How {
     timeout: Option<Duration>,
     json: bool,
     durable: bool,
+    refreshes_cache: bool,
     in_background: bool,
     /// Whether the user is asked for what is missing.
     asks: bool,
@@ -200,7 +204,7 @@ fn execute(
     context: &mut Context,
     tool: &Arc<Tool>,
     arguments: Vec<(String, Given)>,
-    How { timeout, json, durable, in_background, asks }: How,
+    How { timeout, json, durable, refreshes_cache, in_background, asks }: How,
 ) -> Result<u8, CommandError> {
     let subjects = context.engine.subjects(tool)?;
     settle(context, subjects, ByHand::Tool)?;
@@ -211,7 +215,12 @@ fn execute(
         context.engine.look_again();
     }
     let failed = |error: std::io::Error| unprepared(&error);
-    let control = Control { is_attended: context.is_attended(), durable, ..context.engine.control().map_err(failed)? };
+    let control = Control {
+        is_attended: context.is_attended(),
+        durable,
+        refreshes_cache,
+        ..context.engine.control().map_err(failed)?
+    };
     let interrupts = host_interrupts(&control.stop).map_err(failed)?;
     let engine = &context.engine;
     let beginning = engine.begin();
@@ -361,12 +370,13 @@ fn json_arguments(text: &str) -> Result<Vec<(String, Given)>, CommandError> {
 fn show(context: &mut Context, plan: &Plan, whole: bool, json: bool) -> Result<u8, CommandError> {
     let preview = context.engine.preview(plan);
     let unpinned = if whole { context.engine.unpinned(&plan.asked) } else { Vec::new() };
+    let outlook = if whole { context.engine.cache_outlook(plan) } else { Vec::new() };
     if let (Some(refusal), false) = (preview.refusal(), whole) {
         return Err(refusal.clone().into());
     }
     match (whole, json) {
-        (true, false) => context.printer.text(&preview_text(plan, &preview, &unpinned)),
-        (true, true) => context.printer.json(&preview_json(plan, &preview, &unpinned).to_string()),
+        (true, false) => context.printer.text(&preview_text(plan, &preview, &unpinned, &outlook)),
+        (true, true) => context.printer.json(&preview_json(plan, &preview, &unpinned, &outlook).to_string()),
         (false, false) => context.printer.line(&preview.commands().join("\n")),
         (false, true) => context.printer.json(&serde_json::json!(preview.commands()).to_string()),
     }

@@ -249,7 +249,9 @@ impl Asked<'_> {
     }
 
     fn tools(&self) -> Vec<Candidate> {
-        let entries = self.context.engine.catalog().entries();
+        // Behind a comma or an option, the name begins later.
+        let start = self.word.rsplit_once([',', '=']).map_or(self.word, |(_, start)| start);
+        let entries = self.context.engine.catalog().entries_starting(start, MOST);
         let named = entries.iter().filter(|entry| ToolName::new(entry.name.as_str()).is_some());
         let about = |entry: &ToolEntry| entry.summary.description.clone().unwrap_or_default();
         let mut found: Vec<_> = named.map(|entry| Candidate::new(entry.name.as_str(), about(entry))).collect();

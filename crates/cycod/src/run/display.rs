@@ -84,6 +84,7 @@ impl Display {
             (Look::Silent, _) => {}
             (Look::Direct, Event::Output { stream: Stream::Stdout, bytes, .. }) => printer.data(bytes),
             (Look::Direct, Event::Output { stream: Stream::Stderr, bytes, .. }) => printer.talk_of_program(bytes),
+            (Look::Direct, Event::Cached { run, .. }) if printer.is_terminal => printer.say(&text::cached(run)),
             (Look::Direct, Event::Warning(warning)) => printer.say(&format!("warning: {warning}")),
             (Look::Direct, Event::Log { level, message, .. }) if level == "info" => printer.say(message),
             (Look::Direct, Event::Log { level, message, .. }) => printer.say(&format!("{level}: {message}")),

@@ -102,6 +102,11 @@ impl Live {
                     line.set(&format!("failed with exit code {exit_code}, trying again in {}", text::duration(*pause)));
                 }
             }
+            Event::Cached { step, run } => {
+                if let Some(line) = self.running.get(&key(step)) {
+                    line.set(&text::cached(run));
+                }
+            }
             Event::FallingBack { step } => {
                 if let Some(line) = self.running.get(&key(step)) {
                     line.set("falling back");

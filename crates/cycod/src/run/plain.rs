@@ -40,6 +40,7 @@ impl Plain {
                 let pause = text::duration(*pause);
                 say(&format!("[{}] failed with exit code {exit_code}, trying again in {pause}", name(step)));
             }
+            Event::Cached { step, run } => say(&format!("[{}] {}", name(step), text::cached(run))),
             Event::FallingBack { step } => say(&format!("[{}] falling back", name(step))),
             Event::StepEnded { step, status, exit_code, duration } => {
                 for stream in [Stream::Stdout, Stream::Stderr] {

@@ -1,7 +1,7 @@
 //! A plan as text: what would run, under which limits, and what of the machine it could reach.
 
 use cycod_engine::{
-    HeldTo, Plan, Preview, StepPreview,
+    CacheOutlook, HeldTo, Plan, Preview, StepPreview,
     definition::{Proof, Tool, Verdict, verdicts_by_parameter},
     refusal_json,
 };
@@ -10,7 +10,12 @@ use serde_json::{Value, json};
 use cycod_app::views::{stated, stated_json};
 
 /// Writes a whole plan for a person.
-pub(crate) fn preview_text(plan: &Plan, preview: &Preview, unpinned: &[String]) -> String {
+pub(crate) fn preview_text(
+    plan: &Plan,
+    preview: &Preview,
+    unpinned: &[String],
+    outlook: &[(String, CacheOutlook)],
+) -> String {
     let mut text = format!(
         "{} (level {}, timeout {} ms, in {})\n",
         preview.tool,
@@ -41,7 +46,7 @@ pub(crate) fn preview_text(plan: &Plan, preview: &Preview, unpinned: &[String]) 
     for (name, verdict) in placed(plan) {
         text.push_str(&format!("  {name}: {}\n", verdict.describe()));
     }
-    write_steps(&mut text, preview, 1);
+    write_steps(&mut text, preview, 1, outlook);
     if !plan.artifacts.is_empty() {
         text.push_str(&format!("  artifacts: {}\n", artifacts(plan).join(", ")));
     }
@@ -71,7 +76,7 @@ pub(crate) fn shortened(held_to: &HeldTo) -> String {
     format!("not {} ms: the most is set by {}", held_to.wanted.as_millis(), held_to.by)
 }
 
-fn write_steps(text: &mut String, preview: &Preview, depth: usize) {
+fn write_steps(text: &mut String, preview: &Preview, depth: usize, outlook: &[(String, CacheOutlook)]) {
     let indent = "  ".repeat(depth);
     for step in &preview.steps {
         text.push_str(&format!("\n{indent}{}", step.name));
@@ -86,16 +91,35 @@ fn write_steps(text: &mut String, preview: &Preview, depth: usize) {
         }
         text.push('\n');
         write_command(text, &indent, "", &step.command);
+        if let Some((_, outlook)) = outlook.iter().find(|(name, _)| *name == step.name) {
+            text.push_str(&format!("{indent}  cache: {}\n", cache_line(outlook)));
+        }
         if let Some(fallback) = &step.fallback {
             write_command(text, &indent, "fallback: ", fallback);
         }
         if let Some(nested) = &step.nested {
-            write_steps(text, nested, depth + 1);
+            write_steps(text, nested, depth + 1, &[]);
         }
     }
     for command in &preview.cleanup {
         text.push_str(&format!("\n{indent}at the end\n"));
         write_command(text, &indent, "", &Ok(command.clone()));
+    }
+}
+
+/// What would become of a step with `cache`, for people.
+fn cache_line(outlook: &CacheOutlook) -> String {
+    match outlook {
+        CacheOutlook::Stored(run) => format!("would not run; its result is that of the run {run}"),
+        CacheOutlook::Runs(why) => format!("would run: {why}"),
+    }
+}
+
+/// The same for programs.
+fn cache_json(outlook: &CacheOutlook) -> Value {
+    match outlook {
+        CacheOutlook::Stored(run) => json!({"hit": true, "run": run}),
+        CacheOutlook::Runs(why) => json!({"hit": false, "why": why}),
     }
 }
 
@@ -125,8 +149,18 @@ fn write_command(
 }
 
 /// Writes a whole plan for a program.
-pub(crate) fn preview_json(plan: &Plan, preview: &Preview, unpinned: &[String]) -> Value {
+pub(crate) fn preview_json(
+    plan: &Plan,
+    preview: &Preview,
+    unpinned: &[String],
+    outlook: &[(String, CacheOutlook)],
+) -> Value {
     let mut json = steps_json(preview);
+    for step in json["steps"].as_array_mut().into_iter().flatten() {
+        if let Some((_, outlook)) = outlook.iter().find(|(name, _)| step["name"] == name.as_str()) {
+            step["cache"] = cache_json(outlook);
+        }
+    }
     if let Some(fields) = json.as_object_mut() {
         fields.insert("level".into(), plan.level.name().into());
         fields.insert("timeout_ms".into(), json!(u64::try_from(plan.timeout.as_millis()).unwrap_or(u64::MAX)));

@@ -79,6 +79,11 @@ pub(super) fn progress(done: f64, total: Option<f64>, message: Option<&str>) -> 
     format!("{done}{of}{message}")
 }
 
+/// That a step did not run, because its result was stored by this run.
+pub(crate) fn cached(run: &str) -> String {
+    format!("cached: the result of the run {}", run.get(..16).unwrap_or(run))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

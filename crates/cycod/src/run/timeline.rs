@@ -58,6 +58,7 @@ struct Bar {
     exit_code: i32,
     attempts: u32,
     used_fallback: bool,
+    is_cached: bool,
     began: Duration,
     length: Duration,
 }
@@ -70,6 +71,7 @@ pub(crate) fn timeline(report: &RunReport, columns: usize, colour: bool) -> Show
         exit_code: step.exit_code,
         attempts: step.attempts,
         used_fallback: step.used_fallback,
+        is_cached: step.cached_from.is_some(),
         began: step.began,
         length: match (step.start_time, step.end_time) {
             (Some(start), Some(end)) => end.duration_since(start).unwrap_or(step.duration),
@@ -92,6 +94,7 @@ pub(crate) fn timeline_of(steps: &[StepTimes], total: Duration, columns: usize) 
         exit_code: step.exit_code,
         attempts: step.attempts,
         used_fallback: step.used_fallback,
+        is_cached: step.cached_from.is_some(),
         began: step.began.unwrap_or_default(),
         length: step.length,
     });
@@ -131,6 +134,7 @@ fn tail(step: &Bar) -> String {
     let took = text::duration(step.length);
     match step.status {
         None => format!("{took} (running)"),
+        Some(Status::Ok) if step.is_cached => format!("{took} (cached)"),
         Some(Status::Ok) if step.used_fallback => format!("{took} (fallback)"),
         Some(Status::Ok) if step.attempts > 1 => format!("{took} ({} attempts)", step.attempts),
         Some(Status::Ok) => took,
@@ -175,6 +179,7 @@ mod tests {
             exit_code,
             attempts: 1,
             used_fallback: false,
+            is_cached: false,
             began: Duration::ZERO,
             length: Duration::from_secs(1),
         };

@@ -64,6 +64,43 @@ fn a_run_keeps_what_its_tool_declares() {
 }
 
 #[test]
+fn a_step_keeps_files_of_its_own() {
+    let tool = "\
+description: Test two parts
+steps:
+  - {name: unit, bash: 'mkdir -p out; echo unit > out/unit.xml; echo unit', artifacts: [out/unit.xml]}
+  - name: named
+    bash: echo more > \"out/{unit.output}-more.txt\"
+    artifacts: ['out/{unit.output}-*.txt']
+  - {name: never, run-condition: \"{unit.exit-code} == 1\", bash: 'true', artifacts: [none.txt]}
+artifacts: [out/all.log]
+resources: {cleanup: [{final-command: rm -r out}]}
+tags: [write]
+";
+    let place = Place::with_tool("parts", tool);
+    place.write("out/all.log", "all\n");
+    let dry = json(&place, &["run", "parts", "--dry-run", "--format", "json"]);
+    assert_eq!(dry["artifacts"], serde_json::json!(["out/all.log", "out/unit.xml", "none.txt"]), "{dry}");
+    let ran = json(&place, &["run", "parts", "--format", "json"]);
+    assert_eq!(names(&ran["artifacts"]), ["out/all.log", "out/unit.xml", "out/unit-more.txt"], "{ran}");
+    let steps: Vec<_> = ran["artifacts"].as_array().into_iter().flatten().map(|one| one["step"].as_str()).collect();
+    assert_eq!(steps, [None, Some("unit"), Some("named")]);
+    let table = place.run(&["runs", "artifacts", "last"]).stdout();
+    assert!(table.contains("STEP") && table.lines().any(|line| line.contains("unit.xml") && line.ends_with("unit")));
+    assert!(place.run(&["runs", "show", "last"]).stdout().contains("of unit"));
+    assert_eq!(place.run(&["runs", "artifacts", "last", "out/unit.xml"]).stdout(), "unit\n");
+    // A step that went well without its file has not.
+    place.tool("parts", &tool.replace("echo unit > out/unit.xml", "true"));
+    place.write("out/all.log", "all\n");
+    let missing = json(&place, &["run", "parts", "--format", "json"]);
+    assert_eq!((&missing["success"], &missing["refusal"]["code"]), (&false.into(), &"artifact-missing".into()));
+    // A path that leads out is refused before anything runs.
+    place.tool("parts", &tool.replace("[out/unit.xml]", "[../unit.xml]"));
+    let out = json(&place, &["run", "parts", "--format", "json"]);
+    assert_eq!((&out["refusal"]["code"], out["steps"].as_array().map(Vec::len)), (&"artifact-path".into(), Some(0)));
+}
+
+#[test]
 fn a_file_that_is_missing_fails_a_run_that_went_well() {
     let place = Place::with_tool("build", BUILD);
     let missing = json(&place, &["run", "build", "LOG=no*log", "--format", "json"]);

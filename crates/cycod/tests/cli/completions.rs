@@ -146,9 +146,32 @@ fn a_completion_opens_few_files() {
         };
         ["run tool-1", "run deploy EN", "list --tag ca"].map(trace)
     };
-    let (few, many) = (opened(20), opened(2000));
+    let (few, many) = (opened(20), opened(5000));
     for (few, many) in few.into_iter().zip(many) {
         assert!(many <= few + 8 && many < 150, "{few} files with few tools, {many} with many");
+    }
+}
+
+/// With 5,000 tools, a completion looks at each file once, and reads the index twice: the names, and what is offered.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_completion_makes_few_system_calls() {
+    let place = place();
+    for number in 0..5000 {
+        place.tool(&format!("tool-{number}"), "description: One of many\nbash: ls\ntags: [read]\n");
+    }
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(place.run(&["list", "--format", "simple"]).stdout().lines().count(), 5003);
+    for (word, count) in [("tool-499", 11), ("TOOL-499", 11), ("week", 1), ("", 1000)] {
+        let asked = format!("strace -f -qq -o trace cycod completions bash --word='{word}' -- run");
+        let ran = place.shell(&asked);
+        assert_eq!(ran.stdout().lines().count(), count, "{word}");
+        let trace = place.read("trace");
+        // A call that another thread interrupts is on two lines.
+        let calls: Vec<&str> = trace.lines().filter(|line| !line.contains(" resumed>")).collect();
+        let looks = calls.iter().filter(|line| line.contains("stat")).count();
+        let others = calls.len() - looks;
+        assert!(looks < 5000 + 100 && others < 500, "{word}: {looks} files looked at, {others} other calls");
     }
 }
 

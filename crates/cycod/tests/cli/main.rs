@@ -22,6 +22,7 @@ mod artifacts;
 mod asks;
 mod background;
 mod budget;
+mod cache;
 mod call;
 mod chat;
 mod cli_tools;

@@ -600,6 +600,18 @@ fn artifacts_are_linked_and_read() {
 }
 
 #[test]
+fn a_step_whose_result_was_stored_is_named() {
+    let text = "description: D\nsteps: [{name: make, bash: echo ran >> runs.log; echo made, cache: {inputs: []}}]\ntags: [read]\n";
+    let place = Place::with_tool("make", text);
+    assert_eq!(place.run(&["run", "make"]).code(), 0);
+    both(&place, |client| {
+        let result = client.call("make", json!({}));
+        assert_eq!(result["_meta"]["cycod/run"]["cached"], json!(["make"]), "{result}");
+    });
+    assert_eq!(place.read("runs.log"), "ran\n");
+}
+
+#[test]
 fn large_outputs_are_kept_whole() {
     let place = Place::with_tool(
         "much",

@@ -64,14 +64,19 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     } else if chosen.is_empty() {
         context.printer.say("the run kept no files");
     } else {
-        let mut table = Table::new(&["FILE", "BYTES", "SHA-256"]);
+        let has_steps = chosen.iter().any(|artifact| artifact["step"].is_string());
+        let mut head = vec!["FILE", "BYTES", "SHA-256"];
+        head.extend(has_steps.then_some("STEP"));
+        let mut table = Table::new(&head);
         for artifact in chosen {
             let text = |key: &str| artifact[key].as_str().unwrap_or_default();
-            table.row(vec![
+            let mut row = vec![
                 Cell::new(text("path")),
                 Cell::new(artifact["bytes"].to_string()),
                 Cell::new(text("sha256").get(..16).unwrap_or_default()),
-            ]);
+            ];
+            row.extend(has_steps.then(|| Cell::new(text("step"))));
+            table.row(row);
         }
         table.print(&mut context.printer);
     }

@@ -104,7 +104,10 @@ fn page(run: &Run, times: &[StepTimes], total: Duration, columns: usize) -> Page
         }
     }
     let kept = super::artifacts::artifacts(run).iter();
-    let kept = kept.map(|kept| format!("{}  {} bytes", kept["path"].as_str().unwrap_or_default(), kept["bytes"]));
+    let kept = kept.map(|kept| {
+        let of = kept["step"].as_str().map(|step| format!("  of {step}")).unwrap_or_default();
+        format!("{}  {} bytes{of}", kept["path"].as_str().unwrap_or_default(), kept["bytes"])
+    });
     section(&mut page, "ARTIFACTS", kept);
     page.section("RUN IT AGAIN");
     page.paragraph(2, &super::rerun::example(run));
@@ -143,6 +146,8 @@ fn step(step: &Value) -> String {
         step["exit_code"],
         crate::run::duration(took),
     );
+    let cached = step["cached_from"].as_str().map(|run| format!(", cached: the result of {run}")).unwrap_or_default();
+    let head = head + &cached;
     std::iter::once(head.as_str()).chain(commands).collect::<Vec<_>>().join("\n")
 }
 
