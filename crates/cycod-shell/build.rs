@@ -39,6 +39,10 @@ const NOUNS: [&str; 18] = [
     "list",
 ];
 
+/// What the names of variables stand for in the table: programs run what they say, or it is data although a pattern fits the name.
+const IS_RUN: u64 = 0;
+const IS_DATA: u64 = 1;
+
 type Error = Box<dyn std::error::Error>;
 
 #[expect(
@@ -89,6 +93,7 @@ struct Compiler {
     /// What counts for a name that nothing else describes.
     fallback: Vec<(String, Number)>,
     variables: Vec<String>,
+    data: Vec<String>,
     /// What the programs of a file, or the subcommands of a program, load unless they say otherwise.
     loads: Loads<'static>,
     place: String,
@@ -108,7 +113,9 @@ impl Compiler {
             std::mem::take(&mut self.variables).into_iter().partition(|name| name.contains('*'));
         // No program has such names.
         numbers.insert(String::new(), u64::from(self.add(&patterns)?));
-        numbers.extend(variables.into_iter().map(|name| (format!("${name}"), 0)));
+        let named = |names: Vec<String>, number| names.into_iter().map(move |name| (format!("${name}"), number));
+        numbers.extend(named(std::mem::take(&mut self.data), IS_DATA));
+        numbers.extend(named(variables, IS_RUN));
         fs::write(out.join("programs.table"), &self.table)?;
         fs::write(out.join("programs.names"), fst::Map::from_iter(numbers)?.as_fst().as_bytes())?;
         Ok(())
@@ -143,6 +150,10 @@ impl Compiler {
         if let Some(variables) = table.get("variables") {
             let words = self.words(variables);
             self.variables.extend(words);
+            if let Some(data) = table.get("data") {
+                let words = self.words(data);
+                self.data.extend(words);
+            }
         }
         match table.get("program") {
             Some(Item::ArrayOfTables(programs)) => {

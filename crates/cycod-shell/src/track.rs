@@ -1123,6 +1123,9 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
     }
 
     fn open_paren(&mut self) -> bool {
+        if self.shell == Shell::Bash && self.is_behind_keyword() {
+            self.end_word();
+        }
         let in_word = self.list.word != NONE;
         let last = self.word_text().last().copied();
         if in_word {
@@ -1199,6 +1202,15 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
                 true
             }
         }
+    }
+
+    /// Whether what stands here are the `((` of arithmetic, right behind a reserved word.
+    fn is_behind_keyword(&self) -> bool {
+        const KEYWORDS: [&[u8]; 8] = [b"for", b"if", b"elif", b"while", b"until", b"then", b"else", b"do"];
+        self.list.word != NONE
+            && self.peek_second() == Some(b'(')
+            && self.list.expect == Expect::Command
+            && KEYWORDS.contains(&self.word_text())
     }
 
     fn redirect(&mut self, byte: u8) -> bool {

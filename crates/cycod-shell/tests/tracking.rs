@@ -11,13 +11,14 @@ use std::process::{Command, Stdio};
 use cycod_shell::fuzzing;
 use proptest::prelude::*;
 
-const PROGRAMS: [&str; 40] = [
+const PROGRAMS: [&str; 41] = [
     "echo a 'b' \"c $d ${e:-f} $(g \"h\") `i`\"",
     "cat <<A <<-'B'\n$(x)\nA\n\ty\n\tB\n",
     "case x in a|b) y;; (c) z;; esac",
     "$(case x in x) y;; esac)",
     "echo $((1 + (2 * 3))) $[1]",
     "((i++)); for ((i=0;i<3;i++)); do :; done",
+    "for((i=0;i<3;i++)); do if((i)); then :; elif((1)); then :; else((1)); fi; done; while((0)); do((1)); done",
     "a=(1 '2 )' [3]=4 # )\n)",
     "[[ a == b && ( c =~ ^(d|e)$ || ! -f g ) ]]",
     "f() { echo; }; function g { :; }; function h() ( : )",

@@ -84,6 +84,10 @@ const ATTACKS: &[(&str, &str)] = &[
     // The shell splits elsewhere.
     (r#"IFS=,; a=-e,; perl $a "{X}""#, PERL),
     (r#"IFS=,; c=perl,-e; $c "{X}""#, PERL),
+    (r#"s=$IFS; IFS=,; a=-e,; perl $a "{X}"; IFS=$s"#, PERL),
+    (r#"s=,; IFS=$s; a=-e,; perl $a "{X}""#, PERL),
+    (r#"for((i=0;i<1;i++)); do perl -e "{X}"; done"#, PERL),
+    (r#"if((1)); then bash -c "{X}"; fi"#, SHELL),
     (r#"f() { local IFS=:; perl $1 "{X}"; }; f -e:"#, PERL),
 ];
 
@@ -144,6 +148,16 @@ const WAYS: &[(Shell, &str, &str)] = &[
     (Shell::Bash, r#"v=$(awk '{print $1}' <<< "{X}"); sort "$v" /dev/null"#, "  -oPWNED"),
     (Shell::Bash, r#"v=$(awk '{print $2}' <<< "{X}"); sort "$v" /dev/null"#, "a -oPWNED"),
     (Shell::Bash, r#"v=$(xargs <<< "{X}"); sort "$v" /dev/null"#, "  -oPWNED"),
+    (Shell::Bash, r#"v=$(echo "{X}" | xargs); sort "$v" /dev/null"#, r"\-oPWNED"),
+    (Shell::Bash, r#"v=$(echo "{X}" | xargs); sort "$v" /dev/null"#, "'-oPWNED'"),
+    (Shell::Bash, r#"v=$(echo "{X}" | xargs); sort "$v" /dev/null"#, "\"-oPWNED\""),
+    (Shell::Bash, r#"v=$(echo "{X}" | xargs); sort "$v" /dev/null"#, "\n-oPWNED"),
+    (Shell::Bash, r#"v=$(echo "{X}" | xargs); sort $v /dev/null"#, "/dev/null -oPWNED"),
+    (Shell::Bash, r#"v=$(echo "{X}" | xargs); bash -c "$v""#, "touch PWNED"),
+    // Fewer characters than usual divide words.
+    (Shell::Bash, r#"IFS=$'\n'; v="{X}"; sort $v"#, "/dev/null\n-oPWNED"),
+    (Shell::Bash, r#"IFS=' '; v="{X}"; sort $v"#, "/dev/null -oPWNED"),
+    (Shell::Bash, r#"s=$IFS; IFS=$'\t'; v="{X}"; sort $v; IFS=$s"#, "/dev/null\t-oPWNED"),
     (Shell::Bash, r#"v=$(tail -n1 <<< "{X}"); sort "$v" /dev/null"#, "a\n-oPWNED"),
     (Shell::Bash, r#"v=$(sort <<< "{X}" | head -n1); sort "$v" /dev/null"#, "a\n-oPWNED"),
     (Shell::Bash, r#"v=$(grep P <<< "{X}"); sort "$v" /dev/null"#, "a\n-oPWNED"),

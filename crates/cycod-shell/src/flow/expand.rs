@@ -723,7 +723,7 @@ impl Flow<'_> {
 
     pub(super) fn assign(&mut self, name: &str, text: Text) {
         self.assigns_zsh(name);
-        if name == "IFS" && literal(&text).is_none_or(|text| !text.is_empty() && text != " \t\n" && text != "\n") {
+        if name == "IFS" && !keeps_words(&text) {
             self.splits_otherwise = true;
             let other = literal(&text).map(str::to_owned);
             self.separates(other.as_deref());
@@ -967,6 +967,14 @@ fn unglued(pieces: Pieces) -> Vec<Pieces> {
     };
     // Three words are like two with one that stands alone, and so are more.
     (0..=3).flat_map(|count| unglued(spelt(count))).collect()
+}
+
+/// Whether words still fall apart at blanks alone when `IFS` is this text: at some of them, or as before, where a script restores it.
+fn keeps_words(text: &[Atom]) -> bool {
+    match text {
+        [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))] => &**name == "IFS",
+        text => literal(text).is_some_and(|text| text.chars().all(|c| " \t\n".contains(c))),
+    }
 }
 
 /// The words that pieces make.

@@ -23,10 +23,17 @@ pub(super) fn filtered(fields: &[Field], texts: &[Text]) -> Option<Vec<Text>> {
         "uniq" => lines(words, |word| !word.starts_with('-')),
         "grep" | "egrep" | "fgrep" => selected(words),
         "awk" | "gawk" | "mawk" => field(words),
+        // Without a command, it prints the words that it reads.
+        "xargs" if is_xargs_alone(fields) => Some(Cut::Word),
         "sed" => shortened(words),
         _ => None,
     }?;
     texts.iter().map(|text| cut_text(text, how)).collect()
+}
+
+/// Whether this is `xargs` without options and without a command.
+pub(super) fn is_xargs_alone(fields: &[Field]) -> bool {
+    matches!(fields, [Field::Word(text)] if literal(text) == Some("xargs"))
 }
 
 /// Lines of the input, if every option is one of `keeps`, and no other file is read.

@@ -1073,7 +1073,12 @@ impl Flow<'_> {
         let read = if self.is_input_its_own || self.prints_input { self.input.clone() } else { Input::Clean };
         let read = match read {
             Input::Texts(texts) => match filter::filtered(fields, &texts) {
-                Some(parts) => Input::Texts(parts),
+                Some(parts) => {
+                    if filter::is_xargs_alone(fields) {
+                        self.guard_input_of_xargs(parts.iter().flat_map(|part| holes_of(part)));
+                    }
+                    Input::Texts(parts)
+                }
                 None => Input::made("", &Input::Texts(texts).holes()),
             },
             read => read,
@@ -1104,12 +1109,16 @@ impl Flow<'_> {
         may_run
     }
 
+    /// `xargs` takes quotes and backslashes out of what it reads.
+    fn guard_input_of_xargs(&mut self, holes: impl Iterator<Item = usize>) {
+        self.guard_texts(holes, &Rule::Without { characters: "\\\"'" }, "xargs", "text that `xargs` reads");
+    }
+
     /// The words of a command to which `xargs` adds what it reads: at the end, and where what may be the author's mark stands.
     fn with_arguments(&mut self, fields: &[Field]) -> Vec<Vec<Field>> {
         let pieces = self.literal_input().unwrap_or_else(|| self.pieces_of_input(false));
         if !reads_plain_text(fields) {
-            let holes = pieces.iter().flat_map(|piece| holes_of(piece));
-            self.guard_texts(holes, &Rule::Without { characters: "\\\"'" }, "xargs", "text that `xargs` reads");
+            self.guard_input_of_xargs(pieces.iter().flat_map(|piece| holes_of(piece)));
         }
         let mut mark = None;
         let mut words = fields.iter().filter_map(|field| match field {

@@ -11,6 +11,9 @@ use serde::Deserialize;
 
 use super::{Entry, Number, Options};
 
+/// What the names of variables stand for, in place of an entry.
+const IS_RUN: Number = 0;
+
 static TABLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/programs.table"));
 static NAMES: LazyLock<Option<Map<&[u8]>>> =
     LazyLock::new(|| Map::new(include_bytes!(concat!(env!("OUT_DIR"), "/programs.names")).as_slice()).ok());
@@ -43,13 +46,15 @@ pub(super) fn options(number: Number) -> Option<&'static Options<'static>> {
 }
 
 /// Whether programs run, or load from, what the variable of this name says, also by the end of the name alone. In a pattern, `*`
-/// stands for any beginning or end.
+/// stands for any beginning or end; names that are known to be data fit none.
 pub(super) fn is_variable(name: &str, by_end: bool) -> bool {
-    number(&format!("${name}")).is_some()
-        || PATTERNS.iter().any(|pattern| match pattern.strip_prefix('*') {
-            Some(end) => by_end && name.ends_with(end),
-            None => name.starts_with(pattern.trim_end_matches('*')),
-        })
+    if let Some(number) = number(&format!("${name}")) {
+        return number == IS_RUN;
+    }
+    PATTERNS.iter().any(|pattern| match pattern.strip_prefix('*') {
+        Some(end) => by_end && name.ends_with(end),
+        None => name.starts_with(pattern.trim_end_matches('*')),
+    })
 }
 
 fn number(name: &str) -> Option<Number> {
