@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use cycod_catalog::{Entry, Scope, ScopeFilter, State, ToolSource};
+use cycod_catalog::{Entry, Scope, ScopeFilter, Scopes, State, ToolSource};
 use cycod_definition::{Body, Tool, function_schema};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_schema::Function;
@@ -158,26 +158,12 @@ impl Engine {
             return Err(Refusal::new(Code::SettingsBroken, why).rule(&flaw.place).attempt("cycod tools list"));
         }
         for tool in tools {
-            let switch = settings.switch(tool.name.as_str(), self.scope_of(tool), tool.enabled);
+            let switch = settings.switch(tool.name.as_str(), scope_of(self.catalog().scopes(), tool), tool.enabled);
             if let Some(cause) = switch.causes.first() {
                 return Err(turned_off(tool.name.as_str(), cause));
             }
         }
         Ok(())
-    }
-
-    /// The scope that a tool is of.
-    fn scope_of(&self, tool: &Tool) -> Scope {
-        match &tool.body {
-            Body::BuiltIn(_) => Scope::BuiltIn,
-            Body::Remote(_) => Scope::Mcp,
-            _ => {
-                let parent = tool.origin.file.as_ref().and_then(|file| file.parent());
-                let mut directories = self.catalog().scopes().directories().iter();
-                let directory = parent.and_then(|parent| directories.find(|directory| directory.path == parent));
-                directory.map_or(Scope::Local, |directory| directory.scope)
-            }
-        }
     }
 
     /// Every tool with what it costs.
@@ -332,6 +318,20 @@ impl Engine {
                 attempt: attempt(name, cause),
             }),
             None => Ok(()),
+        }
+    }
+}
+
+/// The scope that a tool is of.
+pub(crate) fn scope_of(scopes: &Scopes, tool: &Tool) -> Scope {
+    match &tool.body {
+        Body::BuiltIn(_) => Scope::BuiltIn,
+        Body::Remote(_) => Scope::Mcp,
+        _ => {
+            let parent = tool.origin.file.as_ref().and_then(|file| file.parent());
+            let mut directories = scopes.directories().iter();
+            let directory = parent.and_then(|parent| directories.find(|directory| directory.path == parent));
+            directory.map_or(Scope::Local, |directory| directory.scope)
         }
     }
 }

@@ -43,9 +43,11 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// Whom to ask about it, if the user can't change it.
+    pub ask: Option<String>,
     /// A place in a layer.
     pub fn new(layer: Layer, place: impl Into<String>) -> Self {
-        Self { layer, place: place.into() }
+        Self { layer, place: place.into(), ask: None }
     }
 }
 
@@ -82,7 +84,11 @@ impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{} {}` ({})", self.verdict, self.pattern, self.origin)?;
         match &self.why {
-            Some(why) => write!(f, ": {why}"),
+            Some(why) => write!(f, ": {why}")?,
+            None => {}
+        }
+        match &self.origin.ask {
+            Some(whom) => write!(f, "; ask {whom}"),
             None => Ok(()),
         }
     }

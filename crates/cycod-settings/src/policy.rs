@@ -12,7 +12,7 @@ use cycod_catalog::{DirectoryStyle, Scope, Scopes};
 use cycod_definition::Host;
 use cycod_diagnostic::{LineStarts, Severity, SourceFile, SourceReport, Span, most_important};
 use cycod_file::Look;
-use cycod_policy::{Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
+use cycod_policy::{Allowlist, Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
 use serde_json::json;
 
 use crate::{Consents, FileError, file, looked::Looked};
@@ -52,6 +52,8 @@ pub struct RuleFile {
     pub rules: Vec<FileRule>,
 }
 
+    /// What alone it allows.
+    pub lists: Vec<Allowlist>,
 /// A rule of a file.
 #[derive(Clone, Debug)]
 pub struct FileRule {
@@ -133,7 +135,9 @@ impl Rules {
     /// The policy that they make together with others.
     pub fn policy(&self, others: &[Rule]) -> Policy {
         let of_files = self.files.iter().flat_map(|file| &file.rules).filter(|rule| rule.counts).map(|rule| &rule.rule);
-        Policy::new(of_files.chain(&self.variables).chain(others).cloned().collect(), self.flaws.clone())
+        let lists = self.files.iter().flat_map(|file| &file.lists).cloned().collect();
+        let rules = of_files.chain(&self.variables).chain(others).cloned().collect();
+        Policy::new(rules, self.flaws.clone()).limited_to(lists)
     }
 
     /// Why they decide nothing.
@@ -197,7 +201,7 @@ impl RuleFile {
             Scope::User => Layer::User,
             Scope::Global => Layer::Global,
         };
-        let (rules, diagnostics) = read::rules(&source, layer);
+        let (rules, lists, diagnostics) = read::rules(&source, layer);
         let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let lines = LineStarts::of(&source.text);
         let rules = rules.into_iter().map(|read::Found { rule, span, at }| {
@@ -226,3 +230,4 @@ impl RuleFile {
 pub fn path(scopes: &Scopes, scope: Scope) -> PathBuf {
     scopes.written(scope).with_file_name(NAME)
 }
+            lists,
