@@ -305,7 +305,7 @@ impl Engine {
         }
         let stays = |cause: &&Cause| match (cause.what, &cause.by) {
             (SwitchedOffBy::OwnFile, _) | (_, None) => scope == Scope::Local,
-            (SwitchedOffBy::LocalForbidden, _) => true,
+            (SwitchedOffBy::LocalForbidden | SwitchedOffBy::Expired, _) => true,
             (SwitchedOffBy::Disabled, Some(by)) => by.scope != scope,
             // A scope names tools for itself and for those within it, and wider scopes come later.
             (SwitchedOffBy::NotLoaded, Some(by)) => scope < by.scope,
@@ -364,6 +364,10 @@ fn own_settings(tool: &Registered, on: bool) -> Scope {
 
 /// Why a tool may not run.
 pub(crate) fn turned_off(name: &str, cause: &Cause) -> Refusal {
+    if cause.what == SwitchedOffBy::Expired {
+        let why = format!("`{name}` is a tool of the team, and {} has expired", cause.place());
+        return Refusal::new(Code::ReleaseExpired, why).place(name).attempt(attempt(name, cause));
+    }
     let why = format!("`{name}` is turned off by {}", cause.place());
     Refusal::new(Code::ToolDisabled, why).place(name).rule(cause.said(name)).attempt(attempt(name, cause))
 }
@@ -371,9 +375,13 @@ pub(crate) fn turned_off(name: &str, cause: &Cause) -> Refusal {
 /// What takes a cause away.
 fn attempt(name: &str, cause: &Cause) -> String {
     match (cause.what, &cause.by) {
+        (SwitchedOffBy::Expired, _) => "cycod team sync".to_owned(),
         (SwitchedOffBy::LocalForbidden, by) => {
             let place = by.as_ref().map_or("the settings", |by| &by.place);
             format!("take `disableLocalTools` out of {place}, or ask the owner of that file")
+        }
+        (_, Some(by)) if by.scope == Scope::Team => {
+            "ask the team, whose next release can change it: cycod team show".to_owned()
         }
         (_, Some(by)) if by.scope != Scope::User => format!("cycod tools enable {name} --{}", by.scope),
         _ => format!("cycod tools enable {name}"),

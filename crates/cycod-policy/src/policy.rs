@@ -123,7 +123,7 @@ impl Policy {
         Some(Decision { yields: *unnamed == question.tool.name, ..ask(rule) })
     }
 
-    /// Whether a rule allows a tool by its name that does not come from the project, in this call.
+    /// Whether a rule allows a tool by its name that comes neither from the project nor from a team, in this call.
     fn is_named(&self, name: &str, question: &Question<'_>) -> bool {
         let subjects = std::iter::once(&question.tool).chain(&question.reached);
         let mut calls = subjects.filter(|subject| subject.name.eq_ignore_ascii_case(name)).peekable();
@@ -131,7 +131,7 @@ impl Policy {
             let arguments: Vec<_> = subject.arguments.iter().map(Readings::of).collect();
             self.rules.iter().any(|rule| {
                 rule.verdict == Verdict::Allow
-                    && !matches!(rule.origin.layer, Layer::Local | Layer::BuiltIn)
+                    && !matches!(rule.origin.layer, Layer::Local | Layer::Team | Layer::BuiltIn)
                     && rule.pattern.tool().is_some_and(|tool| tool.eq_ignore_ascii_case(name))
                     && rule.surfaces.contains(question.surface)
                     && rule.pattern.conditions_hold(rule.verdict, &arguments, &question.places)
