@@ -12,8 +12,9 @@ use cycod_team::{
     Anchor, BlobDigest, DraftFile, LARGEST_FILE, MOST_FILES, PARTS, ReleaseDocument, ReleaseDraft, RootDocument,
     SignedRole, verify, verify_roots,
 };
+use cycod_team_sync::ReleaseDirectory;
 
-use super::{Directory, Planned, directory, failed, in_days, now, own_root, sign};
+use super::{Planned, directory, failed, in_days, now, own_root, sign};
 use crate::{cli::Context, command_error::CommandError, options::parsed, store::look_at};
 
 /// What `cycod team release` takes.
@@ -96,7 +97,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// The release that is there, with its digest.
-fn last(out: &Directory, root: &RootDocument) -> Result<Option<(ReleaseDocument, BlobDigest)>, CommandError> {
+fn last(out: &ReleaseDirectory, root: &RootDocument) -> Result<Option<(ReleaseDocument, BlobDigest)>, CommandError> {
     let path = out.0.join("release.json");
     let failed = |why: String| {
         CommandError::failure(format!("cannot tell the number of the last release: `{}`: {why}", path.display()))
