@@ -18,7 +18,7 @@ use serde_json::Value;
 use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 40] = [
+const ARROWS: [(&str, &[&str]); 41] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
@@ -54,6 +54,7 @@ const ARROWS: [(&str, &[&str]); 40] = [
     ("cycod-import", &["cycod-diagnostic", "cycod-shell", "cycod-syntax"]),
     ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-schema"]),
     ("cycod-team", &["cycod-code"]),
+    ("cycod-team-sync", &["cycod-file", "cycod-code", "cycod-catalog", "cycod-team"]),
     ("cycod-process", &["cycod-thread"]),
     ("cycod-proxy", &["cycod-thread"]),
     ("cycod-script", &["cycod-thread", "cycod-definition"]),
@@ -201,6 +202,7 @@ const ARROWS: [(&str, &[&str]); 40] = [
             "cycod-store",
             "cycod-file",
             "cycod-team",
+            "cycod-team-sync",
             "cycod-tokens",
             "cycod-mcp-client",
             "cycod-mcp-server",

@@ -9,6 +9,7 @@ use std::{
 
 use cycod_engine::{
     Engine, ModelAnswer, ModelAsk, ModelBudget,
+    catalog::Scopes,
     definition::Host,
     diagnostic::{Code, Refusal},
 };
@@ -17,7 +18,10 @@ use cycod_model::{
     Price, Provider, Reply, Request, StopReason, WireFormat,
 };
 use cycod_secret::Store;
-use cycod_settings::config::{KnownModel, ModelProvider, ModelSettings, Said, Settings};
+use cycod_settings::{
+    config::{KnownModel, ModelProvider, ModelSettings, Said, Settings},
+    policy::Rules,
+};
 
 use crate::secrets;
 
@@ -32,6 +36,7 @@ pub struct ModelsHere {
     pub configured: Configured,
     host: Arc<Host>,
     secrets: Store,
+    scopes: Scopes,
 }
 
 /// Why a model cannot be asked or did not answer, with the way on.
@@ -55,7 +60,7 @@ impl ModelsHere {
         let host = Arc::clone(engine.host());
         let variable = |name: &str| host.environment.get(OsStr::new(name))?.to_str().map(str::to_owned);
         let configured = configured(settings.models(), &variable);
-        Self { configured, secrets, host }
+        Self { configured, secrets, host, scopes: engine.catalog().scopes().clone() }
     }
 }
 
@@ -65,6 +70,11 @@ impl ModelSource for ModelsHere {
     }
 
     fn provider(&self, model: Option<&str>) -> Result<Arc<dyn Provider>, ModelError> {
+        // The rules as they are now: a model that no list names gets no word, nor a key.
+        let rules = Rules::load(&self.scopes, &self.host).policy(&[]);
+        if let Some(refused) = rules.refuses_model(&self.configured.full_name(model)?) {
+            return Err(ModelError::new(ErrorKind::Provider, refused.rule));
+        }
         Ok(Arc::new(self.configured.resolve(model, self)?))
     }
 }

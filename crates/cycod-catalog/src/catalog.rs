@@ -333,6 +333,7 @@ impl Catalog {
                     _ => (Summary::default(), Availability::Available),
                 };
                 let &ToolDirectory { scope, style, ref places, .. } = one.directory;
+                let origin = one.directory.origin();
                 let rank = one.directory.rank();
                 let places = places.clone();
                 let name = one.reading.name;
@@ -342,7 +343,7 @@ impl Catalog {
                         name,
                         path: one.path,
                         scope,
-                        origin: ToolOrigin::of_files(scope),
+                        origin,
                         style,
                         places,
                         summary,

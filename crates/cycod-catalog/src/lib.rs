@@ -28,6 +28,7 @@ mod shelf;
 mod source;
 mod summary;
 mod switches;
+mod team;
 mod write;
 
 pub use adopted::Adopted;
@@ -45,4 +46,5 @@ pub use scopes::{DirectoryStyle, Overrides, Scopes, ToolDirectory};
 pub use source::ToolSource;
 pub use summary::{CommandReader, Summary, ToolKind};
 pub use switches::Switches;
+pub use team::{TeamPlace, TeamRelease, UnreadableRelease};
 pub use write::{Overwrite, WriteError, Writer, Written};

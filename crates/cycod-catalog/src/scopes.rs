@@ -11,7 +11,7 @@ use std::{
 use cycod_definition::{Host, Platform, ToolName};
 use cycod_file::Look;
 
-use crate::{Home, NeighborPlaces, Scope, ScopeFilter, programs, shelf::Cache};
+use crate::{Home, NeighborPlaces, Scope, ScopeFilter, TeamPlace, ToolOrigin, programs, shelf::Cache};
 
 /// Directories beside the usual ones or in their place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,17 +82,26 @@ pub struct ToolDirectory {
     pub places: NeighborPlaces,
     /// Whether it holds tools and nothing else: no rules, settings or servers lie beside it.
     pub is_added: bool,
+    /// The team whose release it is, with where its tools come from.
+    pub team: Option<Arc<(TeamPlace, Arc<ToolOrigin>)>>,
 }
 
 impl ToolDirectory {
-    /// The order in which directories get a name: the tools of the machine before any other, so that nothing hides them.
-    pub(crate) fn rank(&self) -> (bool, Scope, bool) {
-        (!self.is_machines(), self.scope, self.is_added)
+    /// The order in which directories get a name: the tools of the machine and of a team before any other, so that nothing
+    /// hides them; of a team that the machine joined first, of one that the user joined last.
+    pub(crate) fn rank(&self) -> (u8, Scope, bool) {
+        let step = match &self.team {
+            Some(team) if team.0.is_machines => 0,
+            Some(_) => 2,
+            None if self.scope == Scope::Global => 1,
+            None => 3,
+        };
+        (step, self.scope, self.is_added)
     }
 
-    /// Whether the machine's administrator keeps it.
-    fn is_machines(&self) -> bool {
-        self.scope == Scope::Global
+    /// Where its tools come from.
+    pub(crate) fn origin(&self) -> Arc<ToolOrigin> {
+        self.team.as_ref().map_or_else(|| ToolOrigin::of_files(self.scope), |team| Arc::clone(&team.1))
     }
 }
 
@@ -135,7 +144,7 @@ impl Scopes {
             let is_of_project = scope == Scope::Local && house == local;
             let home = is_of_project.then(|| Arc::clone(&home));
             let places = NeighborPlaces { programs: Some(house.join(programs::NAME)), home };
-            directories.push(ToolDirectory { path, scope, style, places, is_added: false });
+            directories.push(ToolDirectory { path, scope, style, places, is_added: false, team: None });
         };
         push(Scope::Local, DirectoryStyle::Cycod, local.join("tools"), &local);
         for (owner, marker, style) in
@@ -148,12 +157,23 @@ impl Scopes {
         push(Scope::User, DirectoryStyle::Cycod, user.join("tools"), &user);
         push(Scope::User, DirectoryStyle::Cassidy, host.home.join(".cassidy/tools"), &user);
         push(Scope::User, DirectoryStyle::Mimir, host.home.join(".mimir/tools"), &user);
-        for global in global_directories(host, overrides) {
-            push(Scope::Global, DirectoryStyle::Cycod, global.join("tools"), &global);
+        let globals = global_directories(host, overrides);
+        for global in &globals {
+            push(Scope::Global, DirectoryStyle::Cycod, global.join("tools"), global);
         }
         if let Some(added) = &overrides.added {
             push(Scope::User, DirectoryStyle::Cycod, added.join("tools"), added);
             directories.iter_mut().rev().take(1).for_each(|directory| directory.is_added = true);
+        }
+        let of_machine = globals.first().map(|global| TeamPlace::within(global, true));
+        let mut teams = of_machine.into_iter().chain([TeamPlace::within(&user, false)]);
+        // One team binds: where the machine has joined one, a user's own has no say.
+        if let Some(team) = teams.find(|team| real.may_be_there(&team.directory) && team.is_joined()) {
+            let (path, places) = (team.active().join("tools"), team.active().join(programs::NAME));
+            let places = NeighborPlaces { programs: Some(places), home: None };
+            let team = Some(Arc::new((team.clone(), team.origin())));
+            let (scope, style) = (Scope::Team, DirectoryStyle::Cycod);
+            directories.push(ToolDirectory { path, scope, style, places, is_added: false, team });
         }
         let local_is_user = same_place(&local, &user, real);
         Self {
@@ -175,6 +195,16 @@ impl Scopes {
     /// The directories beside which rules, settings and servers may lie.
     pub fn with_rules(&self) -> impl DoubleEndedIterator<Item = &ToolDirectory> {
         self.directories.iter().filter(|directory| !directory.is_added)
+    }
+
+    /// The team that binds here: that of the machine, else that of the user.
+    pub fn team(&self) -> Option<&TeamPlace> {
+        self.directories.iter().find_map(|directory| Some(&directory.team.as_ref()?.0))
+    }
+
+    /// The team of a file in one of its directories.
+    pub fn team_of(&self, path: &Path) -> Option<&TeamPlace> {
+        self.team().filter(|team| path.starts_with(&team.directory))
     }
 
     /// The directories, from the narrowest scope to the broadest, each once.
@@ -229,6 +259,9 @@ impl Scopes {
             Scope::Global => {
                 let first = self.directories.iter().find(|directory| directory.scope == Scope::Global);
                 first.map_or_else(|| PathBuf::from("/etc/cycod/tools"), |directory| directory.path.clone())
+            }
+            Scope::Team => {
+                self.team().map_or_else(|| self.user.join("team/active/tools"), |team| team.active().join("tools"))
             }
             Scope::Mcp => PathBuf::from("mcp:"),
             Scope::BuiltIn => PathBuf::from("builtin:"),
@@ -334,16 +367,16 @@ fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
     }
 }
 
-/// Keeps the first of several paths to one directory, but the machine's rather than any other, and the user's rather than a
-/// local one.
+/// Keeps the first of several paths to one directory, but the machine's or a team's rather than any other, and the user's
+/// rather than a local one.
 fn once_each(directories: Vec<ToolDirectory>, real: &Look) -> Vec<ToolDirectory> {
     let places: Vec<PathBuf> = directories.iter().map(|directory| real.of_existing(&directory.path)).collect();
     let is_dropped = |index: usize| {
-        if directories[index].is_machines() {
-            return (0..index).any(|other| directories[other].is_machines() && places[other] == places[index]);
+        if directories[index].scope.binds() {
+            return (0..index).any(|other| directories[other].scope.binds() && places[other] == places[index]);
         }
         let machine_has_it =
-            directories.iter().zip(&places).any(|(other, there)| other.is_machines() && *there == places[index]);
+            directories.iter().zip(&places).any(|(other, there)| other.scope.binds() && *there == places[index]);
         let user_has_it = directories.iter().zip(&places).any(|(other, there)| {
             other.scope == Scope::User && directories[index].scope == Scope::Local && *there == places[index]
         });

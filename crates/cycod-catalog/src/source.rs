@@ -7,7 +7,7 @@ use crate::Scope;
 pub enum ToolSource {
     /// This program.
     BuiltIn,
-    /// Whoever looks after this machine shares it with everybody here.
+    /// The team, or whoever looks after this machine, shares it with everybody here.
     Teams,
     /// Another program, over the Model Context Protocol.
     Mcp,
@@ -47,7 +47,7 @@ impl Scope {
     pub fn source(self) -> ToolSource {
         match self {
             Self::Local | Self::User => ToolSource::Custom,
-            Self::Global => ToolSource::Teams,
+            Self::Global | Self::Team => ToolSource::Teams,
             Self::Mcp => ToolSource::Mcp,
             Self::BuiltIn => ToolSource::BuiltIn,
         }

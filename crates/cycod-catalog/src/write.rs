@@ -76,6 +76,9 @@ pub enum WriteError {
     /// The file is in a layout that is only read.
     #[error("`{}` belongs to another program; it is read, never written", path.display())]
     ReadOnly { path: PathBuf },
+    /// The file is of a release.
+    #[error("`{}` is the team's: only its next release can change it", path.display())]
+    OfTeam { path: PathBuf },
     /// The file is a symbolic link or no file at all.
     #[error("`{}` is not a plain file: change what it points to instead", path.display())]
     NotPlain { path: PathBuf },
@@ -121,8 +124,10 @@ impl<'a> Writer<'a> {
     /// of another format, or one whose own name says something else than the text, gets the name of a new one.
     pub fn add(&self, scope: Scope, name: &ToolName, text: &str, overwrite: Overwrite) -> Result<Written, WriteError> {
         let directory = self.scopes.written(scope);
-        if matches!(scope, Scope::Mcp | Scope::BuiltIn) {
-            return Err(WriteError::ReadOnly { path: directory });
+        match scope {
+            Scope::Mcp | Scope::BuiltIn => return Err(WriteError::ReadOnly { path: directory }),
+            Scope::Team => return Err(WriteError::OfTeam { path: directory }),
+            Scope::Local | Scope::User | Scope::Global => {}
         }
         let ending = ending(text);
         let target = directory.join(format!("{name}.{ending}"));
@@ -180,6 +185,9 @@ impl<'a> Writer<'a> {
     pub fn replace(&self, entry: &Entry, expected: &str, text: &str) -> Result<(), WriteError> {
         let path = &entry.path;
         let directory = path.parent().unwrap_or(Path::new("."));
+        if entry.scope == Scope::Team {
+            return Err(WriteError::OfTeam { path: path.clone() });
+        }
         plain(path, entry.style)?;
         let _lock = lock(directory)?;
         let metadata = plain(path, entry.style)?;
@@ -206,6 +214,9 @@ impl<'a> Writer<'a> {
         let path = &entry.path;
         let directory = path.parent().unwrap_or(Path::new("."));
         let gone = || WriteError::Gone { path: path.clone() };
+        if entry.scope == Scope::Team {
+            return Err(WriteError::OfTeam { path: path.clone() });
+        }
         if entry.style != DirectoryStyle::Cycod {
             return Err(WriteError::ReadOnly { path: path.clone() });
         }

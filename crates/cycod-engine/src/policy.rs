@@ -8,6 +8,7 @@ use std::{
 };
 
 use cycod_call::{Call, NoSteps};
+use cycod_catalog::Scopes;
 use cycod_definition::{Body, Level, Parameter, Tool};
 use cycod_file::Look;
 use cycod_plan::{Library, Plan, PlannedAction, asking, effective_level};
@@ -15,7 +16,7 @@ use cycod_policy::{Argument, Decision, Held, Meant, Places, Policy, Question, Re
 use cycod_run::{How, TouchedPath};
 use cycod_settings::policy::Rules;
 
-use crate::{Engine, moment::Once};
+use crate::{Engine, moment::Once, registry::scope_of};
 
 impl Engine {
     /// Adds rules that hold as long as this engine does, such as those of a command line.
@@ -62,10 +63,10 @@ impl Engine {
         let (own, reached) = (effective(tool), library.tools().map(effective).collect::<Vec<_>>());
         let level = effective_level(tool, &library).max(effective_level(&own, &library));
         let (asks_always, asks_unless_named) = asking(std::iter::once(&own).chain(&reached).map(|tool| &**tool));
-        let host = self.host();
+        let (host, at) = (self.host(), self.catalog().scopes());
         let question = Question {
-            tool: Subject { level, ..later(&own, &library) },
-            reached: reached.iter().map(|tool| later(tool, &library)).collect(),
+            tool: Subject { level, ..later(at, &own, &library) },
+            reached: reached.iter().map(|tool| later(at, tool, &library)).collect(),
             privilege: tool.security.privilege,
             asks_always,
             asks_unless_named: &asks_unless_named,
@@ -87,6 +88,7 @@ impl Engine {
         let used = names(&plan.library, &plan.tool().uses());
         let mut reached = Vec::new();
         self.add_steps(plan, &mut reached);
+        let at = self.catalog().scopes();
         let touches = self.touches(plan);
         let mut others = plan.other_directories();
         for reached in &reached {
@@ -100,15 +102,15 @@ impl Engine {
         others.dedup();
         // What its own body does not use, the tool stands for: the bases of an alias take its arguments.
         let is_base = |tool: &&Arc<Tool>| !used.contains(&tool.name.key());
-        let bases = plan.library.tools().filter(is_base).map(|base| behind(base, plan, &touches));
+        let bases = plan.library.tools().filter(is_base).map(|base| behind(at, base, plan, &touches));
         let through =
-            plan.through.as_ref().map(|through| subject(&through.call.tool, plan.level, given(&through.call, &[])));
+            plan.through.as_ref().map(|through| subject(at, &through.call.tool, plan.level, given(&through.call, &[])));
         let host = plan.host();
         let question = Question {
-            tool: called(plan, &touches),
+            tool: called(at, plan, &touches),
             reached: bases
                 .chain(through)
-                .chain(reached.iter().flat_map(|reached| reached.subjects(&plan.library)))
+                .chain(reached.iter().flat_map(|reached| reached.subjects(at, &plan.library)))
                 .collect(),
             privilege: plan.privilege,
             asks_always: plan.asks_always,
@@ -158,7 +160,7 @@ enum Reached {
 }
 
 impl Reached {
-    fn subjects<'a>(&'a self, library: &'a Library) -> Vec<Subject<'a>> {
+    fn subjects<'a>(&'a self, at: &Scopes, library: &'a Library) -> Vec<Subject<'a>> {
         match self {
             Self::Call(plan, name, touches) => {
                 let base = |tool: &&'a Arc<Tool>| match &tool.body {
@@ -166,22 +168,23 @@ impl Reached {
                     _ => None,
                 };
                 let bases = std::iter::successors(library.get(name).as_ref().and_then(base), base);
-                std::iter::once(called(plan, touches)).chain(bases.map(|base| behind(base, plan, touches))).collect()
+                let bases = bases.map(|base| behind(at, base, plan, touches));
+                std::iter::once(called(at, plan, touches)).chain(bases).collect()
             }
-            Self::Later(tool) => vec![later(tool, library)],
+            Self::Later(tool) => vec![later(at, tool, library)],
         }
     }
 }
 
 /// A tool whose arguments are not known.
-fn later<'a>(tool: &'a Tool, library: &Library) -> Subject<'a> {
+fn later<'a>(at: &Scopes, tool: &'a Tool, library: &Library) -> Subject<'a> {
     let arguments = tool.parameters.iter().map(|parameter| argument(tool, parameter, Held::Later));
-    subject(tool, effective_level(tool, library), arguments.collect())
+    subject(at, tool, effective_level(tool, library), arguments.collect())
 }
 
 /// The tool of a plan.
-fn called<'a>(plan: &'a Plan, touches: &'a [TouchedPath]) -> Subject<'a> {
-    subject(plan.tool(), plan.level, given(&plan.call, touches))
+fn called<'a>(at: &Scopes, plan: &'a Plan, touches: &'a [TouchedPath]) -> Subject<'a> {
+    subject(at, plan.tool(), plan.level, given(&plan.call, touches))
 }
 
 /// The arguments of a call.
@@ -202,11 +205,11 @@ fn given<'a>(call: &'a Call, touches: &'a [TouchedPath]) -> Vec<Argument<'a>> {
 }
 
 /// A tool that the tool of a plan stands for.
-fn behind<'a>(base: &'a Tool, plan: &'a Plan, touches: &'a [TouchedPath]) -> Subject<'a> {
-    subject(base, plan.level, given(&plan.call, touches))
+fn behind<'a>(at: &Scopes, base: &'a Tool, plan: &'a Plan, touches: &'a [TouchedPath]) -> Subject<'a> {
+    subject(at, base, plan.level, given(&plan.call, touches))
 }
 
-fn subject<'a>(tool: &'a Tool, level: Level, mut arguments: Vec<Argument<'a>>) -> Subject<'a> {
+fn subject<'a>(at: &Scopes, tool: &'a Tool, level: Level, mut arguments: Vec<Argument<'a>>) -> Subject<'a> {
     let remote = match &tool.body {
         Body::Remote(remote) => {
             // Rules about an argument hold for one that is fixed as well.
@@ -220,7 +223,14 @@ fn subject<'a>(tool: &'a Tool, level: Level, mut arguments: Vec<Argument<'a>>) -
         }
         _ => None,
     };
-    Subject { name: tool.name.as_str(), level, tags: &tool.tags, remote, arguments }
+    Subject {
+        name: tool.name.as_str(),
+        level,
+        tags: &tool.tags,
+        source: scope_of(at, tool).source().name(),
+        remote,
+        arguments,
+    }
 }
 
 fn argument<'a>(tool: &Tool, parameter: &'a Parameter, value: Held<'a>) -> Argument<'a> {

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use cycod_catalog::{Entry, Scope, ScopeFilter, State, ToolSource};
+use cycod_catalog::{Entry, Scope, ScopeFilter, Scopes, State, ToolSource};
 use cycod_definition::{Body, Tool, function_schema};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_schema::Function;
@@ -158,26 +158,12 @@ impl Engine {
             return Err(Refusal::new(Code::SettingsBroken, why).rule(&flaw.place).attempt("cycod tools list"));
         }
         for tool in tools {
-            let switch = settings.switch(tool.name.as_str(), self.scope_of(tool), tool.enabled);
+            let switch = settings.switch(tool.name.as_str(), scope_of(self.catalog().scopes(), tool), tool.enabled);
             if let Some(cause) = switch.causes.first() {
                 return Err(turned_off(tool.name.as_str(), cause));
             }
         }
         Ok(())
-    }
-
-    /// The scope that a tool is of.
-    fn scope_of(&self, tool: &Tool) -> Scope {
-        match &tool.body {
-            Body::BuiltIn(_) => Scope::BuiltIn,
-            Body::Remote(_) => Scope::Mcp,
-            _ => {
-                let parent = tool.origin.file.as_ref().and_then(|file| file.parent());
-                let mut directories = self.catalog().scopes().directories().iter();
-                let directory = parent.and_then(|parent| directories.find(|directory| directory.path == parent));
-                directory.map_or(Scope::Local, |directory| directory.scope)
-            }
-        }
     }
 
     /// Every tool with what it costs.
@@ -319,7 +305,7 @@ impl Engine {
         }
         let stays = |cause: &&Cause| match (cause.what, &cause.by) {
             (SwitchedOffBy::OwnFile, _) | (_, None) => scope == Scope::Local,
-            (SwitchedOffBy::LocalForbidden, _) => true,
+            (SwitchedOffBy::LocalForbidden | SwitchedOffBy::Expired, _) => true,
             (SwitchedOffBy::Disabled, Some(by)) => by.scope != scope,
             // A scope names tools for itself and for those within it, and wider scopes come later.
             (SwitchedOffBy::NotLoaded, Some(by)) => scope < by.scope,
@@ -332,6 +318,20 @@ impl Engine {
                 attempt: attempt(name, cause),
             }),
             None => Ok(()),
+        }
+    }
+}
+
+/// The scope that a tool is of.
+pub(crate) fn scope_of(scopes: &Scopes, tool: &Tool) -> Scope {
+    match &tool.body {
+        Body::BuiltIn(_) => Scope::BuiltIn,
+        Body::Remote(_) => Scope::Mcp,
+        _ => {
+            let parent = tool.origin.file.as_ref().and_then(|file| file.parent());
+            let mut directories = scopes.directories().iter();
+            let directory = parent.and_then(|parent| directories.find(|directory| directory.path == parent));
+            directory.map_or(Scope::Local, |directory| directory.scope)
         }
     }
 }
@@ -364,6 +364,10 @@ fn own_settings(tool: &Registered, on: bool) -> Scope {
 
 /// Why a tool may not run.
 pub(crate) fn turned_off(name: &str, cause: &Cause) -> Refusal {
+    if cause.what == SwitchedOffBy::Expired {
+        let why = format!("`{name}` is a tool of the team, and {} has expired", cause.place());
+        return Refusal::new(Code::ReleaseExpired, why).place(name).attempt(attempt(name, cause));
+    }
     let why = format!("`{name}` is turned off by {}", cause.place());
     Refusal::new(Code::ToolDisabled, why).place(name).rule(cause.said(name)).attempt(attempt(name, cause))
 }
@@ -371,9 +375,13 @@ pub(crate) fn turned_off(name: &str, cause: &Cause) -> Refusal {
 /// What takes a cause away.
 fn attempt(name: &str, cause: &Cause) -> String {
     match (cause.what, &cause.by) {
+        (SwitchedOffBy::Expired, _) => "cycod team sync".to_owned(),
         (SwitchedOffBy::LocalForbidden, by) => {
             let place = by.as_ref().map_or("the settings", |by| &by.place);
             format!("take `disableLocalTools` out of {place}, or ask the owner of that file")
+        }
+        (_, Some(by)) if by.scope == Scope::Team => {
+            "ask the team, whose next release can change it: cycod team show".to_owned()
         }
         (_, Some(by)) if by.scope != Scope::User => format!("cycod tools enable {name} --{}", by.scope),
         _ => format!("cycod tools enable {name}"),

@@ -77,6 +77,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("release-wrong-key", "the tests of releases: a key that does not count"),
     ("team-record-broken", "the tests of the command line: a record that cannot be read"),
     ("team-root-expired", "the tests of releases: a root that is too old"),
+    ("team-unreachable", "the tests of the command line: a source that is away"),
     ("unsafe-machine-file", "the tests of the command line: a file of the machine"),
     ("remote-failed", "the tests of the MCP client: a server that breaks the protocol"),
     ("remote-unreachable", "the tests of the MCP client: a server that does not start"),

@@ -45,6 +45,7 @@ fn main() {
             name: "git-push",
             level: Level::Run,
             tags: &tags,
+            source: "mcp",
             remote: Some(("github", "push_files")),
             arguments: vec![argument("BRANCH", &branch), argument("REMOTE", &remote), argument("DEPTH", &depth)],
         },

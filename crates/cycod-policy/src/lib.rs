@@ -4,6 +4,7 @@
 //! [`Origin`] it came from. [`Policy::decide`] turns a [`Question`] into a [`Decision`]; a decision to allow is the only
 //! way to an [`Approved`] value, and the runner takes nothing else. Nothing here prompts, remembers or runs.
 
+mod allowlist;
 mod approved;
 mod approver;
 mod condition;
@@ -17,6 +18,7 @@ mod rule;
 mod surface;
 mod value;
 
+pub use allowlist::{AllowedKind, Allowlist};
 pub use approved::Approved;
 pub use approver::{Answer, Approver, Breadth, Nobody, Request};
 pub use decision::{Decision, Verdict};

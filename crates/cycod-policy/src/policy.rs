@@ -5,7 +5,7 @@ use std::{cell::Cell, cmp::Reverse};
 use cycod_definition::{Level, Privilege};
 use cycod_diagnostic::Code;
 
-use crate::{Decision, Layer, Question, Rule, Standing, Subject, Verdict, index::Index, value::Readings};
+use crate::{Allowlist, Decision, Layer, Question, Rule, Standing, Subject, Verdict, index::Index, value::Readings};
 
 /// Everything that was decided beforehand.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,7 @@ pub struct Policy {
     /// By weight: what denies before what asks before what allows, the more exact before the broader, the later layer
     /// before the earlier.
     rules: Vec<Rule>,
+    lists: Vec<Allowlist>,
     index: Index,
     flaws: Vec<Flaw>,
 }
@@ -32,7 +33,23 @@ impl Policy {
         // The order of equals is that of their files.
         rules.sort_by_key(|rule| Reverse((rule.verdict, rule.pattern.exactness(), rule.origin.layer)));
         let index = Index::of(&rules);
-        Self { rules, index, flaws }
+        Self { rules, index, flaws, lists: Vec::new() }
+    }
+
+    /// The same, but what one of the lists doesn't name is denied.
+    pub fn limited_to(self, lists: Vec<Allowlist>) -> Self {
+        Self { lists, ..self }
+    }
+
+    /// The lists of what alone is allowed.
+    pub fn lists(&self) -> &[Allowlist] {
+        &self.lists
+    }
+
+    /// Why a language model, as `PROVIDER/NAME`, may not be asked; nothing when it may.
+    pub fn refuses_model(&self, model: &str) -> Option<Decision> {
+        let broken = self.flaws.first().map(broken);
+        broken.or_else(|| self.lists.iter().find_map(|list| list.decide_model(model)))
     }
 
     /// Its rules, by weight.
@@ -106,7 +123,7 @@ impl Policy {
         Some(Decision { yields: *unnamed == question.tool.name, ..ask(rule) })
     }
 
-    /// Whether a rule allows a tool by its name that does not come from the project, in this call.
+    /// Whether a rule allows a tool by its name that comes neither from the project nor from a team, in this call.
     fn is_named(&self, name: &str, question: &Question<'_>) -> bool {
         let subjects = std::iter::once(&question.tool).chain(&question.reached);
         let mut calls = subjects.filter(|subject| subject.name.eq_ignore_ascii_case(name)).peekable();
@@ -114,7 +131,7 @@ impl Policy {
             let arguments: Vec<_> = subject.arguments.iter().map(Readings::of).collect();
             self.rules.iter().any(|rule| {
                 rule.verdict == Verdict::Allow
-                    && !matches!(rule.origin.layer, Layer::Local | Layer::BuiltIn)
+                    && !matches!(rule.origin.layer, Layer::Local | Layer::Team | Layer::BuiltIn)
                     && rule.pattern.tool().is_some_and(|tool| tool.eq_ignore_ascii_case(name))
                     && rule.surfaces.contains(question.surface)
                     && rule.pattern.conditions_hold(rule.verdict, &arguments, &question.places)
@@ -123,12 +140,22 @@ impl Policy {
         calls.peek().is_some() && calls.all(is_allowed)
     }
 
+    /// What the lists don't name, of the tool and of those that it reaches.
+    fn not_listed<'q>(&'q self, question: &'q Question<'_>) -> impl Iterator<Item = Decision> + 'q {
+        self.lists.iter().flat_map(|list| {
+            let own = list.decide(&question.tool, None);
+            let reached = question.reached.iter().filter_map(|subject| list.decide(subject, Some(subject.name)));
+            own.into_iter().chain(reached).take(1)
+        })
+    }
+
     /// The decisions of some rules together with those that need none, by weight.
     fn weighed(&self, question: &Question<'_>, rules: &[(usize, Option<&str>)]) -> Vec<Decision> {
         let by_rule = |&(at, through): &(usize, Option<&str>)| Decision::by(&self.rules[at], through);
         let denies = rules.partition_point(|(at, _)| self.rules[*at].verdict == Verdict::Deny);
         let mut decisions: Vec<Decision> = self.flaws.iter().map(broken).collect();
         decisions.extend(rules[..denies].iter().map(by_rule));
+        decisions.extend(self.not_listed(question));
         decisions.extend(fixed(question));
         decisions.extend(self.unnamed(question));
         decisions.extend(rules[denies..].iter().map(by_rule));

@@ -60,6 +60,8 @@ pub struct Subject<'a> {
     pub level: Level,
     /// Its top-level tags.
     pub tags: &'a [String],
+    /// Where it comes from: `built-in`, `teams`, `mcp` or `custom`.
+    pub source: &'a str,
     /// The server and its name there, for a tool of another program.
     pub remote: Option<(&'a str, &'a str)>,
     /// One for each parameter that it has.

@@ -7,6 +7,8 @@ use crate::{Pattern, Surfaces, Verdict};
 pub enum Layer {
     /// The rules that always hold.
     BuiltIn,
+    /// The release of a team.
+    Team,
     /// The machine's file.
     Global,
     /// The user's file.
@@ -24,6 +26,7 @@ impl Layer {
     pub fn name(self) -> &'static str {
         match self {
             Self::BuiltIn => "built-in",
+            Self::Team => "team",
             Self::Global => "global",
             Self::User => "user",
             Self::Local => "local",
@@ -40,12 +43,14 @@ pub struct Origin {
     pub layer: Layer,
     /// Where in it, for people: `.cycod/policy.yaml:4`, `CYCOD_AUTO_DENY`, `--auto-deny`.
     pub place: String,
+    /// Whom to ask about it, if the user can't change it.
+    pub ask: Option<String>,
 }
 
 impl Origin {
     /// A place in a layer.
     pub fn new(layer: Layer, place: impl Into<String>) -> Self {
-        Self { layer, place: place.into() }
+        Self { layer, place: place.into(), ask: None }
     }
 }
 
@@ -81,8 +86,11 @@ impl fmt::Display for Rule {
     /// Writes the rule with everything that a person needs to find it and to understand it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{} {}` ({})", self.verdict, self.pattern, self.origin)?;
-        match &self.why {
-            Some(why) => write!(f, ": {why}"),
+        if let Some(why) = &self.why {
+            write!(f, ": {why}")?;
+        }
+        match &self.origin.ask {
+            Some(whom) => write!(f, "; ask {whom}"),
             None => Ok(()),
         }
     }

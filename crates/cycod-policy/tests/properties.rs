@@ -1,10 +1,13 @@
 use cycod_definition::{Level, Privilege, Value};
-use cycod_policy::{Layer, Policy, Reading, Rule, Standing, Surface, Surfaces, Verdict};
+use cycod_policy::{
+    AllowedKind, Allowlist, Layer, Origin, Policy, Reading, Rule, Standing, Surface, Surfaces, Verdict,
+};
 use proptest::prelude::*;
 
 use crate::support::{Tool, policy, question, rule, text};
 
-const LAYERS: [Layer; 5] = [Layer::Global, Layer::User, Layer::Local, Layer::Environment, Layer::CommandLine];
+const LAYERS: [Layer; 6] =
+    [Layer::Team, Layer::Global, Layer::User, Layer::Local, Layer::Environment, Layer::CommandLine];
 
 fn patterns() -> impl Strategy<Value = String> {
     let target = prop::sample::select(vec![
@@ -73,6 +76,14 @@ fn tools() -> impl Strategy<Value = Tool> {
     )
 }
 
+fn lists() -> impl Strategy<Value = Allowlist> {
+    let kind = prop::sample::select(AllowedKind::NAMES.map(|(_, kind)| kind).to_vec());
+    let name = prop::sample::select(vec!["push", "PUSH", "p*", "pull", "git", "mail", "mcp", "custom", "*"]);
+    let layer = prop::sample::select(vec![Layer::Team, Layer::Global, Layer::User, Layer::Local]);
+    (kind, prop::collection::vec(name, 0..3), layer)
+        .prop_map(|(kind, names, layer)| Allowlist::new(kind, names, Origin::new(layer, "here")))
+}
+
 fn surfaces() -> impl Strategy<Value = Surface> {
     prop::sample::select(vec![Surface::Person, Surface::Mcp, Surface::Agent])
 }
@@ -82,6 +93,39 @@ fn verdict(rules: Vec<Rule>, tool: &Tool, surface: Surface) -> Verdict {
 }
 
 proptest! {
+    /// Whatever the machine, the user and the project say, what a layer denies stays denied, and what it asks about is asked.
+    #[test]
+    fn merging_layers_never_widens(
+        rules in prop::collection::vec(rules(), 0..12), lists in prop::collection::vec(lists(), 0..4),
+        tool in tools(), surface in surfaces()
+    ) {
+        let asked = question(&tool, surface);
+        let merged = Policy::new(rules.clone(), Vec::new()).limited_to(lists.clone()).decide(&asked).verdict;
+        for layer in LAYERS {
+            let of_layer = rules.iter().filter(|rule| rule.origin.layer == layer && rule.verdict != Verdict::Allow);
+            let listed = lists.iter().filter(|list| list.origin.layer == layer);
+            let alone = Policy::new(of_layer.cloned().collect(), Vec::new()).limited_to(listed.cloned().collect());
+            let explained = alone.explain(&asked);
+            let own = explained.iter().filter(|found| found.origin.layer == layer).map(|found| found.verdict).max();
+            prop_assert!(own.is_none_or(|own| merged >= own), "{layer:?}: {explained:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_list_does_not_name_is_denied_whatever_allows_it(
+        rules in prop::collection::vec(rules(), 0..12), list in lists(), tool in tools(), surface in surfaces()
+    ) {
+        let is_named = match list.kind {
+            AllowedKind::Tools => list.names("push"),
+            AllowedKind::Sources => list.names(if tool.remote.is_some() { "mcp" } else { "custom" }),
+            AllowedKind::Servers => tool.remote.is_none() || list.names("git"),
+            AllowedKind::Models => true,
+        };
+        let before = verdict(rules.clone(), &tool, surface);
+        let decision = Policy::new(rules, Vec::new()).limited_to(vec![list]).decide(&question(&tool, surface));
+        prop_assert_eq!(decision.verdict, if is_named { before } else { Verdict::Deny });
+    }
+
     #[test]
     fn a_stricter_rule_never_weakens(
         rules in prop::collection::vec(rules(), 0..12), more in rules(), tool in tools(), surface in surfaces()
@@ -94,7 +138,7 @@ proptest! {
 
     #[test]
     fn no_rule_that_allows_beats_one_that_denies_or_asks(
-        rules in prop::collection::vec(rules(), 1..12), tool in tools(), surface in surfaces(), layers in prop::collection::vec(0..5_usize, 12)
+        rules in prop::collection::vec(rules(), 1..12), tool in tools(), surface in surfaces(), layers in prop::collection::vec(0..6_usize, 12)
     ) {
         let strict: Vec<Rule> = rules.iter().filter(|rule| rule.verdict != Verdict::Allow).cloned().collect();
         let least = |rules: &[Rule]| {

@@ -49,6 +49,7 @@ impl Tool {
             name: self.name,
             level: self.level,
             tags: &self.tags,
+            source: if self.remote.is_some() { "mcp" } else { "custom" },
             remote: self.remote,
             arguments: arguments.collect(),
         }

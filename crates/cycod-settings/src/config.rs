@@ -15,7 +15,7 @@ mod read_profile;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use cycod_catalog::{DirectoryStyle, Scope, Scopes, Switches, ToolSource};
@@ -44,7 +44,7 @@ const MIMIR: &str = "config.yml";
 pub const USUAL_PRICE: f64 = 0.001;
 
 /// The layers, the broadest first.
-const LAYERS: [Scope; 3] = [Scope::Global, Scope::User, Scope::Local];
+const LAYERS: [Scope; 4] = [Scope::Team, Scope::Global, Scope::User, Scope::Local];
 
 /// A value with the place where it is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,10 +62,13 @@ pub struct Said<T> {
 pub struct Settings {
     /// The files that are there, from the broadest layer to the narrowest.
     pub files: Vec<SettingsFile>,
-    layers: [Layer; 3],
+    layers: [Layer; 4],
     flaws: Vec<Flaw>,
     /// Everything that was looked at, as it was then.
     looked: Looked,
+    /// The release of the team, if it has expired, and when it will, if it has not.
+    expired: Option<Said<()>>,
+    until: Option<SystemTime>,
 }
 
 /// A file of settings.
@@ -130,6 +133,8 @@ pub enum SwitchedOffBy {
     LocalForbidden,
     /// `enabled: false` in its own file, and nobody turned it on.
     OwnFile,
+    /// The release of the team has expired.
+    Expired,
 }
 
 /// Whether a tool is on, with everything that speaks against it.
@@ -163,6 +168,7 @@ impl Cause {
             }
             SwitchedOffBy::LocalForbidden => "`enforcement.disableLocalTools` is true".to_owned(),
             SwitchedOffBy::OwnFile => "`enabled` is false".to_owned(),
+            SwitchedOffBy::Expired => "the release has expired".to_owned(),
         }
     }
 }
@@ -190,12 +196,27 @@ impl Settings {
             files.sort_by_key(|(is_ours, _)| !is_ours);
             files
         };
+        if let Some(team) = scopes.team() {
+            settings.looked.see(&team.about(), look);
+            // One that can't be read is a flaw of the rules, and nothing runs.
+            match team.release() {
+                Ok(release) if release.is_over(SystemTime::now()) => {
+                    settings.expired = Some(Said { value: (), scope: Scope::Team, place: release.name() });
+                }
+                Ok(release) => settings.until = Some(release.end()),
+                Err(_) => {}
+            }
+        }
         for (index, scope) in LAYERS.into_iter().enumerate() {
             for (is_ours, path) in of_scope(scope) {
                 if is_ours {
                     settings.refuse_mistaken(&path, host, look);
                 }
-                let name = file::shown(&path, host);
+                let release = scopes.team_of(&path).and_then(|team| team.release().ok());
+                let name = match release {
+                    Some(release) => format!("{}, {NAME}", release.name()),
+                    None => file::shown(&path, host),
+                };
                 match settings.looked.read(&path, look) {
                     Ok(Some(text)) => {
                         let (file, options) = SettingsFile::of(scope, path, is_ours, SourceFile::new(name, text));
@@ -221,7 +242,7 @@ impl Settings {
 
     /// The same, as far as a look at more tells.
     pub fn are_current_in(&self, look: &Look) -> bool {
-        self.looked.is_current(look)
+        self.until.is_none_or(|until| SystemTime::now() < until) && self.looked.is_current(look)
     }
 
     /// The files that were looked for, whether they are there or not.
@@ -239,12 +260,15 @@ impl Settings {
         let is_enforced = self.is_enforced(name, scope);
         let is_custom = scope.source() == ToolSource::Custom;
         let mut causes = Vec::new();
+        if let Some(expired) = self.expired.as_ref().filter(|_| scope == Scope::Team) {
+            causes.push(Cause { what: SwitchedOffBy::Expired, by: Some(expired.here()) });
+        }
         let mut is_named = false;
         for (layer, at) in self.layers.iter().zip(LAYERS) {
             let said = layer.enabled(name);
             // A layer names a tool for itself and for those within it.
             is_named |= said.is_some_and(|said| said.value);
-            if is_enforced && at != Scope::Global {
+            if is_enforced && !at.binds() {
                 continue;
             }
             let mut add = |what, by: &Said<_>| causes.push(Cause { what, by: Some(by.here()) });
@@ -275,7 +299,8 @@ impl Settings {
     }
 
     fn is_enforced_by_name(&self, name: &str) -> bool {
-        self.layers[0].0.iter().flat_map(|options| &options.enforced).any(|said| said.value.eq_ignore_ascii_case(name))
+        let binding = self.layers.iter().zip(LAYERS).filter(|(_, at)| at.binds()).flat_map(|(layer, _)| &layer.0);
+        binding.flat_map(|options| &options.enforced).any(|said| said.value.eq_ignore_ascii_case(name))
     }
 
     /// Whether somebody other than the project says that a tool is on.

@@ -6,13 +6,13 @@ mod edit;
 mod example;
 mod read;
 
-use std::{cell::LazyCell, fs, ops::Deref, path::PathBuf};
+use std::{cell::LazyCell, fs, ops::Deref, path::PathBuf, time::SystemTime};
 
-use cycod_catalog::{DirectoryStyle, Scope, Scopes};
+use cycod_catalog::{DirectoryStyle, Scope, Scopes, TeamPlace, TeamRelease};
 use cycod_definition::Host;
 use cycod_diagnostic::{LineStarts, Severity, SourceFile, SourceReport, Span, most_important};
 use cycod_file::Look;
-use cycod_policy::{Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
+use cycod_policy::{Allowlist, Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
 use serde_json::json;
 
 use crate::{Consents, FileError, file, looked::Looked};
@@ -37,6 +37,8 @@ pub struct Rules {
     flaws: Vec<Flaw>,
     /// Everything that was looked at, as it was then.
     looked: Looked,
+    /// When a release expires next.
+    until: Option<SystemTime>,
 }
 
 /// A file of rules.
@@ -50,6 +52,8 @@ pub struct RuleFile {
     pub report: SourceReport,
     /// What it says.
     pub rules: Vec<FileRule>,
+    /// What alone it allows.
+    pub lists: Vec<Allowlist>,
 }
 
 /// A rule of a file.
@@ -76,11 +80,21 @@ impl Rules {
 
     /// The same, as part of a look at more.
     pub fn load_in(scopes: &Scopes, host: &Host, look: &Look) -> Self {
-        let mut rules = Self { files: Vec::new(), variables: Vec::new(), flaws: Vec::new(), looked: Looked::default() };
+        let mut rules = Self {
+            files: Vec::new(),
+            variables: Vec::new(),
+            flaws: Vec::new(),
+            looked: Looked::default(),
+            until: None,
+        };
         rules.looked.see(&Consents::path_of(scopes, "policy"), look);
         let consents = LazyCell::new(|| Consents::of_rules(scopes));
         for directory in scopes.with_rules().filter(|directory| directory.style == DirectoryStyle::Cycod).rev() {
             let Some(beside) = directory.path.parent() else { continue };
+            let release = match directory.team.as_ref().map(|team| rules.release(&team.0, look)) {
+                Some(None) => continue,
+                release => release.flatten(),
+            };
             for name in MISTAKEN {
                 let path = beside.join(name);
                 if rules.looked.see(&path, look) {
@@ -90,8 +104,13 @@ impl Rules {
             }
             let path = beside.join(NAME);
             let text = rules.looked.read(&path, look);
-            match RuleFile::read(directory.scope, path, text, host, &consents) {
-                Ok(Some(file)) => {
+            match RuleFile::read(directory.scope, path, text, (host, release.as_ref()), &consents) {
+                Ok(Some(mut file)) => {
+                    // What a team allows, it allows until its release expires; what it denies stays denied.
+                    let is_over = release.is_some_and(|release| release.is_over(SystemTime::now()));
+                    for rule in file.rules.iter_mut().filter(|rule| is_over && rule.rule.verdict == Verdict::Allow) {
+                        rule.counts = false;
+                    }
                     rules.flaws.extend(file.flaw());
                     rules.files.push(file);
                 }
@@ -127,13 +146,35 @@ impl Rules {
 
     /// The same, as far as a look at more tells.
     pub fn are_current_in(&self, look: &Look) -> bool {
-        self.looked.is_current(look)
+        self.until.is_none_or(|until| SystemTime::now() < until) && self.looked.is_current(look)
+    }
+
+    /// The release of a team whose rules are read. When it can't be told, nothing runs.
+    fn release(&mut self, place: &TeamPlace, look: &Look) -> Option<TeamRelease> {
+        for file in [place.member(), place.about()] {
+            self.looked.see(&file, look);
+        }
+        match place.release() {
+            Ok(release) => {
+                if !release.is_over(SystemTime::now()) {
+                    self.until = Some(self.until.map_or(release.end(), |until| until.min(release.end())));
+                }
+                Some(release)
+            }
+            Err(error) => {
+                let message = error.to_string();
+                self.flaws.push(Flaw { place: place.directory.display().to_string(), message });
+                None
+            }
+        }
     }
 
     /// The policy that they make together with others.
     pub fn policy(&self, others: &[Rule]) -> Policy {
         let of_files = self.files.iter().flat_map(|file| &file.rules).filter(|rule| rule.counts).map(|rule| &rule.rule);
-        Policy::new(of_files.chain(&self.variables).chain(others).cloned().collect(), self.flaws.clone())
+        let lists = self.files.iter().flat_map(|file| &file.lists).cloned().collect();
+        let rules = of_files.chain(&self.variables).chain(others).cloned().collect();
+        Policy::new(rules, self.flaws.clone()).limited_to(lists)
     }
 
     /// Why they decide nothing.
@@ -146,7 +187,7 @@ impl Rules {
         self.files
             .iter()
             .flat_map(|file| file.rules.iter().map(move |rule| (file, rule)))
-            .filter(|(_, rule)| !rule.counts)
+            .filter(|(file, rule)| file.scope == Scope::Local && !rule.counts)
     }
 
     /// Agrees to rules that wait, as they are.
@@ -171,10 +212,13 @@ impl RuleFile {
         scope: Scope,
         path: PathBuf,
         text: Result<Option<String>, FileError>,
-        host: &Host,
+        (host, release): (&Host, Option<&TeamRelease>),
         consents: &impl Deref<Target = Consents>,
     ) -> Result<Option<Self>, Flaw> {
-        let name = file::shown(&path, host);
+        let name = match release {
+            Some(release) => format!("{}, {NAME}", release.name()),
+            None => file::shown(&path, host),
+        };
         let text = match text {
             Ok(Some(text)) => text,
             Ok(None) => return Ok(None),
@@ -185,7 +229,11 @@ impl RuleFile {
         };
         let mut file = Self::of(scope, path, SourceFile::new(name, text));
         for rule in &mut file.rules {
+            rule.rule.origin.ask = release.map(TeamRelease::whom_to_ask);
             rule.counts = scope != Scope::Local || rule.rule.verdict != Verdict::Allow || consents.has(&rule.digest);
+        }
+        for list in &mut file.lists {
+            list.origin.ask = release.map(TeamRelease::whom_to_ask);
         }
         Ok(Some(file))
     }
@@ -194,10 +242,11 @@ impl RuleFile {
     pub fn of(scope: Scope, path: PathBuf, source: SourceFile) -> Self {
         let layer = match scope {
             Scope::Local | Scope::Mcp | Scope::BuiltIn => Layer::Local,
+            Scope::Team => Layer::Team,
             Scope::User => Layer::User,
             Scope::Global => Layer::Global,
         };
-        let (rules, diagnostics) = read::rules(&source, layer);
+        let (rules, lists, diagnostics) = read::rules(&source, layer);
         let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let lines = LineStarts::of(&source.text);
         let rules = rules.into_iter().map(|read::Found { rule, span, at }| {
@@ -209,6 +258,7 @@ impl RuleFile {
             scope,
             path,
             rules: rules.collect(),
+            lists,
             report: SourceReport { source, diagnostics: most_important(diagnostics) },
         }
     }

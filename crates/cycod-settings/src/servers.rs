@@ -117,8 +117,8 @@ impl Servers {
         let mut consents = None;
         let mut directories: Vec<_> =
             scopes.with_rules().filter(|directory| directory.style == DirectoryStyle::Cycod).collect();
-        // Nothing hides a server of the machine.
-        directories.sort_by_key(|directory| directory.scope != Scope::Global);
+        // Nothing hides a server of the machine or of a team.
+        directories.sort_by_key(|directory| !directory.scope.binds());
         for directory in directories {
             let path = directory.path.with_file_name("mcp.json");
             if !look.may_be_there(&path) {

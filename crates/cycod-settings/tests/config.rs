@@ -221,7 +221,7 @@ fn every_mistake_is_shown_where_it_is() {
                |
                = help: did you mean `disableLocalTools`?
 
-            warning[setting-not-heard]: only the administrator of the machine can define which tools no one can turn off
+            warning[setting-not-heard]: only the administrator of the machine and the team can define which tools no one can turn off
               --> ~/.cycod/config.yaml:11:3
                |
             11 |   tools: [a]

@@ -170,6 +170,35 @@ fn every_mistake_is_shown_where_it_is() {
 }
 
 #[test]
+fn lists_of_what_is_allowed() {
+    let text = "allow-only:\n  tools: [a, b-*]\n  sources: []\n  why: audited\n";
+    let file = RuleFile::of(Scope::User, "policy.yaml".into(), SourceFile::new("policy.yaml", text));
+    let lists: Vec<String> = file.lists.iter().map(|list| format!("{list} {:?}", list.why)).collect();
+    assert_eq!(
+        lists,
+        [
+            "`allow-only: tools` (policy.yaml:2) Some(\"audited\")",
+            "`allow-only: sources` (policy.yaml:3) Some(\"audited\")"
+        ]
+    );
+    assert!(file.lists[0].names("B-1") && !file.lists[0].names("b") && !file.lists[1].names("custom"));
+    // Nobody may believe in a list that is not there.
+    for (wrong, code) in [
+        ("allow-only: [a]", "not-a-mapping"),
+        ("allow-only: {tools: a}", "wrong-type"),
+        ("allow-only: {tools: }", "wrong-type"),
+        ("allow-only: {tool: [a]}", "unknown-key"),
+        ("allow-only: {sources: [team]}", "out-of-range"),
+        ("allow-only: {servers: [[a]]}", "wrong-type"),
+        ("allowonly: {tools: [a]}", "unknown-key"),
+    ] {
+        let file = RuleFile::of(Scope::User, "policy.yaml".into(), SourceFile::new("policy.yaml", wrong));
+        let shown = render_text(&file.report, RenderStyle::Plain);
+        assert!(shown.as_str().contains(&format!("error[{code}]")), "{wrong}: {}", shown.as_str());
+    }
+}
+
+#[test]
 fn a_rule_is_held_to_its_own_examples() {
     check_file(
         "rules:\n- deny: tool:git-push(BRANCH=main, FORCE=true)\n  match: [git-push BRANCH=main FORCE=true, \"git-push FORCE=true BRANCH=\\\"'main'\\\"\"]\n  not-match: [git-push BRANCH=topic FORCE=true, git-push FORCE=true]\n- ask: write\n  match: [x --level write, x --level run]\n  not-match: x --level read\n- deny: tool:prod\n  match: x --tag prod\n- deny: mcp:mail/*\n  match: mcp:mail/send TO=a\n",

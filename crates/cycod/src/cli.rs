@@ -182,7 +182,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "secret", about: "Store values that only tools can see", commands: SECRET_COMMANDS, default: None },
     Group {
         name: "team",
-        about: "Release tools for a team, and verify releases",
+        about: "Use the tools and rules of a team, and release them",
         commands: TEAM_COMMANDS,
         default: None,
     },
@@ -282,6 +282,11 @@ pub(crate) const SECRET_COMMANDS: &[Entry] = &[
 
 /// The commands below `cycod team`, in the order in which help lists them.
 pub(crate) const TEAM_COMMANDS: &[Entry] = &[
+    entry!("join", team::join, true, Grants::Always),
+    entry!("show", team::show, true),
+    entry!("sync", team::sync, true),
+    entry!("diff", team::diff, true),
+    entry!("leave", team::leave, true, Grants::Always),
     entry!("root", team::root, false, Grants::Always),
     entry!("release", team::release, true, Grants::Always),
     entry!("verify", team::verify, false),

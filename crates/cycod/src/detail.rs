@@ -63,6 +63,11 @@ impl<'a> Detail<'a> {
     fn origin(&self, page: &mut Page) {
         let origin = OriginView::of(self.entry);
         page.fact("origin", &origin.owner.map(|_| origin.in_words()).unwrap_or_default());
+        let team = self.engine.catalog().scopes().team_of(&self.entry.path);
+        if let Some(release) = team.and_then(|team| team.release().ok()) {
+            page.fact("release", &format!("{} of {}, enforced", release.number, release.team));
+            page.fact("signed by", &release.signers.join(", "));
+        }
     }
 
     /// What somebody wants to know who is to use the tool: what it is for, what it takes, how it stands here.

@@ -113,7 +113,7 @@ pub(crate) fn say_saved(context: &mut Context, verb: &str, scope: Scope, tool: &
     let mut others = Scope::ALL.into_iter().filter(|other| *other != scope).filter_map(in_scope);
     if let Some(other) = others.next() {
         let path = shown(&other.path, host);
-        said.push(if other.scope < scope {
+        said.push(if other.scope.comes_before(scope) {
             format!("  the {} tool of this name comes before it: {path}", other.scope)
         } else {
             format!("  it comes before the {} tool of this name: {path}", other.scope)
@@ -165,6 +165,7 @@ pub(crate) fn write_error(error: &WriteError, host: &Host) -> CommandError {
         WriteError::Changed { path }
         | WriteError::Gone { path }
         | WriteError::ReadOnly { path }
+        | WriteError::OfTeam { path }
         | WriteError::NotPlain { path }
         | WriteError::Io { path, .. } => {
             let said = format!("{error}{source}");

@@ -75,6 +75,7 @@ impl Place {
             style: DirectoryStyle::Cycod,
             places: NeighborPlaces::default(),
             is_added: false,
+            team: None,
         }
     }
 

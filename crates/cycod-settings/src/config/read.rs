@@ -136,9 +136,10 @@ impl Reader<'_> {
     }
 
     fn enforced(&mut self, entry: &MappingEntry) {
-        if self.scope != Scope::Global {
+        if !self.scope.binds() {
             let help = "write it into the file of the global scope, or leave it out";
-            let message = "only the administrator of the machine can define which tools no one can turn off";
+            let message =
+                "only the administrator of the machine and the team can define which tools no one can turn off";
             return self.push(Code::SettingNotHeard, entry.key_span, message.to_owned(), help, false);
         }
         let Some(items) = entry.value.as_sequence() else {

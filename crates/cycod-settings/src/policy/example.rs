@@ -43,6 +43,7 @@ pub(super) fn is_covered(rule: &Rule, example: &str) -> Result<bool, String> {
         name: full_name.as_deref().unwrap_or(name),
         level,
         tags: &tags,
+        source: if remote.is_some() { "mcp" } else { "custom" },
         remote,
         arguments: given.chain(absent).map(argument).collect(),
     };

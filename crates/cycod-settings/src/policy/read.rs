@@ -1,7 +1,7 @@
 //! Reads rules from policy files, and reports what is wrong with them.
 
 use cycod_diagnostic::{Code, Diagnostic, LineStarts, Severity, SourceFile, Span, closest};
-use cycod_policy::{Layer, Origin, Pattern, Rule, Surfaces, Verdict};
+use cycod_policy::{AllowedKind, Allowlist, Layer, Origin, Pattern, Rule, Surfaces, Verdict};
 use cycod_syntax::yaml::{self, MappingEntry, Node, Resolved, Scalar};
 
 use super::example;
@@ -15,23 +15,25 @@ pub(super) struct Found {
     pub(super) at: (String, Option<usize>),
 }
 
-const KEYS: [&str; 3] = ["auto-approve", "auto-deny", "rules"];
+const KEYS: [&str; 4] = ["auto-approve", "auto-deny", "rules", "allow-only"];
+const LIST_KEYS: [&str; 5] = ["tools", "sources", "servers", "models", "why"];
+const SOURCES: [&str; 4] = ["built-in", "teams", "mcp", "custom"];
 const RULE_KEYS: [&str; 7] = ["allow", "ask", "deny", "why", "for", "match", "not-match"];
 
 /// Reads a file, with everything that is wrong with it.
-pub(super) fn rules(source: &SourceFile, layer: Layer) -> (Vec<Found>, Vec<Diagnostic>) {
+pub(super) fn rules(source: &SourceFile, layer: Layer) -> (Vec<Found>, Vec<Allowlist>, Vec<Diagnostic>) {
     let is_comment = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
     if source.text.lines().all(is_comment) {
-        return (Vec::new(), Vec::new());
+        return (Vec::new(), Vec::new(), Vec::new());
     }
     let (root, diagnostics) = yaml::parse(source);
-    let mut reader =
-        Reader { name: &source.name, lines: LineStarts::of(&source.text), layer, found: Vec::new(), diagnostics };
+    let lines = LineStarts::of(&source.text);
+    let mut reader = Reader { name: &source.name, lines, layer, found: Vec::new(), lists: Vec::new(), diagnostics };
     if let Some(root) = root {
         reader.file(&root);
     }
     reader.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
-    (reader.found, reader.diagnostics)
+    (reader.found, reader.lists, reader.diagnostics)
 }
 
 struct Reader<'a> {
@@ -39,6 +41,7 @@ struct Reader<'a> {
     lines: LineStarts<'a>,
     layer: Layer,
     found: Vec<Found>,
+    lists: Vec<Allowlist>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -73,6 +76,7 @@ impl Reader<'_> {
                         );
                     }
                 },
+                "allow-only" => self.allow_only(&entry.value),
                 _ => self.unknown(entry, &KEYS, "a file of rules"),
             }
         }
@@ -94,6 +98,50 @@ impl Reader<'_> {
                 self.add(Rule::new(verdict, pattern, self.origin(span)), span, (key.clone(), at));
             }
         }
+    }
+
+    fn allow_only(&mut self, node: &Node) {
+        let Some(entries) = node.as_mapping() else {
+            let help = format!("write lists below it: {}", LIST_KEYS.join(", "));
+            return self.error(Code::NotAMapping, node.span, "`allow-only` is a mapping of lists", help);
+        };
+        let first = self.lists.len();
+        let mut why = None;
+        for entry in entries {
+            let kind = AllowedKind::NAMES.iter().find(|(name, _)| *name == entry.key).map(|(_, kind)| *kind);
+            let Some(kind) = kind else {
+                match entry.key.as_str() {
+                    "why" => why = self.text(&entry.value, "why").map(|scalar| scalar.text.clone()),
+                    _ => self.unknown(entry, &LIST_KEYS, "`allow-only`"),
+                }
+                continue;
+            };
+            let names: Vec<(String, Span)> = match entry.value.as_sequence() {
+                Some(_) => self
+                    .texts(&entry.value, &entry.key)
+                    .into_iter()
+                    .map(|(_, text, at)| (text.text.clone(), at))
+                    .collect(),
+                // Nothing is not a list without names: someone who wrote no list may have meant no limit.
+                None => {
+                    let message = format!("`{}` takes a list", entry.key);
+                    self.error(Code::WrongType, entry.value.span, message, "write `[]` to allow none");
+                    continue;
+                }
+            };
+            for (name, at) in
+                names.iter().filter(|(name, _)| kind == AllowedKind::Sources && !SOURCES.contains(&name.as_str()))
+            {
+                let help = match closest(name, SOURCES) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("one of {}", SOURCES.join(", ")),
+                };
+                self.error(Code::OutOfRange, *at, format!("`{name}` is no source of tools"), help);
+            }
+            let origin = self.origin(entry.key_span);
+            self.lists.push(Allowlist::new(kind, names.iter().map(|(name, _)| name.as_str()), origin));
+        }
+        self.lists[first..].iter_mut().for_each(|list| list.why.clone_from(&why));
     }
 
     fn rule(&mut self, item: &Node, at: usize) {

@@ -135,6 +135,10 @@ fn change(decision: &Decision, surface: Surface, tool: &Tool) -> Vec<String> {
         |scope: &str| format!("cycod policy remove {} --{scope}", quoted_if_needed(pattern.unwrap_or_default()));
     let add = |verdict: &str| format!("cycod policy add {verdict} {} --user --for {surface}", quoted_if_needed(&name));
     match (decision.origin.layer, decision.verdict) {
+        (Layer::Team, _) => vec!["ask the team, whose next release can change it: cycod team show".to_owned()],
+        (Layer::Global | Layer::User | Layer::Local, _) if pattern.is_none() => {
+            vec![format!("add it to the list in {}", decision.origin)]
+        }
         (Layer::Global, _) => vec![scoped("global")],
         (Layer::User, _) => vec![scoped("user")],
         (Layer::Local, _) => vec![scoped("local")],
@@ -154,8 +158,13 @@ fn facts(
     plan: &Result<Plan, String>,
     context: &Context,
 ) -> Vec<(&'static str, Vec<String>)> {
+    let team = context.engine.catalog().scopes().team_of(&entry.path);
+    let release = team.and_then(|team| team.release().ok());
     let trust = plan.as_ref().ok().map(|plan| match context.engine.standing(plan) {
-        Standing::Trusted => "trusted, and unchanged".to_owned(),
+        Standing::Trusted => match &release {
+            Some(release) => format!("trusted: it is of {}, signed by {}", release.name(), release.signers.join(", ")),
+            None => "trusted, and unchanged".to_owned(),
+        },
         Standing::Untrusted => format!("it came from elsewhere: cycod trust {}", tool.name),
         Standing::Changed => format!("it has changed since you accepted it: cycod trust {}", tool.name),
     });

@@ -75,6 +75,7 @@ mod secret_proof;
 mod serve;
 mod serve_http;
 mod team;
+mod team_member;
 mod terminal;
 mod test;
 mod tools;

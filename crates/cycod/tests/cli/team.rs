@@ -180,3 +180,14 @@ fn a_tool_signs_nothing() {
     assert!(ran.code() != 0 && ran.block().contains("approval-by-a-tool"), "{}", ran.block());
     assert!(!place.project().join("out").exists());
 }
+
+#[test]
+fn rules_with_a_mistake_are_not_released() {
+    let place = place();
+    _ = begin(&place);
+    place.write(".cycod/policy.yaml", "rules:\n  - dney: run\n");
+    let ran = place.run(&["team", "release", "--out", "out", "--key", "ada"]);
+    assert!(ran.code() == 1 && ran.stderr().contains("`.cycod/policy.yaml` has a mistake"), "{}", ran.block());
+    assert!(ran.stderr().contains("did you mean `deny`?"), "{}", ran.block());
+    assert!(!place.project().join("out/release.json").exists());
+}

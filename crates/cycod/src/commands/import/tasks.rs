@@ -246,12 +246,13 @@ pub(super) fn run(
     Ok(0)
 }
 
-/// Names by which a tool of this scope could never be called: those of built-in tools and of the machine's tools.
+/// Names by which a tool of this scope could never be called: those of built-in tools, of the machine's and of the team's.
 fn names_of_others(context: &Context, scope: Scope) -> Vec<String> {
     let entries = context.engine.catalog().every_entry();
     let is_before = |entry: &&Entry| match entry.scope {
         Scope::BuiltIn => true,
         Scope::Global => scope != Scope::Global,
+        Scope::Team => true,
         _ => false,
     };
     entries.iter().filter(is_before).map(|entry| entry.name.to_string()).collect()

@@ -1,6 +1,6 @@
 use anstyle::Style;
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_engine::{Layer, Rule, Surfaces};
+use cycod_engine::{Allowlist, Layer, Rule, Surfaces};
 use serde_json::{Value, json};
 
 use crate::{
@@ -40,13 +40,16 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     if args.format.is_json() {
         let in_force = policy.rules().iter().map(|rule| as_json(rule, None));
-        let list: Vec<Value> = in_force.chain(waiting.iter().map(|rule| as_json(rule, Some(AGREE)))).collect();
+        let limits = policy.lists().iter().map(limit_as_json);
+        let list: Vec<Value> =
+            in_force.chain(limits).chain(waiting.iter().map(|rule| as_json(rule, Some(AGREE)))).collect();
         context.printer.json(&serde_json::to_string_pretty(&list).expect("JSON values can be written"));
         return Ok(0);
     }
-    if !policy.rules().is_empty() || !waiting.is_empty() {
+    if !policy.rules().is_empty() || !policy.lists().is_empty() || !waiting.is_empty() {
         let mut table = Table::new(&["RULE", "FOR", "FROM", "WHY"]);
         policy.rules().iter().for_each(|rule| table.row(row(rule, Style::new(), "")));
+        policy.lists().iter().for_each(|list| table.row(limit_row(list)));
         waiting.iter().for_each(|rule| table.row(row(rule, DIM, "ignored: ")));
         table.print(&mut context.printer);
     }
@@ -68,6 +71,28 @@ fn row(rule: &Rule, style: Style, note: &str) -> Vec<Cell<'static>> {
         Cell::new(rule.origin.to_string()),
         Cell::new(rule.why.clone().unwrap_or_default()),
     ]
+}
+
+fn limit_row(list: &Allowlist) -> Vec<Cell<'static>> {
+    let entries = list.entries().collect::<Vec<_>>().join(" ");
+    vec![
+        Cell::new(format!("allow-only {}: {entries}", list.kind.name())),
+        Cell::new("all"),
+        Cell::new(list.origin.to_string()),
+        Cell::new(list.why.clone().unwrap_or_default()),
+    ]
+}
+
+fn limit_as_json(list: &Allowlist) -> Value {
+    json!({
+        "rule": "allow-only",
+        "kind": list.kind.name(),
+        "entries": list.entries().collect::<Vec<_>>(),
+        "layer": list.origin.layer.name(),
+        "place": list.origin.place,
+        "why": list.why,
+        "in-force": true,
+    })
 }
 
 fn as_json(rule: &Rule, ignored: Option<&str>) -> Value {

@@ -1,21 +1,30 @@
 //! One file for each command about a team's releases.
 
+mod content;
+pub(crate) mod diff;
+pub(crate) mod join;
+pub(crate) mod leave;
 pub(crate) mod release;
 pub(crate) mod root;
+pub(crate) mod show;
+pub(crate) mod sync;
 pub(crate) mod verify;
 
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
-    fs::{self, File},
-    io::{self, Read as _},
+    fs, io,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use cycod_engine::definition::Host;
+use cycod_engine::{
+    catalog::{Scope, TeamPlace},
+    definition::Host,
+};
 use cycod_process::{Program, find_program, run_foreground};
 use cycod_team::{BlobDigest, NAMESPACE, ReleaseError, ReleaseFiles, SignedRole, TeamKey, UnusableKey, signed_bytes};
+use cycod_team_sync::{ReleaseDirectory, SyncError, TeamStore};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{cli::Context, command_error::CommandError, secrets::seconds};
@@ -23,28 +32,9 @@ use crate::{cli::Context, command_error::CommandError, secrets::seconds};
 /// The first root of a team, from which the others follow.
 const FIRST_ROOT: &str = "root/1.json";
 
-/// A directory with a release.
-struct Directory(PathBuf);
-
-impl ReleaseFiles for Directory {
-    fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
-        use io::ErrorKind::{NotADirectory, NotFound};
-        let path = self.0.join(path);
-        match fs::metadata(&path) {
-            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(None),
-            Err(error) => return Err(error),
-            Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("it isn't a plain file")),
-            Ok(_) => {}
-        }
-        let mut bytes = Vec::new();
-        File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-        Ok(Some(bytes))
-    }
-}
-
 /// A directory as it will be with files that are not written yet.
 struct Planned<'a> {
-    directory: &'a Directory,
+    directory: &'a ReleaseDirectory,
     files: &'a BTreeMap<String, Vec<u8>>,
 }
 
@@ -80,8 +70,40 @@ impl Planned<'_> {
 }
 
 /// Where a path of the command line leads.
-fn directory(context: &Context, path: &str) -> Directory {
-    Directory(context.engine.host().working_directory.join(path))
+fn directory(context: &Context, path: &str) -> ReleaseDirectory {
+    ReleaseDirectory(context.engine.host().working_directory.join(path))
+}
+
+/// The place of the machine's team, or of the user's.
+fn place(context: &Context, is_machines: bool) -> TeamPlace {
+    let scopes = context.engine.catalog().scopes();
+    if !is_machines {
+        return TeamPlace::within(scopes.user_directory(), false);
+    }
+    let tools = scopes.written(Scope::Global);
+    TeamPlace::within(tools.parent().unwrap_or(&tools), true)
+}
+
+/// The store of a team that was joined: the user's, or with `--machine` the machine's.
+fn joined(context: &Context, is_machines: bool) -> Result<TeamStore, CommandError> {
+    let found = place(context, is_machines);
+    if found.is_joined() {
+        return Ok(TeamStore::at(found));
+    }
+    let (message, other) = match is_machines {
+        true => ("this machine has joined no team", false),
+        false => ("you have joined no team", place(context, true).is_joined()),
+    };
+    let error = CommandError::failure(message);
+    Err(match other {
+        true => error.hint("this machine has, and its administrator looks after that: --machine"),
+        false => error.hint("join one: cycod team join SOURCE"),
+    })
+}
+
+/// A failure to put a release into force.
+fn not_synced(error: &SyncError) -> CommandError {
+    CommandError { code: error.code, ..CommandError::failure(error.to_string()) }
 }
 
 /// A failure about a release.
@@ -90,7 +112,7 @@ fn failed(error: &ReleaseError) -> CommandError {
 }
 
 /// The digest of the first root of a directory of our own, if it has one.
-fn own_root(directory: &Directory) -> Result<Option<BlobDigest>, CommandError> {
+fn own_root(directory: &ReleaseDirectory) -> Result<Option<BlobDigest>, CommandError> {
     let path = directory.0.join(FIRST_ROOT);
     match fs::read(&path) {
         Ok(bytes) => Ok(Some(BlobDigest::of(&bytes))),

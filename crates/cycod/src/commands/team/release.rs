@@ -7,14 +7,24 @@ use std::{
 };
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_engine::{catalog::Scope, diagnostic::SourceFile};
+use cycod_engine::{
+    catalog::Scope,
+    diagnostic::{RenderStyle, Severity, SourceFile, render_text},
+};
+use cycod_settings::policy::RuleFile;
 use cycod_team::{
     Anchor, BlobDigest, DraftFile, LARGEST_FILE, MOST_FILES, PARTS, ReleaseDocument, ReleaseDraft, RootDocument,
     SignedRole, verify, verify_roots,
 };
+use cycod_team_sync::ReleaseDirectory;
 
-use super::{Directory, Planned, directory, failed, in_days, now, own_root, sign};
-use crate::{cli::Context, command_error::CommandError, options::parsed, store::look_at};
+use super::{Planned, directory, failed, in_days, now, own_root, sign};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    options::parsed,
+    store::{look_at, shown},
+};
 
 /// What `cycod team release` takes.
 #[derive(Parser)]
@@ -65,6 +75,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         None => context.engine.catalog().scopes().written(Scope::Local).with_file_name(""),
     };
     let (tools, parts) = (tools(context, &from)?, parts(&from)?);
+    check_rules(context, &from, parts.get("policy"))?;
     let host = context.engine.host();
     let made = now(host);
     let draft = ReleaseDraft {
@@ -96,7 +107,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// The release that is there, with its digest.
-fn last(out: &Directory, root: &RootDocument) -> Result<Option<(ReleaseDocument, BlobDigest)>, CommandError> {
+fn last(out: &ReleaseDirectory, root: &RootDocument) -> Result<Option<(ReleaseDocument, BlobDigest)>, CommandError> {
     let path = out.0.join("release.json");
     let failed = |why: String| {
         CommandError::failure(format!("cannot tell the number of the last release: `{}`: {why}", path.display()))
@@ -184,6 +195,22 @@ fn check_tool(context: &mut Context, path: &Path, name: &str, bytes: &[u8]) -> R
         true => Err(CommandError::failure(format!("`{}` is not a tool, so nothing was released", path.display()))),
         false => Ok(()),
     }
+}
+
+/// Refuses rules with a mistake: no tool would run for anyone.
+fn check_rules(context: &mut Context, from: &Path, policy: Option<&Vec<u8>>) -> Result<(), CommandError> {
+    let Some(policy) = policy else { return Ok(()) };
+    let path = from.join("policy.yaml");
+    let name = shown(&path, context.engine.host());
+    let refused = |why: &str| CommandError::failure(format!("`{name}` {why}, so nothing was released"));
+    let text = std::str::from_utf8(policy).map_err(|_| refused("is not UTF-8"))?;
+    let file = RuleFile::of(Scope::Team, path, SourceFile::new(name.clone(), text));
+    if !file.report.diagnostics.iter().any(|found| found.severity == Severity::Error) {
+        return Ok(());
+    }
+    let style = if context.printer.colour { RenderStyle::Coloured } else { RenderStyle::Plain };
+    context.printer.say(render_text(&file.report, style));
+    Err(refused("has a mistake"))
 }
 
 /// The files next to `tools`.

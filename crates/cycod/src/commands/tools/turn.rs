@@ -95,7 +95,11 @@ fn refused(context: &Context, error: SwitchError, on: bool, scope: Option<Scope>
             }
         }
         SwitchError::Enforced { name } => {
-            let attempt = format!("cycod tools disable {name} --global, as who looks after this machine");
+            let entry = context.engine.catalog().find(&name, ScopeFilter::Any);
+            let attempt = match entry.is_some_and(|entry| entry.scope == Scope::Team) {
+                true => "ask the team, whose next release can change it: cycod team show".to_owned(),
+                false => format!("cycod tools disable {name} --global, as who looks after this machine"),
+            };
             Refusal::new(Code::ToolEnforced, failed.message).place(name).attempt(attempt).into()
         }
         SwitchError::StaysOff { attempt, .. } => {

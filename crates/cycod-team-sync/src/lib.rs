@@ -1,0 +1,18 @@
+//! The releases of a team on this machine: fetched from where they are published, verified, and put into force in one step.
+//!
+//! [`TeamSource`] is where a team publishes: a directory, which may be the clone of a repository, or the address of a web
+//! server. Nothing that comes from there is believed: [`cycod_team::verify`] checks every byte first, and everything that is
+//! fetched has limits of size and time. [`TeamStore`] is the place of the release that is in force. A release that fails any
+//! check changes nothing there but the note of the failure.
+
+mod error;
+mod http;
+mod local;
+mod remote;
+mod source;
+mod store;
+
+pub use error::SyncError;
+pub use remote::{Fetched, first_root};
+pub use source::{ReleaseDirectory, TeamSource, UnusableSource};
+pub use store::{SyncFailure, SyncNote, Synced, TeamMember, TeamStore};

@@ -1,0 +1,89 @@
+//! What is here already of a release, so that only what has changed is fetched.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use cycod_team::{BlobDigest, LARGEST_FILE, PARTS, ReleaseFiles as _, ReleasedFile};
+
+use crate::ReleaseDirectory;
+
+/// The file of a release that is in force with the list of its files.
+pub(crate) const LIST: &str = "list.json";
+
+/// The files of the release that is in force.
+#[derive(Debug, Default)]
+pub(crate) struct Here {
+    directory: PathBuf,
+    /// By digest.
+    blobs: BTreeMap<BlobDigest, PathBuf>,
+}
+
+impl Here {
+    /// Looks what the directory of a release has.
+    pub(crate) fn at(directory: &Path) -> Self {
+        let list = fs::read(directory.join(LIST)).unwrap_or_default();
+        let list: BTreeMap<String, ReleasedFile> = serde_json::from_slice(&list).unwrap_or_default();
+        let blob = |(path, file): (String, ReleasedFile)| (file.sha256, directory.join("tools").join(path));
+        Self { directory: directory.to_owned(), blobs: list.into_iter().map(blob).collect() }
+    }
+
+    /// Whether nothing is here.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.directory.as_os_str().is_empty()
+    }
+
+    /// The bytes of a file with this digest, if they are here.
+    pub(crate) fn blob(&self, digest: BlobDigest) -> Option<Vec<u8>> {
+        let path = self.blobs.get(&digest)?;
+        let bytes = ReleaseDirectory(PathBuf::new()).read(path.to_str()?, LARGEST_FILE).ok()??;
+        (BlobDigest::of(&bytes) == digest).then_some(bytes)
+    }
+
+    /// The bytes of a part with this digest, if they are here.
+    pub(crate) fn part(&self, name: &str, digest: BlobDigest) -> Option<Vec<u8>> {
+        let bytes = fs::read(self.directory.join(part_file(name)?)).ok()?;
+        (BlobDigest::of(&bytes) == digest).then_some(bytes)
+    }
+
+    /// A document of the root that was accepted, with its signatures; whether it is that is for the caller to check.
+    pub(crate) fn root(&self, file: &str) -> Option<Vec<u8>> {
+        fs::read(self.directory.join(file.replace('/', "-"))).ok()
+    }
+
+    /// Whether it has exactly these files, and these parts.
+    pub(crate) fn is_exactly(&self, tools: &BTreeMap<String, ReleasedFile>, parts: &BTreeMap<String, Vec<u8>>) -> bool {
+        let mut there = BTreeSet::new();
+        let root = self.directory.join("tools");
+        let mut waiting = vec![root.clone()];
+        while let Some(directory) = waiting.pop() {
+            let Ok(entries) = fs::read_dir(&directory) else { return false };
+            for entry in entries {
+                let Ok(entry) = entry else { return false };
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
+                    Ok(kind) if kind.is_file() => {
+                        let path = entry.path();
+                        let Some(path) = path.strip_prefix(&root).ok().and_then(Path::to_str) else { return false };
+                        there.insert(path.to_owned());
+                    }
+                    _ => return false,
+                }
+            }
+        }
+        let has = |path: &String, file: &ReleasedFile| {
+            there.contains(path) && fs::read(root.join(path)).is_ok_and(|bytes| BlobDigest::of(&bytes) == file.sha256)
+        };
+        let is_part = |(name, file): &(&str, &str)| {
+            *name == "tools" || fs::read(self.directory.join(file)).ok().as_ref() == parts.get(*name)
+        };
+        there.len() == tools.len() && tools.iter().all(|(path, file)| has(path, file)) && PARTS.iter().all(is_part)
+    }
+}
+
+/// The file in which a part is kept.
+pub(crate) fn part_file(name: &str) -> Option<&'static str> {
+    PARTS.iter().find(|(part, _)| *part == name).map(|(part, file)| if *part == "tools" { LIST } else { *file })
+}

@@ -1,0 +1,139 @@
+//! A release on its way: what is here already is not fetched again.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    io,
+};
+
+use cycod_code::Code;
+use cycod_team::{Anchor, BlobDigest, ReleaseDocument, ReleaseFiles, VerifiedRelease, verify};
+use jiff::Timestamp;
+
+use crate::{ReleaseDirectory, SyncError, TeamSource, http::Web, local::Here};
+
+/// A release of which every byte was checked.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The release.
+    pub verified: VerifiedRelease,
+    /// How many files were read from the source.
+    pub requests: usize,
+    /// The documents as they are signed, by path.
+    pub(crate) documents: BTreeMap<String, Vec<u8>>,
+}
+
+/// Fetches a release and verifies it. When what is here already is spoilt, all of it is fetched again.
+pub(crate) fn fetch(source: &TeamSource, here: Here, anchor: Anchor<'_>, now: Timestamp) -> Result<Fetched, SyncError> {
+    let is_bare = here.is_empty();
+    match fetch_once(source, here, anchor, now) {
+        Err(error) if !is_bare && error.code != Some(Code::TeamUnreachable) => {
+            fetch_once(source, Here::default(), anchor, now)
+        }
+        result => result,
+    }
+}
+
+fn fetch_once(source: &TeamSource, here: Here, anchor: Anchor<'_>, now: Timestamp) -> Result<Fetched, SyncError> {
+    let unreachable = |why: String| SyncError::new(Code::TeamUnreachable, format!("`{source}` can't be read: {why}"));
+    let place = match source {
+        TeamSource::Directory(path) if path.is_dir() => Place::Directory(ReleaseDirectory(path.clone())),
+        TeamSource::Directory(_) => return Err(unreachable("there is no such directory".to_owned())),
+        TeamSource::Web(url) => Place::Web(Web::open(url.clone()).map_err(|error| unreachable(error.to_string()))?),
+    };
+    let accepted = match anchor {
+        Anchor::Seen(seen) => Some(format!("root/{}.json", seen.root.version)),
+        Anchor::Root(_) => None,
+    };
+    let remote = Remote {
+        place,
+        here,
+        accepted,
+        parts: RefCell::default(),
+        documents: RefCell::default(),
+        requests: Cell::new(0),
+        failure: RefCell::default(),
+    };
+    let verified = verify(&remote, anchor, now);
+    if let Some(why) = remote.failure.take() {
+        return Err(unreachable(why));
+    }
+    Ok(Fetched { verified: verified?, requests: remote.requests.get(), documents: remote.documents.take() })
+}
+
+/// The digest of the first root of a source, for someone to compare with what the team told.
+///
+/// # Errors
+/// When it can't be read.
+pub fn first_root(source: &TeamSource) -> Result<BlobDigest, SyncError> {
+    const FILE: &str = "root/1.json";
+    let unreachable = |why: String| SyncError::new(Code::TeamUnreachable, format!("`{source}` can't be read: {why}"));
+    let read = match source {
+        TeamSource::Directory(path) => ReleaseDirectory(path.clone()).read(FILE, 1 << 20),
+        TeamSource::Web(url) => Web::open(url.clone()).and_then(|web| web.read(FILE, 1 << 20)),
+    };
+    match read {
+        Ok(Some(bytes)) => Ok(BlobDigest::of(&bytes)),
+        Ok(None) => Err(unreachable(format!("`{FILE}` is missing"))),
+        Err(error) => Err(unreachable(format!("`{FILE}`: {error}"))),
+    }
+}
+
+enum Place {
+    Directory(ReleaseDirectory),
+    Web(Web),
+}
+
+struct Remote {
+    place: Place,
+    here: Here,
+    /// The root that was accepted.
+    accepted: Option<String>,
+    /// The digests of the parts, as the release that was read says.
+    parts: RefCell<BTreeMap<String, BlobDigest>>,
+    documents: RefCell<BTreeMap<String, Vec<u8>>>,
+    requests: Cell<usize>,
+    /// Why the source can't be read.
+    failure: RefCell<Option<String>>,
+}
+
+impl Remote {
+    /// What need not be fetched. Its digest is checked by the caller as well, or was signed.
+    fn known(&self, path: &str) -> Option<Vec<u8>> {
+        if let Some(digest) = path.strip_prefix("blobs/") {
+            return self.here.blob(digest.parse().ok()?);
+        }
+        if let Some(name) = path.strip_prefix("parts/") {
+            return self.here.part(name, *self.parts.borrow().get(name)?);
+        }
+        let accepted = self.accepted.as_deref()?;
+        path.starts_with(accepted).then(|| self.here.root(path)).flatten()
+    }
+}
+
+impl ReleaseFiles for Remote {
+    fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let bytes = match self.known(path) {
+            Some(bytes) => Some(bytes),
+            None => {
+                self.requests.set(self.requests.get() + 1);
+                let read = match &self.place {
+                    Place::Directory(directory) => directory.read(path, most),
+                    Place::Web(web) => web.read(path, most),
+                };
+                read.inspect_err(|error| *self.failure.borrow_mut() = Some(format!("`{path}`: {error}")))?
+            }
+        };
+        if let Some(bytes) = &bytes {
+            if path == "release.json" {
+                let release: Option<ReleaseDocument> = serde_json::from_slice(bytes).ok();
+                let parts = release.into_iter().flat_map(|release| release.parts);
+                *self.parts.borrow_mut() = parts.map(|(name, part)| (name, part.sha256)).collect();
+            }
+            if path.starts_with("root/") || path.starts_with("release.json") || path == "parts/tools" {
+                self.documents.borrow_mut().insert(path.to_owned(), bytes.clone());
+            }
+        }
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,390 @@
+//! The place of the release that is in force.
+//!
+//! ```text
+//! team/member.json   which team was joined, where it publishes, and the root that was given
+//! team/seen.json     the newest root and release that were accepted
+//! team/state.json    when the source was read last, and what went wrong
+//! team/active        a link to one of
+//! team/releases/N-…  the files of a release, laid out like a directory of tools with its rules
+//! ```
+//!
+//! A release gets a directory of its own, and comes into force when the link changes. So at every moment there is one, and
+//! what a run has begun with stays there until two newer ones have come.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use cycod_catalog::{TeamPlace, TeamRelease};
+use cycod_code::Code;
+use cycod_file::{Durability, FileAccess, Folder};
+use cycod_team::{Anchor, BlobDigest, SeenRelease, VerifiedRelease};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{
+    Fetched, SyncError, TeamSource,
+    local::{Here, LIST, part_file},
+    remote::fetch,
+};
+
+/// The version of the files.
+const FORMAT: u32 = 1;
+
+/// How long to wait for another process of ours.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How many releases before the one in force are kept, for runs that have begun with them.
+const KEPT: usize = 2;
+
+/// Which team was joined.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TeamMember {
+    format: u32,
+    /// What the team is called.
+    pub team: String,
+    /// Where it publishes.
+    pub source: String,
+    /// The root that the user compared with what the team told.
+    pub root: BlobDigest,
+    /// When it was joined.
+    pub joined: Timestamp,
+}
+
+/// When the source was read last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyncNote {
+    /// When that went well.
+    pub synced: Option<Timestamp>,
+    /// What went wrong since.
+    pub failure: Option<SyncFailure>,
+}
+
+/// What went wrong when the source was read last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SyncFailure {
+    /// When.
+    pub at: Timestamp,
+    /// The name of the code.
+    pub code: Option<String>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// What a sync has done.
+#[derive(Debug)]
+pub struct Synced {
+    /// The release in force.
+    pub fetched: Fetched,
+    /// The number of the release that was in force before.
+    pub before: Option<u64>,
+    /// Whether anything was written.
+    pub is_new: bool,
+}
+
+/// The place of a team on this machine.
+#[derive(Clone, Debug)]
+pub struct TeamStore(TeamPlace);
+
+impl TeamStore {
+    /// The store in a place.
+    pub fn at(place: TeamPlace) -> Self {
+        Self(place)
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> &TeamPlace {
+        &self.0
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.directory.join(name)
+    }
+
+    /// Which team was joined.
+    ///
+    /// # Errors
+    /// When that can't be told.
+    pub fn member(&self) -> Result<Option<TeamMember>, SyncError> {
+        let member: Option<TeamMember> = self.read("member.json")?;
+        match member {
+            Some(member) if member.format != FORMAT => {
+                Err(broken(&self.file("member.json"), &format!("it has format {}", member.format)))
+            }
+            member => Ok(member),
+        }
+    }
+
+    /// When the source was read last; nothing is known when that can't be told.
+    pub fn note(&self) -> SyncNote {
+        self.read("state.json").ok().flatten().unwrap_or_default()
+    }
+
+    /// Fetches a release without putting it into force: the first one, if `root` is given.
+    ///
+    /// # Errors
+    /// When it can't be read, or is not what the team signed.
+    pub fn fetch(&self, source: &TeamSource, root: Option<BlobDigest>, now: Timestamp) -> Result<Fetched, SyncError> {
+        if let Some(root) = root {
+            return fetch(source, Here::default(), Anchor::Root(root), now);
+        }
+        let missing = || broken(&self.file("seen.json"), "it is missing");
+        let seen: SeenRelease = self.read("seen.json")?.ok_or_else(missing)?;
+        fetch(source, Here::at(&self.0.active()), Anchor::Seen(&seen), now)
+    }
+
+    /// Joins a team with its first release.
+    ///
+    /// # Errors
+    /// When it can't be written, or a team was joined already.
+    pub fn join(
+        &self,
+        source: &TeamSource,
+        root: BlobDigest,
+        fetched: &Fetched,
+        now: Timestamp,
+    ) -> Result<(), SyncError> {
+        let _lock = self.lock()?;
+        if self.0.is_joined() {
+            return Err(SyncError { code: None, message: "a team was joined already".to_owned() });
+        }
+        let team = fetched.verified.release.team.clone();
+        self.install(fetched)?;
+        self.write("state.json", &SyncNote { synced: Some(now), failure: None })?;
+        let member = TeamMember { format: FORMAT, team, source: source.to_string(), root, joined: now };
+        self.write("member.json", &member)
+    }
+
+    /// Puts the newest release into force. When anything is wrong, the one before stays, and the failure is noted.
+    ///
+    /// # Errors
+    /// When no team was joined, the source can't be read, or its release is not what the team signed.
+    pub fn sync(&self, now: Timestamp) -> Result<Synced, SyncError> {
+        let _lock = self.lock()?;
+        let member = self.member()?.ok_or_else(|| not_joined(&self.0))?;
+        let result = self.synced(&member, now);
+        let note = self.note();
+        let note = match &result {
+            Ok(_) => SyncNote { synced: Some(now), failure: None },
+            Err(SyncError { code, message }) => {
+                let code = code.map(|code| code.to_string());
+                SyncNote { failure: Some(SyncFailure { at: now, code, message: message.clone() }), ..note }
+            }
+        };
+        self.write("state.json", &note)?;
+        result
+    }
+
+    fn synced(&self, member: &TeamMember, now: Timestamp) -> Result<Synced, SyncError> {
+        let source = TeamSource::parse(&member.source, Path::new("/"))
+            .map_err(|why| broken(&self.file("member.json"), &format!("`{}`: {why}", member.source)))?;
+        let before = self.0.release().ok();
+        let fetched = self.fetch(&source, None, now)?;
+        let VerifiedRelease { release, tools, parts, .. } = &fetched.verified;
+        let is_current = before.as_ref() == Some(&about(&fetched.verified));
+        let is_new = !(is_current && Here::at(&self.0.active()).is_exactly(tools, parts));
+        debug_assert_eq!(release.team, member.team, "what was seen is of the team");
+        if is_new {
+            self.install(&fetched)?;
+        }
+        Ok(Synced { fetched, before: before.map(|before| before.number), is_new })
+    }
+
+    /// Leaves the team: removes the release and everything that is known of it.
+    ///
+    /// # Errors
+    /// When something can't be removed.
+    pub fn leave(&self) -> Result<(), SyncError> {
+        let lock = self.lock()?;
+        let failed = |error: io::Error| SyncError::io("remove", &self.0.directory, &error);
+        // First, so that half of a removal is no broken place.
+        fs::remove_file(self.0.member()).map_err(failed)?;
+        let real = fs::canonicalize(&self.0.directory).map_err(failed)?;
+        let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else { return Ok(()) };
+        drop(lock);
+        Folder::open(parent).and_then(|parent| parent.remove_all(name)).map_err(failed)
+    }
+
+    /// Writes a release and puts it into force.
+    fn install(&self, fetched: &Fetched) -> Result<(), SyncError> {
+        let verified = &fetched.verified;
+        let releases = self.file("releases");
+        let name = self.free_name(verified);
+        let directory = releases.join(&name);
+        self.write_release(fetched, &directory).map_err(|error| SyncError::io("write", &directory, &error))?;
+        // From here on no older one is accepted. If the link does not change, the next sync changes it.
+        self.write("seen.json", &verified.seen)?;
+        self.switch_to(&name).map_err(|error| SyncError::io("replace", &self.0.active(), &error))?;
+        self.forget_old(&name);
+        Ok(())
+    }
+
+    fn free_name(&self, verified: &VerifiedRelease) -> String {
+        let digest = verified.seen.release.to_string();
+        let name = format!("{}-{}", verified.release.number, &digest[..16]);
+        let is_free = |name: &String| fs::symlink_metadata(self.file("releases").join(name)).is_err();
+        let mut names = std::iter::once(name.clone()).chain((2..).map(|again| format!("{name}.{again}")));
+        names.find(is_free).unwrap_or(name)
+    }
+
+    fn write_release(&self, fetched: &Fetched, directory: &Path) -> io::Result<()> {
+        let verified = &fetched.verified;
+        make_directory(directory)?;
+        make_directory(&directory.join("tools"))?;
+        for (path, file) in &verified.tools {
+            let target = directory.join("tools").join(path);
+            if let Some(parent) = target.parent() {
+                make_directory(parent)?;
+            }
+            let bytes = verified.blobs.get(&file.sha256).ok_or_else(|| io::Error::other("a file is missing"))?;
+            write_file(&target, bytes, file.executable)?;
+        }
+        for (name, bytes) in &verified.parts {
+            if let Some(file) = part_file(name) {
+                write_file(&directory.join(file), bytes, false)?;
+            }
+        }
+        let root = format!("root/{}.json", verified.root.version);
+        for (path, bytes) in &fetched.documents {
+            match path.as_str() {
+                "parts/tools" => write_file(&directory.join(LIST), bytes, false)?,
+                path if path.starts_with("root/") && !path.starts_with(&root) => {}
+                path => write_file(&directory.join(path.replace('/', "-")), bytes, false)?,
+            }
+        }
+        let about = format!("{:#}\n", about(verified).to_json());
+        write_file(&directory.join("about.json"), about.as_bytes(), false)?;
+        flush(directory)
+    }
+
+    #[cfg(unix)]
+    fn switch_to(&self, name: &str) -> io::Result<()> {
+        let folder = Folder::open(&fs::canonicalize(&self.0.directory)?)?;
+        let temporary = cycod_file::temporary_name();
+        std::os::unix::fs::symlink(Path::new("releases").join(name), self.0.directory.join(&temporary))?;
+        folder.move_into(&temporary, &folder, "active".as_ref())?;
+        File::open(&self.0.directory)?.sync_all()
+    }
+
+    #[cfg(not(unix))]
+    fn switch_to(&self, _name: &str) -> io::Result<()> {
+        Err(io::Error::other("this system has no links that can be replaced in one step"))
+    }
+
+    /// Removes releases that no run can have begun with of late. Those that can't be removed take room, no more.
+    fn forget_old(&self, current: &str) {
+        let number = |name: &str| name.split('-').next().and_then(|number| number.parse::<u64>().ok());
+        let Ok(folder) = fs::canonicalize(self.file("releases")).and_then(|path| Folder::open(&path)) else { return };
+        let mut others = Vec::new();
+        let listed = folder.names(|name| {
+            if let Some(name) = name.to_str().filter(|name| *name != current) {
+                others.push((number(name).unwrap_or_default(), name.to_owned()));
+            }
+            Ok::<_, io::Error>(())
+        });
+        others.sort_unstable();
+        let old = others.len().saturating_sub(KEPT);
+        for (_, name) in others.iter().take(if listed.is_ok() { old } else { 0 }) {
+            drop(folder.remove_all(name.as_ref()));
+        }
+    }
+
+    fn lock(&self) -> Result<File, SyncError> {
+        let path = self.file("lock");
+        let failed = |error: io::Error| SyncError::io("lock", &path, &error);
+        make_directory(&self.0.directory).map_err(failed)?;
+        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        match cycod_file::lock(&file, PATIENCE) {
+            Ok(()) => Ok(file),
+            Err(fs::TryLockError::Error(error)) => Err(failed(error)),
+            Err(fs::TryLockError::WouldBlock) => {
+                Err(SyncError { code: None, message: "another process is fetching a release".to_owned() })
+            }
+        }
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, SyncError> {
+        let path = self.file(name);
+        match fs::read(&path) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(broken(&path, &error.to_string())),
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| broken(&path, &error.to_string())),
+        }
+    }
+
+    fn write(&self, name: &str, document: &impl Serialize) -> Result<(), SyncError> {
+        let path = self.file(name);
+        let failed = |error: io::Error| SyncError::io("write", &path, &error);
+        let text = serde_json::to_string_pretty(document).map_err(|error| failed(error.into()))? + "\n";
+        cycod_file::replace(&path, text.as_bytes(), FileAccess::Usual, Durability::Power)
+            .and_then(|()| set_mode(&path, 0o644))
+            .map_err(failed)
+    }
+}
+
+/// What is written about a release.
+fn about(verified: &VerifiedRelease) -> TeamRelease {
+    let VerifiedRelease { root, release, signers, .. } = verified;
+    TeamRelease {
+        team: release.team.clone(),
+        number: release.number,
+        made: release.made.as_second(),
+        expires: release.expires.min(root.expires).as_second(),
+        signers: signers.clone(),
+    }
+}
+
+fn broken(path: &Path, why: &str) -> SyncError {
+    let message = format!("`{}` isn't what cycod remembered of the team: {why}", path.display());
+    SyncError::new(Code::TeamRecordBroken, message)
+}
+
+fn not_joined(place: &TeamPlace) -> SyncError {
+    let whose = if place.is_machines { "this machine has" } else { "you have" };
+    SyncError { code: None, message: format!("{whose} joined no team") }
+}
+
+/// Makes a directory that all may read and only its owner may change, whatever is usual for new ones.
+fn make_directory(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::create_dir_all(path)?;
+    set_mode(path, 0o755)
+}
+
+fn write_file(path: &Path, bytes: &[u8], is_executable: bool) -> io::Result<()> {
+    fs::write(path, bytes)?;
+    set_mode(path, if is_executable { 0o755 } else { 0o644 })
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes everything on the file system outlast a power failure, in one step for however many files.
+#[cfg(target_os = "linux")]
+fn flush(directory: &Path) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(File::open(directory)?)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn flush(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}

@@ -1,0 +1,86 @@
+//! `cycod team join`: compares the root of a team, shows what its release brings, asks, and puts it into force.
+
+use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_team::BlobDigest;
+use cycod_team_sync::{TeamSource, TeamStore, first_root};
+
+use super::{content, not_synced, now, place};
+use crate::{cli::Context, command_error::CommandError, editor::ask, options::parsed};
+
+/// What `cycod team join` takes.
+#[derive(Parser)]
+#[command(name = "join", about = "Use the tools and rules of a team")]
+struct Arguments {
+    /// The directory or the address of the team's releases
+    #[arg(value_name = "SOURCE")]
+    source: String,
+    /// The SHA-256 of a root that you know to be the team's
+    #[arg(long, value_name = "SHA256")]
+    root: Option<String>,
+    /// Don't ask; needs --root
+    #[arg(long)]
+    yes: bool,
+    /// Join for every user of this machine; only its administrator can
+    #[arg(long)]
+    machine: bool,
+}
+
+/// `cycod team join`.
+pub(crate) fn command() -> Command {
+    Arguments::command()
+}
+
+/// Joins a team.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
+    let source = TeamSource::parse(&args.source, &context.engine.host().working_directory)
+        .map_err(|why| CommandError::usage(format!("`{}` isn't a source: {why}", args.source)))?;
+    let source = match source {
+        // As it is without the steps by which the user came there.
+        TeamSource::Directory(path) => TeamSource::Directory(std::fs::canonicalize(&path).unwrap_or(path)),
+        web @ TeamSource::Web(_) => web,
+    };
+    let pin = args.root.as_deref().map(str::parse::<BlobDigest>).transpose();
+    let pin = pin.map_err(|why| CommandError::usage(format!("`--root`: {why}")))?;
+    if !(context.is_attended() || args.yes && pin.is_some()) {
+        return Err(CommandError::usage("joining a team needs your consent, and there is no terminal to ask at")
+            .hint("give --yes and --root SHA256, with the SHA-256 that the team told you"));
+    }
+    if args.yes && pin.is_none() {
+        return Err(CommandError::usage("without a question, only --root can say which team this is"));
+    }
+    let store = TeamStore::at(place(context, args.machine));
+    if store.place().is_joined() {
+        let team = store.member().ok().flatten().map(|member| format!(" `{}`", member.team)).unwrap_or_default();
+        let leave = if args.machine { "cycod team leave --machine" } else { "cycod team leave" };
+        return Err(CommandError::failure(format!("the team{team} was joined already")).hint(leave));
+    }
+    let of_machine = place(context, true);
+    if !args.machine && of_machine.is_joined() {
+        let release = of_machine.release().map(|release| format!(" {}", release.team)).unwrap_or_default();
+        return Err(CommandError::failure(format!("this machine has joined the team{release}, which binds here")));
+    }
+    let root = match pin {
+        Some(pin) => pin,
+        None => first_root(&source).map_err(|error| not_synced(&error))?,
+    };
+    let fetched = store.fetch(&source, Some(root), now(context.engine.host())).map_err(|error| not_synced(&error))?;
+    let mut lines = content::described(&fetched.verified);
+    lines.insert(1, format!("  root       {root}"));
+    context.printer.say(&lines.join("\n"));
+    if !args.yes {
+        if pin.is_none() {
+            context.printer.say("Compare the root with what the team told you: cycod can't know it.");
+        }
+        context.printer.say("Its tools will run as yours, and its rules will bind you until you leave.");
+        match ask(context, "Join? [y/n] ", &["y", "n"])? {
+            Some("y") => {}
+            _ => return Err(CommandError::failure("the team was not joined")),
+        }
+    }
+    store.join(&source, root, &fetched, now(context.engine.host())).map_err(|error| not_synced(&error))?;
+    let (team, whose) = (&fetched.verified.release.team, if args.machine { "This machine" } else { "You" });
+    let verb = if args.machine { "has" } else { "have" };
+    context.printer.say(&format!("{whose} {verb} joined {team}"));
+    Ok(0)
+}

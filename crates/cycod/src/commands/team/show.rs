@@ -1,0 +1,148 @@
+//! `cycod team show`: the teams that bind here, their releases, and what is enforced.
+
+use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_engine::{
+    Layer,
+    catalog::{Scope, TeamRelease},
+};
+use cycod_team_sync::{SyncNote, TeamMember, TeamStore};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{content::listed, not_synced, place};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    options::{TextOrJson, parsed},
+};
+
+/// What `cycod team show` takes.
+#[derive(Parser)]
+#[command(name = "show", about = "Show your team, its release and what it enforces")]
+struct Arguments {
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
+/// `cycod team show`.
+pub(crate) fn command() -> Command {
+    Arguments::command()
+}
+
+/// A team that was joined.
+struct Shown {
+    member: TeamMember,
+    release: Result<TeamRelease, String>,
+    note: SyncNote,
+    tools: Vec<String>,
+    rules: Vec<String>,
+    is_machines: bool,
+    is_over: bool,
+}
+
+/// Shows the teams that were joined here.
+pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let args: Arguments = parsed(matches)?;
+    let places = [place(context, true), place(context, false)];
+    let stores: Vec<TeamStore> = places.into_iter().filter(|place| place.is_joined()).map(TeamStore::at).collect();
+    let shown = stores.iter().map(|store| shown(context, store)).collect::<Result<Vec<_>, _>>()?;
+    if args.format.is_json() {
+        let teams: Vec<Value> = shown.iter().map(Shown::json).collect();
+        context.printer.json(&format!("{:#}", json!({ "teams": teams })));
+        return Ok(0);
+    }
+    if shown.is_empty() {
+        context.printer.say("No team was joined: cycod team join SOURCE");
+        return Ok(0);
+    }
+    for team in shown {
+        for line in team.lines() {
+            context.printer.line(&line);
+        }
+    }
+    Ok(0)
+}
+
+fn shown(context: &Context, store: &TeamStore) -> Result<Shown, CommandError> {
+    let member = store.member().map_err(|error| not_synced(&error))?;
+    let member = member.ok_or_else(|| CommandError::failure("the team was left in the meantime"))?;
+    let release = store.place().release().map_err(|error| error.to_string());
+    let of_team = |path: &std::path::Path| path.starts_with(&store.place().directory);
+    let entries = context.engine.catalog().entries();
+    let tools = entries.iter().filter(|entry| entry.scope == Scope::Team && of_team(&entry.path));
+    let name = release.as_ref().map(TeamRelease::name).unwrap_or_default();
+    let policy = context.engine.policy();
+    let rules = policy.rules().iter().filter(|rule| rule.origin.layer == Layer::Team);
+    let rules = rules.filter(|rule| rule.origin.place.starts_with(&name));
+    let lists = policy.lists().iter().filter(|list| list.origin.layer == Layer::Team);
+    let lists = lists.filter(|list| list.origin.place.starts_with(&name)).map(super::content::limit);
+    Ok(Shown {
+        member,
+        note: store.note(),
+        tools: tools.map(|entry| entry.name.clone()).collect(),
+        rules: rules.map(|rule| format!("{} {}", rule.verdict, rule.pattern)).chain(lists).collect(),
+        is_machines: store.place().is_machines,
+        is_over: release.as_ref().is_ok_and(|release| release.is_over(context.engine.host().now)),
+        release,
+    })
+}
+
+impl Shown {
+    fn lines(&self) -> Vec<String> {
+        let Self { member, release, note, .. } = self;
+        let mut lines = Vec::new();
+        match release {
+            Ok(release) => {
+                lines.push(format!("{}, release {}", release.team, release.number));
+                let word = if self.is_over { "expired" } else { "expires" };
+                lines.push(format!("  {word:<10} {}", instant(release.expires)));
+                lines.push(format!("  signed by  {}", release.signers.join(", ")));
+            }
+            Err(why) => lines.extend([member.team.clone(), format!("  broken     {why}")]),
+        }
+        lines.push(format!("  root       {}", member.root));
+        lines.push(format!("  source     {}", member.source));
+        let whose = if self.is_machines { ", for every user of this machine" } else { "" };
+        lines.push(format!("  joined     {}{whose}", member.joined));
+        let synced = note.synced.map_or_else(|| "never".to_owned(), |at| at.to_string());
+        lines.push(format!("  last sync  {synced}"));
+        if let Some(failure) = &note.failure {
+            let code = failure.code.as_ref().map(|code| format!("{code}: ")).unwrap_or_default();
+            lines.push(format!("  failed     {}, {code}{}", failure.at, failure.message));
+        }
+        if self.is_over {
+            lines.push("  its tools don't run, and what it allows is not allowed, until you sync".to_owned());
+        }
+        lines.push(format!("  enforced   {}", listed(&self.tools)));
+        if !self.rules.is_empty() {
+            lines.push(format!("  rules      {}", listed(&self.rules)));
+        }
+        lines
+    }
+
+    fn json(&self) -> Value {
+        let Self { member, release, note, tools, rules, is_machines, is_over } = self;
+        let release = release.as_ref();
+        json!({
+            "team": member.team,
+            "source": member.source,
+            "root": member.root,
+            "joined": member.joined,
+            "machine": is_machines,
+            "number": release.map(|release| release.number).ok(),
+            "expires": release.map(|release| instant(release.expires)).ok(),
+            "expired": is_over,
+            "signers": release.map(|release| release.signers.clone()).ok(),
+            "broken": release.err(),
+            "synced": note.synced,
+            "failure": note.failure,
+            "enforced": tools,
+            "rules": rules,
+        })
+    }
+}
+
+fn instant(seconds: i64) -> String {
+    Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), |at| at.to_string())
+}

@@ -1,0 +1,517 @@
+//! A team from the side of those who use its tools: joining, syncing, what binds, and what does not get around it.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use serde_json::Value;
+
+use crate::support::{Place, Ran};
+
+const GREET: &str = "description: Greet\nbash: echo hello from the team\ntags: [read]\n";
+const OWN: &str = "description: Not really\nbash: echo hello from elsewhere\ntags: [read]\n";
+
+/// A team that publishes into a directory: a home and a project of its own, and the key `ada`.
+struct Team {
+    place: Place,
+    root: String,
+}
+
+impl Team {
+    fn new() -> Self {
+        let place = Place::new();
+        #[expect(clippy::disallowed_methods, reason = "keys are those of the real program")]
+        let mut keygen = Command::new("ssh-keygen");
+        keygen.args(["-q", "-t", "ed25519", "-N", "", "-C", "ada@example.com", "-f", "ada"]);
+        assert!(keygen.current_dir(place.project()).status().expect("ssh-keygen starts").success());
+        let made = done(&place, &["team", "root", "--out", "out", "--team", "acme", "--key", "ada"]);
+        let root = made.stdout().trim().to_owned();
+        place.tool("greet", GREET);
+        Self { place, root }
+    }
+
+    /// With its first release.
+    fn released() -> Self {
+        let team = Self::new();
+        team.release();
+        team
+    }
+
+    fn release(&self) {
+        _ = done(&self.place, &["team", "release", "--out", "out", "--key", "ada"]);
+    }
+
+    fn out(&self) -> PathBuf {
+        self.place.project().join("out")
+    }
+
+    /// A place of someone who joins.
+    fn joined(&self) -> Place {
+        let place = Place::cloned();
+        self.join(&place, &[]);
+        place
+    }
+
+    fn join(&self, place: &Place, more: &[&str]) {
+        let out = self.out();
+        let mut words = vec!["team", "join", out.to_str().expect("a path"), "--yes", "--root", &self.root];
+        words.extend(more);
+        _ = done(place, &words);
+    }
+
+    /// A place on a machine that has joined.
+    fn machine(&self) -> Place {
+        let place = Place::cloned();
+        place.machine("note", "");
+        self.join(&place, &["--machine"]);
+        place
+    }
+}
+
+/// Runs a command that has to succeed.
+#[track_caller]
+fn done(place: &Place, arguments: &[&str]) -> Ran {
+    let ran = place.run(arguments);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    ran
+}
+
+#[track_caller]
+fn fails(place: &Place, arguments: &[&str], code: i32, says: &str) {
+    let ran = place.run(arguments);
+    assert!(ran.code() == code && ran.stderr().contains(says), "{says}: {}", ran.block());
+}
+
+fn shown(place: &Place) -> Value {
+    let json: Value = serde_json::from_str(&done(place, &["team", "show", "--format", "json"]).stdout()).expect("JSON");
+    json["teams"][0].clone()
+}
+
+#[track_caller]
+fn greets(place: &Place) {
+    assert_eq!(done(place, &["run", "greet"]).stdout(), "hello from the team\n");
+}
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() && !from.is_symlink() {
+        fs::create_dir_all(to).expect("a directory");
+        for entry in fs::read_dir(from).expect("it is there") {
+            let entry = entry.expect("an entry");
+            copy(&entry.path(), &to.join(entry.file_name()));
+        }
+    } else if let Ok(target) = fs::read_link(from) {
+        symlink(target, to).expect("a link");
+    } else {
+        _ = fs::copy(from, to).expect("a copy");
+    }
+}
+
+#[test]
+fn a_member_uses_what_the_team_releases() {
+    let team = Team::released();
+    let place = team.joined();
+    greets(&place);
+    let list = done(&place, &["list"]).stdout();
+    assert!(list.contains("greet  team "), "{list}");
+    let tools = done(&place, &["tools", "list"]).stdout();
+    assert!(tools.contains("greet") && tools.contains("[Teams]"), "{tools}");
+    let info = done(&place, &["info", "greet"]).stdout();
+    for fact in ["teams, acme 1", "1 of acme, enforced", "ada@example.com (SHA256:", "trusted"] {
+        assert!(info.contains(fact), "{fact}: {info}");
+    }
+    fails(&place, &["tools", "disable", "greet"], 3, "enforced by enterprise policy");
+    let theirs = "is the team's: only its next release can change it";
+    fails(&place, &["tool", "remove", "greet", "--force"], 1, theirs);
+    let add = ["tool", "add", "x", "--description", "X", "--bash", "echo x", "--scope", "team"];
+    fails(&place, &add, 1, theirs);
+    let team_now = shown(&place);
+    assert_eq!((&team_now["team"], &team_now["number"]), (&"acme".into(), &1.into()));
+    assert_eq!(team_now["enforced"], serde_json::json!(["greet"]));
+
+    team.place.tool("greet", &GREET.replace("team", "new release"));
+    team.place.tool("bye", OWN);
+    team.release();
+    greets(&place);
+    let diff = done(&place, &["team", "diff"]).stdout();
+    assert!(diff.contains("greet.yaml: other commands") && diff.contains("bye.yaml: new"), "{diff}");
+    let sync = done(&place, &["team", "sync"]).stderr();
+    assert!(sync.contains("acme, release 2 is in force, after release 1"), "{sync}");
+    assert_eq!(done(&place, &["run", "greet"]).stdout(), "hello from the new release\n");
+    assert!(done(&place, &["team", "sync"]).stderr().contains("nothing new"));
+    assert!(done(&place, &["team", "diff"]).stdout().contains("nothing changes"));
+
+    _ = done(&place, &["team", "leave", "--force"]);
+    fails(&place, &["run", "greet"], 1, "greet");
+    assert!(!place.home().join(".cycod/team").exists());
+    fails(&place, &["team", "sync"], 1, "you have joined no team");
+}
+
+#[test]
+fn joining_needs_consent_and_the_right_root() {
+    let team = Team::released();
+    let place = Place::cloned();
+    let out = team.out();
+    let join = ["team", "join", out.to_str().expect("a path")];
+    let with = |more: &[&str]| join.iter().chain(more).map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let refused = |more: &[&str], code: i32, says: &str| {
+        let words = with(more);
+        fails(&place, &words.iter().map(String::as_str).collect::<Vec<_>>(), code, says);
+    };
+    refused(&[], 2, "there is no terminal to ask at");
+    refused(&["--yes"], 2, "there is no terminal to ask at");
+    refused(&["--root", &team.root], 2, "there is no terminal to ask at");
+    refused(&["--yes", "--root", &"0".repeat(64)], 1, "error[release-wrong-key]");
+    fails(&place, &["team", "join", "missing", "--yes", "--root", &team.root], 1, "error[team-unreachable]");
+    fails(&place, &["team", "join", "ssh://host/x", "--yes", "--root", &team.root], 2, "isn't a source");
+    assert!(!place.home().join(".cycod/team/member.json").exists());
+    team.join(&place, &[]);
+    refused(&["--yes", "--root", &team.root], 1, "joined already");
+    // A tool can neither join nor leave.
+    for words in ["team leave --force", "team join x --yes"] {
+        place.tool(
+            "grant",
+            &format!("description: Grant\nbash: {} {words}\ntags: [read]\n", env!("CARGO_BIN_EXE_cycod")),
+        );
+        let mut run = place.command(&["run", "grant"]);
+        let ran = place.ran(run.env("CYCOD_TRUSTED_DIRECTORIES", place.project()).output().expect("it starts"));
+        assert!(ran.code() != 0, "{}", ran.block());
+        greets(&place);
+    }
+}
+
+#[test]
+fn a_source_that_is_wrong_leaves_the_release_before_in_force() {
+    let team = Team::released();
+    let place = team.joined();
+    let old = team.place.project().join("old");
+    copy(&team.out(), &old);
+    team.place.tool("greet", &GREET.replace("team", "new release"));
+    team.release();
+    _ = done(&place, &["team", "sync"]);
+    let greets_anew = || assert_eq!(done(&place, &["run", "greet"]).stdout(), "hello from the new release\n");
+    let new = team.place.project().join("new");
+    copy(&team.out(), &new);
+    let publish = |from: &Path| {
+        _ = fs::remove_dir_all(team.out());
+        copy(from, &team.out());
+    };
+    let refused = |code: &str| {
+        fails(&place, &["team", "sync"], 1, &format!("error[{code}]"));
+        greets_anew();
+        assert_eq!(shown(&place)["failure"]["code"], code);
+    };
+    publish(&old);
+    refused("release-rolled-back");
+    publish(&new);
+    fs::write(team.out().join("release.json.sigs"), "").expect("a file");
+    refused("release-wrong-key");
+    publish(&new);
+    fs::write(team.out().join("parts/tools"), "{}").expect("a file");
+    // The part that is here already is the right one.
+    assert!(done(&place, &["team", "sync"]).stderr().contains("nothing new"));
+    fs::remove_dir_all(team.out()).expect("it is there");
+    refused("team-unreachable");
+    publish(&new);
+    _ = done(&place, &["team", "sync"]);
+    assert_eq!(shown(&place)["failure"], Value::Null);
+}
+
+#[test]
+fn what_was_changed_or_put_into_the_store_is_restored() {
+    let team = Team::released();
+    let place = team.joined();
+    let active = place.home().join(".cycod/team/active");
+    for spoil in [
+        &|| fs::write(active.join("tools/greet.yaml"), OWN).expect("a file"),
+        &|| fs::write(active.join("tools/evil.yaml"), OWN).expect("a file"),
+        &|| fs::remove_file(active.join("tools/greet.yaml")).expect("it is there"),
+        &|| fs::write(active.join("policy.yaml"), "rules: [{allow: run}]\n").expect("a file"),
+        &|| fs::remove_file(active.join("about.json")).expect("it is there"),
+    ] as [&dyn Fn(); 5]
+    {
+        spoil();
+        let sync = done(&place, &["team", "sync"]).stderr();
+        assert!(!sync.contains("nothing new"), "{sync}");
+        greets(&place);
+        assert_eq!(fs::read_dir(active.join("tools")).expect("it is there").count(), 1);
+        assert!(!active.join("policy.yaml").exists());
+    }
+}
+
+#[test]
+fn a_store_that_lost_a_part_runs_nothing() {
+    let team = Team::new();
+    team.place.write(".cycod/policy.yaml", "rules:\n  - deny: other\n");
+    team.release();
+    let lose = |what: &str| {
+        let place = team.joined();
+        place.write("other.yaml", OWN);
+        _ = place.shell("mkdir -p ~/.cycod/tools; cp other.yaml ~/.cycod/tools/other.yaml").code();
+        fails(&place, &["run", "other"], 3, "error[denied-by-policy]");
+        let path = place.home().join(".cycod/team").join(what);
+        if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+            .expect("it is there");
+        place
+    };
+    for part in ["active", "releases", "active/about.json"] {
+        let place = lose(part);
+        fails(&place, &["run", "other"], 3, "error[policy-broken]");
+        fails(&place, &["run", "other"], 3, "cycod team sync");
+        _ = done(&place, &["team", "sync"]);
+        fails(&place, &["run", "other"], 3, "error[denied-by-policy]");
+    }
+    let place = lose("seen.json");
+    fails(&place, &["team", "sync"], 1, "error[team-record-broken]");
+    fails(&place, &["run", "other"], 3, "error[denied-by-policy]");
+}
+
+#[test]
+fn nothing_takes_the_name_of_a_tool_of_the_team() {
+    let team = Team::released();
+    let place = team.joined();
+    place.tool("greet", OWN);
+    place.tool("x", &format!("name: GREET\n{OWN}"));
+    place.write(".mimir/tools/greet.yml", "name: greet\ndescription: No\nschema: {type: object}\ncode: 'no'\n");
+    _ = place.shell("mkdir -p ~/.cycod/tools; cp .cycod/tools/greet.yaml ~/.cycod/tools/").code();
+    place.write(".cycod/config.yaml", "tools: {greet: {enabled: false}}\nenforcement: {disableLocalTools: true}\n");
+    greets(&place);
+    let list = done(&place, &["list"]).stdout();
+    assert!(list.contains("shadowed"), "{list}");
+    // A directory of a project that leads to the team's is the team's.
+    let other = team.joined();
+    fs::create_dir_all(other.project()).expect("a directory");
+    symlink(other.home().join(".cycod/team/active"), other.project().join(".cycod")).expect("a link");
+    greets(&other);
+    fails(&other, &["tools", "disable", "greet"], 3, "enforced by enterprise policy");
+}
+
+#[test]
+fn nothing_else_becomes_trusted_by_a_tool_of_the_team() {
+    let team = Team::new();
+    team.place.tool("wrapper", "description: Wrap\nuse-tool: helper\ntags: [read]\n");
+    team.release();
+    let place = team.joined();
+    place.tool("helper", OWN);
+    // The same text as a tool of the team, in a project.
+    place.tool("mine", GREET);
+    for name in ["wrapper", "helper", "mine"] {
+        fails(&place, &["run", name], 3, "error[untrusted-tool]");
+    }
+    assert!(!place.home().join(".cycod/trust.json").exists());
+}
+
+#[test]
+fn an_expired_release_denies_and_allows_nothing() {
+    let team = Team::new();
+    team.place.write(".cycod/policy.yaml", "rules:\n  - deny: other\n  - allow: write\n");
+    team.release();
+    let place = team.joined();
+    _ = place.shell("mkdir -p ~/.cycod/tools").code();
+    fs::write(place.home().join(".cycod/tools/other.yaml"), OWN).expect("a file");
+    fs::write(place.home().join(".cycod/tools/note.yaml"), OWN.replace("read", "write")).expect("a file");
+    let why = |name: &str| -> Value {
+        serde_json::from_str(&done(&place, &["tool", "why", name, "--format", "json"]).stdout()).expect("JSON")
+    };
+    assert!(why("note").to_string().contains("allow write"), "{:#}", why("note"));
+    let about = place.home().join(".cycod/team/active/about.json");
+    let text = fs::read_to_string(&about).expect("it is there");
+    let mut json: Value = serde_json::from_str(&text).expect("JSON");
+    json["expires"] = (json["made"].as_i64().expect("a number") - 1).into();
+    fs::write(&about, json.to_string()).expect("a file");
+    fails(&place, &["run", "greet"], 3, "error[release-expired]");
+    fails(&place, &["run", "greet"], 3, "try: cycod team sync");
+    fails(&place, &["run", "other"], 3, "error[denied-by-policy]");
+    assert!(!why("note").to_string().contains("allow write"), "{:#}", why("note"));
+    assert!(done(&place, &["team", "show"]).stdout().contains("expired"));
+    _ = done(&place, &["team", "sync"]);
+    greets(&place);
+}
+
+#[test]
+fn rules_of_the_team_are_named_with_the_release_and_whom_to_ask() {
+    let team = Team::new();
+    team.place.write(".cycod/policy.yaml", "rules:\n  - deny: other\n    why: it is slow\n");
+    team.release();
+    let place = team.joined();
+    _ = place.shell("mkdir -p ~/.cycod/tools").code();
+    fs::write(place.home().join(".cycod/tools/other.yaml"), OWN).expect("a file");
+    fails(
+        &place,
+        &["run", "other"],
+        3,
+        "`deny other` (acme release 1, policy.yaml:2): it is slow; ask ada@example.com",
+    );
+    let mut allowed = place.command(&["run", "other", "--auto-approve", "*"]);
+    let ran = place.ran(allowed.env("CYCOD_AUTO_APPROVE", "other").output().expect("it starts"));
+    assert!(ran.stderr().contains("error[denied-by-policy]"), "{}", ran.block());
+    let list = done(&place, &["policy", "list"]).stdout();
+    assert!(list.contains("acme release 1"), "{list}");
+    let why = done(&place, &["tool", "why", "other"]).stdout();
+    assert!(why.contains("ask the team"), "{why}");
+}
+
+#[test]
+fn what_the_lists_of_the_team_do_not_name_is_refused_with_the_list() {
+    let team = Team::new();
+    let policy = "allow-only:\n  tools: [greet, other]\n  sources: [teams, built-in]\n  models: [acme/*]\n  why: we audit them\n";
+    team.place.write(".cycod/policy.yaml", policy);
+    team.release();
+    let place = team.joined();
+    _ = place.shell("mkdir -p ~/.cycod/tools").code();
+    fs::write(place.home().join(".cycod/tools/other.yaml"), OWN).expect("a file");
+    fs::write(
+        place.home().join(".cycod/policy.yaml"),
+        "rules: [{allow: '*'}]\nallow-only: {sources: [custom, teams]}\n",
+    )
+    .expect("a file");
+    greets(&place);
+    let listed = "`allow-only: sources` (acme release 1, policy.yaml:3) doesn't name `custom`: we audit them; ask ada@example.com";
+    fails(&place, &["run", "other"], 3, listed);
+    fails(&place, &["run", "file_operations", "operation=list", "path=."], 3, "`allow-only: tools` (acme release 1");
+    // Of the machine's user, the list is in force as well.
+    let why = done(&place, &["tool", "why", "file_operations"]).stdout();
+    assert!(why.contains("/.cycod/policy.yaml:2) doesn't name `built-in`"), "{why}");
+    let mut command = place.command(&["agent", "say hello", "--model", "openai/gpt-4o"]);
+    let ran = place.ran(command.env("OPENAI_API_KEY", "sk-none").output().expect("it starts"));
+    assert!(ran.stderr().contains("`allow-only: models` (acme release 1"), "{}", ran.block());
+    assert!(done(&place, &["team", "show"]).stdout().contains("allow-only"));
+}
+
+#[test]
+fn no_variable_moves_the_team_of_the_machine() {
+    let team = Team::new();
+    team.place.write(".cycod/policy.yaml", "rules:\n  - deny: other\n");
+    team.release();
+    let place = team.machine();
+    place.tool("greet", OWN);
+    place.tool("other", OWN);
+    let elsewhere = place.path("elsewhere");
+    let elsewhere = elsewhere.to_str().expect("a path");
+    let ways: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("CYCOD_GLOBAL_DIR", elsewhere)],
+        &[("CYCOD_HOME", elsewhere)],
+        &[("HOME", elsewhere), ("CYCOD_HOME", elsewhere)],
+        &[("CYCOD_AUTO_APPROVE", "*"), ("HOME", elsewhere), ("CYCOD_GLOBAL_DIR", "")],
+    ];
+    for variables in ways {
+        let with = |arguments: &[&str]| {
+            let mut command = place.command(arguments);
+            command.env("CYCOD_TRUSTED_DIRECTORIES", place.project()).envs(variables.iter().copied());
+            place.ran(command.output().expect("it starts"))
+        };
+        let ran = with(&["run", "greet"]);
+        assert_eq!(ran.stdout(), "hello from the team\n", "{variables:?}: {}", ran.block());
+        let ran = with(&["run", "other"]);
+        assert!(ran.stderr().contains("error[denied-by-policy]"), "{variables:?}: {}", ran.block());
+    }
+    fails(&place, &["team", "leave", "--force"], 1, "--machine");
+    let out = team.out();
+    let again = ["team", "join", out.to_str().expect("a path"), "--yes", "--root", &team.root];
+    fails(&place, &again, 1, "this machine has joined the team acme");
+}
+
+#[test]
+fn a_store_of_the_machine_that_others_can_change_runs_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let team = Team::released();
+    for part in ["team", "team/member.json", "team/active/about.json"] {
+        let place = team.machine();
+        greets(&place);
+        fs::set_permissions(place.path("machine").join(part), fs::Permissions::from_mode(0o777)).expect("permissions");
+        let ran = place.run(&["run", "greet"]);
+        let says = ["users other than its owner can change", "error[broken-tool]"];
+        assert!(ran.code() != 0 && says.iter().any(|says| ran.stderr().contains(says)), "{}", ran.block());
+        assert_eq!(ran.stdout(), "");
+    }
+    for part in ["team/active", "team/active/about.json"] {
+        let place = team.machine();
+        fs::remove_file(place.path("machine").join(part)).expect("it is there");
+        place.tool("other", OWN);
+        let mut command = place.command(&["run", "other"]);
+        let ran = place.ran(command.env("CYCOD_TRUSTED_DIRECTORIES", place.project()).output().expect("it starts"));
+        assert!(ran.stderr().contains("sudo cycod team sync --machine"), "{}", ran.block());
+    }
+}
+
+/// Serves a directory over HTTP, and counts what is asked.
+fn served(directory: PathBuf) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}/team", listener.local_addr().expect("an address"));
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            let mut request = Vec::new();
+            let mut byte = [0];
+            while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
+                request.push(byte[0]);
+            }
+            counted.fetch_add(1, Ordering::SeqCst);
+            let text = String::from_utf8_lossy(&request).into_owned();
+            let path = text.split(' ').nth(1).and_then(|path| path.strip_prefix("/team/")).unwrap_or("none");
+            let (status, body) = match fs::read(directory.join(path)) {
+                Ok(body) => ("200 OK", body),
+                Err(_) => ("404 Not Found", Vec::new()),
+            };
+            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+        }
+    });
+    (address, count)
+}
+
+#[test]
+fn a_web_server_is_asked_for_what_has_changed() {
+    let team = Team::new();
+    for number in 0..20 {
+        team.place.tool(&format!("tool-{number}"), &format!("description: Tool {number}\nbash: echo {number}\n"));
+    }
+    team.release();
+    let (address, count) = served(team.out());
+    let place = Place::cloned();
+    _ = done(&place, &["team", "join", &address, "--yes", "--root", &team.root]);
+    greets(&place);
+    let asked = || count.swap(0, Ordering::SeqCst);
+    assert!(asked() > 21);
+    _ = done(&place, &["team", "sync"]);
+    // The next root, which is not there, and the release with its signatures.
+    assert_eq!(asked(), 3);
+    team.place.tool("greet", &GREET.replace("team", "new release"));
+    team.release();
+    _ = done(&place, &["team", "sync"]);
+    // And the list, and one file.
+    assert_eq!(asked(), 5);
+    assert_eq!(done(&place, &["run", "greet"]).stdout(), "hello from the new release\n");
+}
+
+#[test]
+fn tools_of_a_team_are_parsed_once() {
+    let team = Team::new();
+    let text = |number: usize| format!("description: Tool {number}\nbash: echo {number}\ntags: [read]\n");
+    (0..300).for_each(|number| team.place.tool(&format!("tool-{number}"), &text(number)));
+    team.release();
+    let place = team.joined();
+    // An index of files is settled when they have been left alone for a moment.
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    let index = || {
+        assert_eq!(done(&place, &["list"]).stdout().lines().count(), 302);
+        let indexes = fs::read_dir(place.home().join(".cycod/cache/catalog")).expect("it is there");
+        let indexes = indexes.map(|entry| entry.expect("an entry").metadata().expect("it is there"));
+        indexes.map(|index| (index.len(), index.modified().expect("a time"))).max().expect("an index")
+    };
+    let first = index();
+    assert!(first.0 > 300 * 64, "{first:?}");
+    // It is written again only if something was read again.
+    assert_eq!(index(), first);
+}
