@@ -9,10 +9,11 @@ use std::{
 };
 
 use cycod_catalog::{Adopted, ToolOrigin, ToolSource};
-use cycod_definition::Host;
+use cycod_definition::{Host, RemoteTool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::{Engine, EngineBuilder};
-use cycod_run::{RemoteCall, Remotes, ToolOutcome};
+use cycod_process::{Observer, Stop};
+use cycod_run::{ObservedProgram, RemoteCall, Remotes, ToolOutcome};
 use cycod_settings::{Server, Transport};
 use rmcp::model::JsonObject;
 
@@ -58,8 +59,38 @@ impl fmt::Debug for RemoteServers {
 impl RemoteServers {
     /// Takes the servers that are configured; what is known of them lies below `home`, the user's own directory.
     pub fn new(servers: Vec<Server>, host: Arc<Host>, home: &Path, person: Arc<dyn Person>) -> Self {
+        Self::with(servers, host, home, person, None)
+    }
+
+    /// Takes one server, which is confined to nothing and watched.
+    ///
+    /// # Errors
+    /// When it cannot be given a temporary directory.
+    pub fn observing(
+        server: Server,
+        host: Arc<Host>,
+        home: &Path,
+        person: Arc<dyn Person>,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, Refusal> {
+        let observed = ObservedProgram::new(observer, &host)?;
+        Ok(Self::with(vec![server], host, home, person, Some(observed)))
+    }
+
+    /// The temporary directory of a server that is watched.
+    pub fn observed_temp(&self) -> Option<&Path> {
+        self.shared.around.observed.as_ref().map(ObservedProgram::temp)
+    }
+
+    fn with(
+        servers: Vec<Server>,
+        host: Arc<Host>,
+        home: &Path,
+        person: Arc<dyn Person>,
+        observed: Option<ObservedProgram>,
+    ) -> Self {
         let shared = Shared {
-            around: Surroundings { host, person, logins: Logins::new(home.join("mcp/logins")) },
+            around: Surroundings { host, person, logins: Logins::new(home.join("mcp/logins")), observed },
             accepted: Accepted::new(home.join("mcp/accepted")),
             snapshots: Snapshots { directory: home.join("cache/mcp") },
         };
@@ -158,6 +189,21 @@ impl RemoteServers {
     /// When that cannot be written down.
     pub fn forget(home: &Path, name: &str, path: &Path) -> Result<(), Refusal> {
         Accepted::new(home.join(ACCEPTED)).forget(name, path)
+    }
+
+    /// Calls a tool as a run does, without a run around it.
+    ///
+    /// # Errors
+    /// When there is no result.
+    pub fn call_tool(
+        &self,
+        tool: &RemoteTool,
+        arguments: &[(String, Value)],
+        stop: &Stop,
+        longest: Duration,
+    ) -> Result<ToolOutcome, Refusal> {
+        let call = RemoteCall { tool, arguments, stop, deadline: Instant::now() + longest };
+        self.call(&call, &mut |_| {})
     }
 
     /// Meets a server and tells what of it waits to be accepted.

@@ -20,6 +20,7 @@ mod artifacts;
 mod asks;
 mod builtin;
 mod confine;
+mod confined_program;
 mod container;
 mod denied;
 mod dispatch;
@@ -53,6 +54,7 @@ mod workers;
 
 pub use artifact::{Artifact, ArtifactShelf, MOST_ARTIFACT_BYTES, MOST_ARTIFACTS};
 pub use builtin::{BuiltInCall, BuiltIns, How, Ran, RanEnd, Together, TouchedPath, WorkflowCall};
+pub use confined_program::{ConfinedProgram, ObservedProgram, Terms};
 pub use container::{NoContainers, container_engine, container_service};
 pub use cycod_flow::LostAnswer;
 pub use cycod_mask::StreamMask;
