@@ -101,7 +101,7 @@ pub use cycod_policy::{
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
     AllRemotes, Artifact, BuiltInCall, BuiltIns, Event, Execute, Executed, Files, How, Ignore, LostAnswer, ModelAnswer,
-    ModelAsk, ModelBudget, Models, Ran, RemoteCall, Remotes, RunReport, Sink, Status, StepPath, StepReport,
+    ModelAsk, ModelBudget, Models, Ran, RemoteCall, RemoteNews, Remotes, RunReport, Sink, Status, StepPath, StepReport,
     Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
 };
 pub use cycod_settings::config as settings;

@@ -13,7 +13,7 @@ use cycod_definition::{Host, RemoteTool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::{Engine, EngineBuilder};
 use cycod_process::{Observer, Stop};
-use cycod_run::{ObservedProgram, RemoteCall, Remotes, ToolOutcome};
+use cycod_run::{ObservedProgram, RemoteCall, RemoteNews, Remotes, ToolOutcome};
 use cycod_settings::{Server, Transport};
 use rmcp::model::JsonObject;
 
@@ -37,7 +37,7 @@ const ACCEPTED: &str = "mcp/accepted";
 /// How often a waiting call looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How many lines of what a server says about a call may wait for somebody to read them.
+/// How many things that a server says about a call may wait for somebody to read them.
 const LINES: usize = 256;
 
 /// How long servers have to end when we do.
@@ -313,7 +313,7 @@ impl Remotes for RemoteServers {
         transport.map(|transport| given::secrets(&transport)).unwrap_or_default()
     }
 
-    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(RemoteNews)) -> Result<ToolOutcome, Refusal> {
         let slot = self.slot(&call.tool.server)?;
         let (sender, lines) = std::sync::mpsc::sync_channel(LINES);
         let spawned = {
@@ -323,7 +323,7 @@ impl Remotes for RemoteServers {
         };
         loop {
             let outcome = spawned.wait(LOOK.min(call.deadline.saturating_duration_since(Instant::now())));
-            lines.try_iter().for_each(|line| follow(&line));
+            lines.try_iter().for_each(&mut *follow);
             let ended = |code, why| Err(failure::ended(&call.tool.server, &call.tool.tool, code, why));
             match outcome {
                 Ok(outcome) => return outcome?,

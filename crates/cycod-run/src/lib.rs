@@ -70,6 +70,6 @@ pub use lines::LineFollower;
 pub use models::{ModelAnswer, ModelAsk, ModelBudget, Models};
 pub use platform::{Execute, Executed, ToolPlatform};
 pub use promise::broken_promise;
-pub use remote::{AllRemotes, RemoteCall, Remotes, ToolOutcome};
+pub use remote::{AllRemotes, RemoteCall, RemoteNews, Remotes, ToolOutcome};
 pub use report::{RunReport, Status, StepReport};
 pub use workers::Workers;

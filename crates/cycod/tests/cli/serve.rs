@@ -1076,6 +1076,23 @@ fn what_a_tool_prints_cannot_mislead_a_model() {
 }
 
 #[test]
+fn progress_of_another_server_keeps_its_numbers_and_its_total() {
+    let place = crate::mcp_client::with_server(&["plain"]);
+    let _ = place.run(&["mcp", "test", "test"]);
+    let mut client = Client::legacy(&place, &["--auto-approve", "*"], json!({}));
+    let id = client.begin(
+        "tools/call",
+        json!({"name": "mcp_test_hello", "arguments": {"name": "Ada"}, "_meta": {"progressToken": "p"}}),
+    );
+    let answer = client.answer(id);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    let told: Vec<Value> =
+        client.kept.iter().filter(|one| one["method"] == "notifications/progress").cloned().collect();
+    let numbers: Vec<_> = told.iter().map(|one| (&one["params"]["progress"], &one["params"]["total"])).collect();
+    assert_eq!(numbers, [(&json!(1.0), &json!(2.0)), (&json!(2.0), &json!(2.0))], "{told:?}");
+}
+
+#[test]
 fn progress_costs_no_pause_and_does_not_repeat_the_answer() {
     let place = Place::with_tool("quick", "description: Q\ntags: [read]\nrun: echo the answer\n");
     place.tool("slow", "description: S\ntags: [read]\nbash: for n in 1 2 3; do echo line $n; sleep 0.4; done\n");
