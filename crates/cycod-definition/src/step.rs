@@ -234,6 +234,9 @@ impl Default for StepOutput {
 impl StepOutput {
     /// The default of `buffer-limit`: 10 MB, 1024-based.
     pub const DEFAULT_LIMIT: u64 = 10 << 20;
+
+    /// How much is kept of a tool that prints a picture or another file: 64 MB.
+    pub const MEDIA_LIMIT: u64 = 64 << 20;
 }
 
 /// `output.mode`.

@@ -96,7 +96,12 @@ impl ToolAnswer {
         }
         match produced(tool, report) {
             Ok((blocks, structured)) => Self { blocks, structured, is_error: false, problem: None },
-            Err(refusal) => Self { blocks: said(&report.output), ..Self::default() }.with_problem(refusal),
+            Err(refusal) => {
+                // Half a picture tells nobody anything.
+                let is_media = matches!(tool.produces, Produces::Media(_));
+                let blocks = if is_media { Vec::new() } else { said(&report.output) };
+                Self { blocks, ..Self::default() }.with_problem(refusal)
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Answers that are too large for a model: cut so that they keep their shape, with all of it where it can be found again.
 //!
 //! Text is cut in the middle, between lines. JSON stays JSON: lists lose elements, texts lose characters, and what was
-//! lost is counted. Pictures and sounds can't be cut: those that are too large become links.
+//! lost is counted. Pictures get fewer dots. Sounds and other files can't be cut: those that are too large become links.
 
 use cycod_definition::JsonSchema;
 use cycod_diagnostic::visible;
@@ -9,7 +9,7 @@ use cycod_schema::escaped_token;
 use cycod_store::{Maker, StoreError, StoredOutput, tokens};
 use serde_json::{Map, Value as Json};
 
-use crate::{Block, Content, Payload, ToolAnswer, outputs::Shelf};
+use crate::{Block, Content, Payload, ToolAnswer, outputs::Shelf, scaling::scaled};
 
 /// The most bytes of pictures, sounds and other files in one answer. In base64 it is 1 MiB, which hosts take.
 const MOST_MEDIA: usize = 768 * 1024;
@@ -103,42 +103,67 @@ fn fit_structured(
     if is_right { short } else { value }
 }
 
-/// Replaces pictures, sounds and files by links when all of them are too large together, the largest first.
-fn fit_media(blocks: &mut [Block], keeper: &mut Keeper<'_>) {
+/// Makes pictures smaller when all media are too large together, the largest first; what can't be made smaller becomes a link.
+fn fit_media(blocks: &mut Vec<Block>, keeper: &mut Keeper<'_>) {
     let size = |block: &Block| match &block.content {
         Content::Image { bytes, .. } | Content::Audio { bytes, .. } => bytes.len(),
         Content::Resource { payload: Payload::Bytes(bytes), .. } => bytes.len(),
         _ => 0,
     };
+    let mut left: Vec<usize> = (0..blocks.len()).filter(|&at| size(&blocks[at]) > 0).collect();
     let mut total: usize = blocks.iter().map(size).sum();
+    let each = MOST_MEDIA / left.len().max(1);
+    let mut originals = Vec::new();
     while total > MOST_MEDIA {
-        let Some(largest) = blocks.iter_mut().max_by_key(|block| size(block)).filter(|block| size(block) > 0) else {
-            return;
+        let Some(place) = (0..left.len()).max_by_key(|&place| size(&blocks[left[place]])) else { break };
+        let at = left.swap_remove(place);
+        let before = size(&blocks[at]);
+        let small = match &blocks[at].content {
+            Content::Image { bytes, .. } => scaled(bytes, each.min(before)),
+            _ => None,
         };
-        total -= size(largest);
-        let (kind, media_type, bytes) = match std::mem::replace(&mut largest.content, Content::Text(String::new())) {
-            Content::Image { media_type, bytes } => ("picture", Some(media_type), bytes),
-            Content::Audio { media_type, bytes } => ("sound", Some(media_type), bytes),
-            Content::Resource { media_type, payload: Payload::Bytes(bytes), .. } => ("file", media_type, bytes),
-            other => {
-                largest.content = other;
-                return;
+        let large = std::mem::replace(&mut blocks[at].content, Content::Text(String::new()));
+        let why = small.as_ref().map_or_else(
+            || format!("{before} bytes are too many to hand over: read the resource"),
+            |small| {
+                let ((width, height), (wide, high)) = (small.size, small.original);
+                format!("The picture as it was, {wide} × {high} dots in {before} bytes; what is shown has {width} × {height}")
+            },
+        );
+        let kept = stored(large, &why, keeper);
+        blocks[at].content = match small {
+            Some(small) => {
+                originals.push((at, kept));
+                Content::Image { media_type: small.media_type.to_owned(), bytes: small.bytes }
             }
+            None => kept,
         };
-        let count = bytes.len();
-        largest.content = match keeper.keep(kind, &bytes) {
-            Ok(kept) => {
-                let why = format!("{count} bytes are too many to hand over: read the resource");
-                let Block { content, .. } = link(&kept, &why);
-                match content {
-                    Content::Link { uri, name, title, description, .. } => {
-                        Content::Link { uri, name, title, description, media_type }
-                    }
-                    other => other,
-                }
+        total = total - before + size(&blocks[at]);
+    }
+    originals.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    for (at, original) in originals {
+        blocks.insert(at + 1, original.into());
+    }
+}
+
+/// A link to media that were kept, or that they are lost.
+fn stored(content: Content, why: &str, keeper: &mut Keeper<'_>) -> Content {
+    let (kind, media_type, bytes) = match content {
+        Content::Image { media_type, bytes } => ("picture", Some(media_type), bytes),
+        Content::Audio { media_type, bytes } => ("sound", Some(media_type), bytes),
+        Content::Resource { media_type, payload: Payload::Bytes(bytes), .. } => ("file", media_type, bytes),
+        other => return other,
+    };
+    match keeper.keep(kind, &bytes) {
+        Ok(kept) => match link(&kept, why).content {
+            Content::Link { uri, name, title, description, .. } => {
+                Content::Link { uri, name, title, description, media_type }
             }
-            Err(error) => Content::Text(format!("[a {kind} of {count} bytes is lost: it is too large, and {error}]")),
-        };
+            other => other,
+        },
+        Err(error) => {
+            Content::Text(format!("[a {kind} of {} bytes is lost: it is too large, and {error}]", bytes.len()))
+        }
     }
 }
 

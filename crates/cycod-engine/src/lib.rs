@@ -61,6 +61,7 @@ mod result_json;
 mod resulting;
 mod rules;
 mod running;
+mod scaling;
 mod selection;
 mod session;
 mod step_cache;
@@ -101,8 +102,8 @@ pub use cycod_policy::{
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
     AllRemotes, Artifact, BuiltInCall, BuiltIns, CacheOutlook, Event, Execute, Executed, Files, How, Ignore,
-    LostAnswer, ModelAnswer, ModelAsk, ModelBudget, Models, Ran, RemoteCall, Remotes, RunReport, Sink, Status,
-    StepPath, StepReport, Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
+    LostAnswer, ModelAnswer, ModelAsk, ModelBudget, Models, Ran, RemoteCall, RemoteNews, Remotes, RunReport, Sink,
+    Status, StepPath, StepReport, Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
 };
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;

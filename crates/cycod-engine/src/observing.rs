@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use cycod_definition::Value;
+use cycod_definition::{Host, Value};
 use cycod_plan::{Plan, without_dots};
 use cycod_process::{ObservedPlace, ObservedTouch, Observer, Touched};
 
@@ -34,8 +34,16 @@ pub type Needs = BTreeMap<String, BTreeSet<String>>;
 impl Observation {
     /// The permissions under which a run of this plan touches what it touched.
     pub fn needs(&self, plan: &Plan) -> Needs {
+        self.needs_by(&Names::of(plan))
+    }
+
+    /// The same for a program that starts in `directory` and has the temporary directory `temp`.
+    pub fn needs_of_program(&self, host: &Host, directory: &Path, temp: &Path) -> Needs {
+        self.needs_by(&Names { host, directory, temp, parameters: Vec::new() })
+    }
+
+    fn needs_by(&self, names: &Names<'_>) -> Needs {
         let touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let names = Names::of(plan);
         let made = made(&touched);
         let mut wanted: BTreeSet<(ObservedTouch, PathBuf)> = BTreeSet::new();
         let mut needs = Needs::new();
@@ -126,7 +134,11 @@ fn folded(
 
 /// How paths are written in a tool's file.
 struct Names<'a> {
-    plan: &'a Plan,
+    host: &'a Host,
+    /// Where relative paths start.
+    directory: &'a Path,
+    /// What goes when the program ends.
+    temp: &'a Path,
     /// The parameters whose values are paths, the longest first.
     parameters: Vec<(PathBuf, String)>,
 }
@@ -141,13 +153,14 @@ impl<'a> Names<'a> {
         };
         let mut parameters: Vec<_> = plan.call.values.iter().filter_map(path).collect();
         parameters.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
-        Self { plan, parameters }
+        let (host, directory, temp) = (plan.host(), &*plan.working_directory, &*plan.temp_directory);
+        Self { host, directory, temp, parameters }
     }
 
     /// Whether a directory holds so much else that nothing in it is worth all of it: the home, and what is above it or above
     /// the project.
     fn is_wide(&self, directory: &Path) -> bool {
-        let host = self.plan.host();
+        let host = self.host;
         let is_above = |place: &Path| place.starts_with(directory) && place != directory;
         host.home.starts_with(directory) && host.workspace != directory || is_above(&host.workspace)
     }
@@ -167,13 +180,13 @@ impl<'a> Names<'a> {
             ObservedTouch::Connect if !is_there => return None,
             ObservedTouch::Connect => ObservedTouch::Write,
             // A program that makes a directory goes down to it from the root, and a confined one finds these directories, too.
-            ObservedTouch::Enter if self.plan.working_directory.starts_with(path) => return None,
+            ObservedTouch::Enter if self.directory.starts_with(path) => return None,
             ObservedTouch::Enter => ObservedTouch::Read,
             touch => touch,
         };
-        let temp = &self.plan.host().temp;
-        let own = self.plan.temp_directory.parent().unwrap_or(temp);
-        let is_own = path.starts_with(&self.plan.temp_directory)
+        let temp = &self.host.temp;
+        let own = self.temp.parent().unwrap_or(temp);
+        let is_own = path.starts_with(self.temp)
             || path == temp
             || path.strip_prefix(own).is_ok_and(|rest| rest.to_string_lossy().starts_with("cycod-"));
         let is_system = SYSTEM.iter().any(|system| path.starts_with(system));
@@ -201,14 +214,14 @@ impl<'a> Names<'a> {
             Some(if rest.is_empty() { name.to_owned() } else { format!("{name}/{rest}") })
         };
         let of_parameter = self.parameters.iter().find_map(|(value, name)| below(value, &format!("{{{name}}}")));
-        let relative = || match path.strip_prefix(&self.plan.working_directory) {
+        let relative = || match path.strip_prefix(self.directory) {
             Ok(rest) if rest.as_os_str().is_empty() => Some(".".to_owned()),
             Ok(rest) => Some(rest.to_string_lossy().into_owned()),
             Err(_) => None,
         };
         of_parameter
             .or_else(relative)
-            .or_else(|| below(&self.plan.host().home, "~"))
+            .or_else(|| below(&self.host.home, "~"))
             .unwrap_or_else(|| path.display().to_string())
     }
 }

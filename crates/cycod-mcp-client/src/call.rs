@@ -3,6 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use cycod_diagnostic::{Code, Refusal};
+use cycod_run::RemoteNews;
 use cycod_thread::detach_task;
 use rmcp::{
     Peer, RoleClient, ServiceError,
@@ -129,7 +130,7 @@ async fn task(connection: &Connection, mut task: Task, follow: &Follow) -> Resul
         if let Some(message) = detailed.task.status_message.as_deref()
             && task.status_message.as_deref() != Some(message)
         {
-            drop(follow.try_send(crate::text::line(message)));
+            drop(follow.try_send(RemoteNews::info(crate::text::line(message))));
         }
         task = detailed.task;
         match detailed.payload {

@@ -2,16 +2,17 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
     time::{Duration, Instant},
 };
 
 use cycod_definition::Host;
-use cycod_diagnostic::Refusal;
+use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
 use cycod_process::{Conversation, ProcessLimits, Program, Streams, find_program};
-use cycod_settings::{Protocol, Server, Transport};
+use cycod_run::{ConfinedProgram, ObservedProgram, Terms};
+use cycod_settings::{Protocol, Server, ServerSecurity, Transport};
 use cycod_thread::detach_task;
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, ServiceError,
@@ -59,6 +60,8 @@ pub(crate) struct Surroundings {
     pub(crate) host: Arc<Host>,
     pub(crate) person: Arc<dyn Person>,
     pub(crate) logins: Logins,
+    /// Who watches what servers touch; they are confined to nothing then.
+    pub(crate) observed: Option<ObservedProgram>,
 }
 
 /// Whether the tools were listed again.
@@ -115,11 +118,14 @@ impl Connection {
             }
         };
         let mut is_closed = false;
+        let mut confined = None;
         let starting = async {
             let service = match server.resolve(&around.host)? {
                 Transport::Stdio { command, args, env, cwd } => {
-                    let (program, streams) = start(server, &around.host, &command, &args, env, cwd)?;
-                    let lines = Lines::new(program, streams, MESSAGE_LIMIT, &watch)
+                    confined = confinement(server, around, cwd.as_deref())?.map(Arc::new);
+                    let given = Start { command: &command, args: &args, env, cwd };
+                    let (program, streams) = start(server, around, given, confined.as_deref())?;
+                    let lines = Lines::new(program, streams, MESSAGE_LIMIT, &watch, confined.clone())
                         .map_err(|error| failure::unreachable(&server.name, error))?;
                     handler.clone().serve_with_lifecycle(lines, mode).await
                 }
@@ -159,6 +165,10 @@ impl Connection {
         };
         // A server that does not start often says which key it was given.
         outcome.map_err(|refusal| {
+            let refusal = match &confined {
+                Some(confined) => of_confined(&server.name, refusal, confined, &watch),
+                None => refusal,
+            };
             let refusal = with_last_words(refusal, &watch);
             let secrets = server.resolve(&around.host).map(|transport| given::secrets(&transport)).unwrap_or_default();
             Failed {
@@ -230,16 +240,79 @@ pub(crate) fn with_last_words(refusal: Refusal, watch: &Watch) -> Refusal {
     Refusal { why: format!("{}; it said: {words}", refusal.why), ..refusal }
 }
 
+/// Which permission a confined server that does not start seems to lack, and how to find all that it needs.
+fn of_confined(server: &str, refusal: Refusal, confined: &ConfinedProgram, watch: &Watch) -> Refusal {
+    if refusal.code != Code::RemoteUnreachable {
+        return refusal;
+    }
+    let why = match confined.denial(&watch.last_words(20)) {
+        Some(lack) => {
+            let fix = lack.attempt.map(|fix| format!(" ({fix})")).unwrap_or_default();
+            format!("{}; it is confined: {}{fix}", refusal.why, lack.why)
+        }
+        None => format!("{}; it is confined, and may lack a permission", refusal.why),
+    };
+    Refusal { why, ..refusal }.attempt(format!("cycod mcp confine {server}"))
+}
+
+/// What a server is confined to here, if its entry says so.
+fn confinement(server: &Server, around: &Surroundings, cwd: Option<&Path>) -> Result<Option<ConfinedProgram>, Refusal> {
+    let host = &around.host;
+    if around.observed.is_some() {
+        return Ok(None);
+    }
+    let Some(security) = server.entry.security.as_ref().filter(|security| ServerSecurity::confines(security)) else {
+        return Ok(None);
+    };
+    let of_server = |refusal: Refusal| Refusal {
+        why: format!("the server `{}` cannot be confined: {}", server.name, refusal.why),
+        ..refusal
+    };
+    let tool =
+        security.as_tool().map_err(|problem| of_server(Refusal::new(Code::UnknownPermission, problem.to_string())))?;
+    let terms =
+        Terms { tool, noun: "server", name: &server.name, directory: cwd.unwrap_or_else(|| host.workspace.as_path()) };
+    ConfinedProgram::new(&terms, host).map(Some).map_err(of_server)
+}
+
+/// What a server is started with.
+struct Start<'a> {
+    command: &'a str,
+    args: &'a [String],
+    env: Vec<(String, String)>,
+    cwd: Option<PathBuf>,
+}
+
 /// Starts a server with the environment it may have.
 fn start(
     server: &Server,
-    host: &Host,
-    command: &str,
-    args: &[String],
-    env: Vec<(String, String)>,
-    cwd: Option<PathBuf>,
+    around: &Surroundings,
+    given: Start<'_>,
+    confined: Option<&ConfinedProgram>,
 ) -> Result<(Conversation, Streams), Refusal> {
+    let Start { command, args, env, cwd } = given;
+    let host = &around.host;
     let cwd = cwd.unwrap_or_else(|| host.workspace.clone());
+    let environment = environment(server, host, env);
+    let words = || std::iter::once(command).chain(args.iter().map(String::as_str)).map(OsString::from).collect();
+    if let Some(confined) = confined {
+        return confined.start(words(), environment);
+    }
+    if let Some(observed) = &around.observed {
+        return observed.start(words(), environment, &cwd);
+    }
+    let search = environment.iter().find(|(name, _)| name == "PATH");
+    let search = search.map_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value.as_os_str());
+    let unreachable =
+        |error: &(dyn std::error::Error + 'static)| failure::unreachable(&server.name, failure::chain(error));
+    let path = find_program(OsStr::new(command), search, &cwd).map_err(|error| unreachable(&error))?;
+    let arg0 = (path.as_os_str() != OsStr::new(command)).then(|| command.into());
+    let program = Program { path, arg0, args: args.iter().map(OsString::from).collect(), env: environment, cwd };
+    Conversation::start(program, ProcessLimits::default()).map_err(|error| unreachable(&error))
+}
+
+/// The variables of a server: what is harmless of ours, what its entry asks for of ours, and its own.
+fn environment(server: &Server, host: &Host, own: Vec<(String, String)>) -> Vec<(OsString, OsString)> {
     let asked = &server.entry.env_inherit;
     let may_have = |name: &OsStr| {
         name.to_str().is_some_and(|name| {
@@ -249,16 +322,9 @@ fn start(
     let inherited = host.environment.iter().filter(|(name, _)| may_have(name));
     let mut environment: Vec<(OsString, OsString)> =
         inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
-    environment.retain(|(name, _)| env.iter().all(|(own, _)| name != OsStr::new(own)));
-    environment.extend(env.into_iter().map(|(name, value)| (name.into(), value.into())));
-    let search = environment.iter().find(|(name, _)| name == "PATH");
-    let search = search.map_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value.as_os_str());
-    let unreachable =
-        |error: &(dyn std::error::Error + 'static)| failure::unreachable(&server.name, failure::chain(error));
-    let path = find_program(OsStr::new(command), search, &cwd).map_err(|error| unreachable(&error))?;
-    let arg0 = (path.as_os_str() != OsStr::new(command)).then(|| command.into());
-    let program = Program { path, arg0, args: args.iter().map(OsString::from).collect(), env: environment, cwd };
-    Conversation::start(program, ProcessLimits::default()).map_err(|error| unreachable(&error))
+    environment.retain(|(name, _)| own.iter().all(|(own, _)| name != OsStr::new(own)));
+    environment.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
+    environment
 }
 
 /// Hears about changed tools from a server of the new era, which speaks of them only to those who listen.

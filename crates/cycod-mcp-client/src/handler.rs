@@ -8,7 +8,7 @@ use rmcp::{
     model::{
         ClientCapabilities, ClientConfig, CustomNotification, ElicitRequestParams, ElicitResult, ElicitationCapability,
         ErrorData, FormElicitationCapability, Implementation, JsonObject, ListRootsRequestMethod, ListRootsResult,
-        LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, TASKS_EXTENSION_ID,
+        LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, TASKS_EXTENSION_ID,
     },
     service::{NotificationContext, RequestContext},
 };
@@ -58,6 +58,20 @@ fn internal(error: &dyn std::error::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
+/// How urgent a log message is, as syslog names it.
+fn name_of(level: LoggingLevel) -> &'static str {
+    match level {
+        LoggingLevel::Debug => "debug",
+        LoggingLevel::Notice => "notice",
+        LoggingLevel::Warning => "warning",
+        LoggingLevel::Error => "error",
+        LoggingLevel::Critical => "critical",
+        LoggingLevel::Alert => "alert",
+        LoggingLevel::Emergency => "emergency",
+        LoggingLevel::Info => "info",
+    }
+}
+
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
@@ -88,9 +102,10 @@ impl ClientHandler for Handler {
     }
 
     async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
+        let level = name_of(params.level);
         match &params.data {
-            Json::String(text) => self.watch.log(text),
-            other => self.watch.log(&other.to_string()),
+            Json::String(text) => self.watch.log(level, text),
+            other => self.watch.log(level, &other.to_string()),
         }
     }
 

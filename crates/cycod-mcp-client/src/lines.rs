@@ -3,6 +3,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use cycod_process::{Conversation, Streams};
+use cycod_run::ConfinedProgram;
 use cycod_thread::{blocking, detach_task};
 use rmcp::{
     RoleClient,
@@ -40,11 +41,19 @@ pub(crate) struct Lines {
     unasked: Unasked,
     watch: Arc<Watch>,
     program: Option<Conversation>,
+    /// What the program is confined to: its way to hosts is open as long as this is there.
+    _confined: Option<Arc<ConfinedProgram>>,
 }
 
 impl Lines {
     /// Takes over a conversation, on a runtime. A message may have `limit` bytes.
-    pub(crate) fn new(program: Conversation, streams: Streams, limit: usize, watch: &Arc<Watch>) -> io::Result<Self> {
+    pub(crate) fn new(
+        program: Conversation,
+        streams: Streams,
+        limit: usize,
+        watch: &Arc<Watch>,
+        confined: Option<Arc<ConfinedProgram>>,
+    ) -> io::Result<Self> {
         let stdin = pipe::Sender::from_owned_fd(streams.stdin.into())?;
         let stdout = pipe::Receiver::from_owned_fd(streams.stdout.into())?;
         let mut stderr = pipe::Receiver::from_owned_fd(streams.stderr.into())?;
@@ -64,6 +73,7 @@ impl Lines {
             unasked: Unasked::new(),
             watch: Arc::clone(watch),
             program: Some(program),
+            _confined: confined,
         })
     }
 

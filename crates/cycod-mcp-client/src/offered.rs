@@ -77,6 +77,9 @@ pub(crate) fn offered(server: &Server, instructions: Option<&str>, listing: &Lis
             if !change.is_empty() {
                 document["override"] = change.to_json();
             }
+            if let Some(security) = &server.entry.security {
+                document["security"] = security.to_json();
+            }
             adopted.origin.document = Arc::new(document);
         }
         // Only calls that change nothing may be left out.

@@ -9,10 +9,11 @@ use std::{
 };
 
 use cycod_catalog::{Adopted, ToolOrigin, ToolSource};
-use cycod_definition::Host;
+use cycod_definition::{Host, RemoteTool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::{Engine, EngineBuilder};
-use cycod_run::{RemoteCall, Remotes, ToolOutcome};
+use cycod_process::{Observer, Stop};
+use cycod_run::{ObservedProgram, RemoteCall, RemoteNews, Remotes, ToolOutcome};
 use cycod_settings::{Server, Transport};
 use rmcp::model::JsonObject;
 
@@ -36,7 +37,7 @@ const ACCEPTED: &str = "mcp/accepted";
 /// How often a waiting call looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How many lines of what a server says about a call may wait for somebody to read them.
+/// How many things that a server says about a call may wait for somebody to read them.
 const LINES: usize = 256;
 
 /// How long servers have to end when we do.
@@ -58,8 +59,38 @@ impl fmt::Debug for RemoteServers {
 impl RemoteServers {
     /// Takes the servers that are configured; what is known of them lies below `home`, the user's own directory.
     pub fn new(servers: Vec<Server>, host: Arc<Host>, home: &Path, person: Arc<dyn Person>) -> Self {
+        Self::with(servers, host, home, person, None)
+    }
+
+    /// Takes one server, which is confined to nothing and watched.
+    ///
+    /// # Errors
+    /// When it cannot be given a temporary directory.
+    pub fn observing(
+        server: Server,
+        host: Arc<Host>,
+        home: &Path,
+        person: Arc<dyn Person>,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, Refusal> {
+        let observed = ObservedProgram::new(observer, &host)?;
+        Ok(Self::with(vec![server], host, home, person, Some(observed)))
+    }
+
+    /// The temporary directory of a server that is watched.
+    pub fn observed_temp(&self) -> Option<&Path> {
+        self.shared.around.observed.as_ref().map(ObservedProgram::temp)
+    }
+
+    fn with(
+        servers: Vec<Server>,
+        host: Arc<Host>,
+        home: &Path,
+        person: Arc<dyn Person>,
+        observed: Option<ObservedProgram>,
+    ) -> Self {
         let shared = Shared {
-            around: Surroundings { host, person, logins: Logins::new(home.join("mcp/logins")) },
+            around: Surroundings { host, person, logins: Logins::new(home.join("mcp/logins")), observed },
             accepted: Accepted::new(home.join("mcp/accepted")),
             snapshots: Snapshots { directory: home.join("cache/mcp") },
         };
@@ -158,6 +189,21 @@ impl RemoteServers {
     /// When that cannot be written down.
     pub fn forget(home: &Path, name: &str, path: &Path) -> Result<(), Refusal> {
         Accepted::new(home.join(ACCEPTED)).forget(name, path)
+    }
+
+    /// Calls a tool as a run does, without a run around it.
+    ///
+    /// # Errors
+    /// When there is no result.
+    pub fn call_tool(
+        &self,
+        tool: &RemoteTool,
+        arguments: &[(String, Value)],
+        stop: &Stop,
+        longest: Duration,
+    ) -> Result<ToolOutcome, Refusal> {
+        let call = RemoteCall { tool, arguments, stop, deadline: Instant::now() + longest };
+        self.call(&call, &mut |_| {})
     }
 
     /// Meets a server and tells what of it waits to be accepted.
@@ -267,7 +313,7 @@ impl Remotes for RemoteServers {
         transport.map(|transport| given::secrets(&transport)).unwrap_or_default()
     }
 
-    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(RemoteNews)) -> Result<ToolOutcome, Refusal> {
         let slot = self.slot(&call.tool.server)?;
         let (sender, lines) = std::sync::mpsc::sync_channel(LINES);
         let spawned = {
@@ -277,7 +323,7 @@ impl Remotes for RemoteServers {
         };
         loop {
             let outcome = spawned.wait(LOOK.min(call.deadline.saturating_duration_since(Instant::now())));
-            lines.try_iter().for_each(|line| follow(&line));
+            lines.try_iter().for_each(&mut *follow);
             let ended = |code, why| Err(failure::ended(&call.tool.server, &call.tool.tool, code, why));
             match outcome {
                 Ok(outcome) => return outcome?,

@@ -8,7 +8,7 @@ use std::{
 
 use cycod_definition::RemoteTool;
 use cycod_diagnostic::{Code, Refusal};
-use cycod_run::ToolOutcome;
+use cycod_run::{RemoteNews, ToolOutcome};
 use cycod_settings::Server;
 use rmcp::model::JsonObject;
 use tokio::sync::Mutex as AsyncMutex;
@@ -143,7 +143,8 @@ impl Slot {
             if let Some((key, _)) = &caching
                 && let Some((outcome, age)) = answers.get(key, Instant::now())
             {
-                drop(follow.try_send(format!("answered from the cache: {} ms old", age.as_millis())));
+                let news = RemoteNews::info(format!("answered from the cache: {} ms old", age.as_millis()));
+                drop(follow.try_send(news));
                 return Ok(outcome);
             }
             answers.generation

@@ -6,6 +6,7 @@ use std::{
     },
 };
 
+use cycod_run::RemoteNews;
 use rmcp::model::ProgressToken;
 
 use crate::text::line;
@@ -16,8 +17,8 @@ const STDERR_KEPT: usize = 64 * 1024;
 /// How much of a line that is no message is shown.
 const SHOWN: usize = 200;
 
-/// Where the lines that a server says about a call go. A full one loses lines: nobody may slow the connection down.
-pub(crate) type Follow = std::sync::mpsc::SyncSender<String>;
+/// Where what a server says about a call goes. A full one loses some: nobody may slow the connection down.
+pub(crate) type Follow = std::sync::mpsc::SyncSender<RemoteNews>;
 
 /// What happens on a connection besides answers.
 #[derive(Debug, Default)]
@@ -100,16 +101,15 @@ impl Watch {
         let mut calls = lock(&self.calls);
         let Some(call) = calls.get_mut(token).filter(|call| progress > call.progress) else { return };
         call.progress = progress;
-        let share = total.map(|total| format!("{progress}/{total}")).unwrap_or_else(|| progress.to_string());
-        let said = message.map_or(share, line);
-        drop(call.follow.try_send(said));
+        let news = RemoteNews::Progress { done: progress, total, message: message.map(line) };
+        drop(call.follow.try_send(news));
     }
 
     /// Passes a log message on to every call: it does not say to which it belongs.
-    pub(crate) fn log(&self, message: &str) {
-        let said = line(message);
+    pub(crate) fn log(&self, level: &'static str, message: &str) {
+        let news = RemoteNews::Log { level, message: line(message) };
         for call in lock(&self.calls).values() {
-            drop(call.follow.try_send(said.clone()));
+            drop(call.follow.try_send(news.clone()));
         }
     }
 }

@@ -83,8 +83,11 @@ pub struct ContainerMount {
 }
 
 impl PlannedConfinement {
-    /// What `call` asks to be held to by itself.
-    pub(crate) fn of(call: &Call, working_directory: &Path) -> Result<Self, Refusal> {
+    /// What `call` asks to be held to by itself; relative paths start at `working_directory`.
+    ///
+    /// # Errors
+    /// When a permission cannot be resolved, or names nothing that can be given.
+    pub fn of(call: &Call, working_directory: &Path) -> Result<Self, Refusal> {
         let security = &call.tool.security;
         let reach = |permission: &Permission| {
             let target = match permission.access {

@@ -12,8 +12,9 @@ use cycod_call::{
 };
 use cycod_definition::{
     Approval, Body, Caching, Cleanup, CodeReader, Command, CommandText, Demand, Environment, ForEach, Handler, Host,
-    Interpreter, Isolation, Level, Literal, OfferedConfinement, OnLost, Parameter, Platform, Privilege, RemoteTool,
-    Retry, Step, StepAction, StepOutput, Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
+    Interpreter, Isolation, Level, Literal, OfferedConfinement, OnLost, Parameter, Platform, Privilege, Produces,
+    RemoteTool, Retry, Step, StepAction, StepOutput, Tool, ToolUse, Value, Verdicts, argument_verdicts,
+    verdicts_in_cmd,
 };
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
@@ -436,7 +437,7 @@ impl PlannedStep {
             on_lost: tool.on_lost,
             retry: None,
             fallback: None,
-            output: StepOutput::default(),
+            output: output_of(tool),
             timeout: None,
             input: None,
             cache: None,
@@ -444,6 +445,14 @@ impl PlannedStep {
             working_directory: None,
             environment: Environment::default(),
         }
+    }
+}
+
+/// How much of the output of a tool's only command is kept: a picture or another file is of use only as a whole.
+fn output_of(tool: &Tool) -> StepOutput {
+    match tool.produces {
+        Produces::Media(_) => StepOutput { buffer_limit: StepOutput::MEDIA_LIMIT, ..StepOutput::default() },
+        _ => StepOutput::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::portable;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 use crate::warden;
-use crate::{Confinement, Ending, Input, ProcessLimits, Program, Spec, StartError};
+use crate::{Confinement, Ending, Input, Observer, ProcessLimits, Program, Spec, StartError};
 
 /// A program that somebody talks with over its standard streams, for as long as it likes.
 ///
@@ -46,18 +46,30 @@ impl Conversation {
         limits: ProcessLimits,
         confinement: Option<Arc<Confinement>>,
     ) -> Result<(Conversation, Streams), StartError> {
-        let spec = Spec { confinement, ..terms(program, limits)? };
+        Conversation::start_as(&Spec { confinement, ..terms(program, limits)? })
+    }
+
+    /// As [`start`](Conversation::start), and tells an observer what the program touches.
+    pub fn start_observed(
+        program: Program,
+        limits: ProcessLimits,
+        observer: Arc<dyn Observer>,
+    ) -> Result<(Conversation, Streams), StartError> {
+        Conversation::start_as(&Spec { observer: Some(observer), ..terms(program, limits)? })
+    }
+
+    fn start_as(spec: &Spec) -> Result<(Conversation, Streams), StartError> {
         #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
         let (backend, streams) = {
-            let (warden, streams) = warden::Conversation::start(&spec)?;
+            let (warden, streams) = warden::Conversation::start(spec)?;
             (Backend::Warden(warden), streams)
         };
         #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
         let (backend, streams) = {
             if let Some(what) = spec.beyond_plain() {
-                return Err(StartError::Unsupported { program: spec.program.path, what });
+                return Err(StartError::Unsupported { program: spec.program.path.clone(), what });
             }
-            let (portable, streams) = portable::Conversation::start(&spec)?;
+            let (portable, streams) = portable::Conversation::start(spec)?;
             (Backend::Portable(portable), streams)
         };
         Ok((Conversation(backend), streams))

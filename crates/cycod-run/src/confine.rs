@@ -8,7 +8,7 @@ use std::{
 
 use cycod_definition::{Host, Privilege};
 use cycod_diagnostic::{Code, Refusal};
-use cycod_plan::{ContainerNetwork, ContainerPlan, Plan, Swap};
+use cycod_plan::{ContainerNetwork, ContainerPlan, Plan, PlannedConfinement, Swap};
 use cycod_process::{Confinement, Mount, MountAccess, Network, Root, StartError};
 
 use crate::{
@@ -38,8 +38,19 @@ pub(crate) struct Held {
     /// Where it may look, beside the system.
     places: Vec<Place>,
     root: Root,
-    /// Whose terms they are.
-    tool: String,
+    /// What is confined, and its name in quotes.
+    subject: (&'static str, String),
+}
+
+/// What is to be confined.
+pub(crate) struct Subject<'a> {
+    pub(crate) confinement: &'a PlannedConfinement,
+    pub(crate) host: &'a Host,
+    /// The directory for what goes when it ends.
+    pub(crate) temp: &'a Path,
+    /// `tool` or `server`.
+    pub(crate) noun: &'static str,
+    pub(crate) name: &'a str,
 }
 
 /// What a plan adds to its permissions for one program.
@@ -55,12 +66,23 @@ pub(crate) struct Around<'a> {
 impl Held {
     /// The terms of a program of this plan; nothing when it is held to nothing, or runs in a container of an image.
     pub(crate) fn to(plan: &Plan, around: &Around<'_>) -> Result<Option<Self>, Refusal> {
-        let confinement = &plan.confinement;
+        let subject = Subject {
+            confinement: &plan.confinement,
+            host: plan.host(),
+            temp: &plan.temp_directory,
+            noun: "tool",
+            name: plan.tool().name.as_str(),
+        };
+        Self::of(&subject, around)
+    }
+
+    /// The same for whatever is to be confined.
+    pub(crate) fn of(subject: &Subject<'_>, around: &Around<'_>) -> Result<Option<Self>, Refusal> {
+        let Subject { confinement, host, .. } = *subject;
         let container = confinement.container.as_ref();
         if !confinement.is_confined() || container.is_some_and(|container| container.image.is_some()) {
             return Ok(None);
         }
-        let host = plan.host();
         let allowed = Allowed::by(confinement, host)?;
         let root = if allowed.is_none() && container.is_none() { Root::ReadOnly } else { Root::Minimal };
         let mut places: Vec<Place> = allowed.iter().flat_map(|allowed| allowed.places.clone()).collect();
@@ -78,7 +100,7 @@ impl Held {
         let gateway = match (&allowed, container) {
             (Some(allowed), _) if around.swaps.is_empty() && (allowed.hosts.is_empty() || allowed.every_host()) => None,
             (Some(allowed), _) => {
-                Some(Arc::new(Gateway::to(&allowed.hosts, around.swaps, around.temp.unwrap_or(&plan.temp_directory))?))
+                Some(Arc::new(Gateway::to(&allowed.hosts, around.swaps, around.temp.unwrap_or(subject.temp))?))
             }
             (None, _) => None,
         };
@@ -108,7 +130,7 @@ impl Held {
             gateway,
             places,
             root,
-            tool: plan.tool().name.to_string(),
+            subject: (subject.noun, format!("`{}`", subject.name)),
         }))
     }
 
@@ -202,21 +224,24 @@ impl Held {
     }
 
     fn refusal(&self, lack: &Lack) -> Refusal {
+        let (noun, name) = &self.subject;
         let rule = match (&self.allowed, self.root) {
-            (Some(_), _) => "a tool that declares permissions is confined to them",
-            (None, Root::ReadOnly) => "`execution-privilege: reduced` writes to the workspace and temporary files only",
-            (None, Root::Minimal) => "`isolation: container` sees what it mounts",
+            (Some(_), _) => format!("a {noun} that declares permissions is confined to them"),
+            (None, Root::ReadOnly) => {
+                "`execution-privilege: reduced` writes to the workspace and temporary files only".to_owned()
+            }
+            (None, Root::Minimal) => "`isolation: container` sees what it mounts".to_owned(),
         };
         let fix = match (&self.allowed, self.root) {
             (Some(_), _) => {
-                format!("add \"{}\" to `security.required-permissions` of `{}`", lack.permission, self.tool)
+                format!("add \"{}\" to `security.required-permissions` of {name}", lack.permission)
             }
             (None, Root::ReadOnly) => {
                 "run it in the workspace that holds the file, or leave `execution-privilege: reduced` out".to_owned()
             }
             (None, Root::Minimal) => "add it to `security.container.mounts`, or set its `network`".to_owned(),
         };
-        Refusal::new(Code::PermissionMissing, lack.why.clone()).rule(rule.to_owned()).attempt(fix)
+        Refusal::new(Code::PermissionMissing, lack.why.clone()).rule(rule).attempt(fix)
     }
 
     /// Takes away what was made for a program that failed.
@@ -353,7 +378,7 @@ pub(crate) fn unconfinable(error: &StartError) -> Option<Refusal> {
     let StartError::Confine { source, .. } = error else { return None };
     Some(
         Refusal::new(Code::ConfinementUnavailable, format!("{error}: {source}"))
-            .rule("a tool never runs with less confinement than it asks for".to_owned())
+            .rule("nothing runs with less confinement than it asks for".to_owned())
             .attempt("`cycod tool why` shows what this machine supports"),
     )
 }

@@ -234,7 +234,7 @@ pub fn elevator(environment: &BTreeMap<OsString, OsString>, directory: &Path) ->
 }
 
 /// The program that a command line means, looked for where it can be seen.
-fn found(
+pub(crate) fn found(
     words: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     directory: &Path,

@@ -14,12 +14,12 @@ pub trait Remotes: fmt::Debug + Send + Sync {
 
     /// Calls a tool and waits for its result, for the call's stop or for its deadline, whichever is first.
     ///
-    /// What the other side says while it works goes to `follow`, a line at a time.
+    /// What the other side says while it works goes to `follow`.
     ///
     /// # Errors
     /// A refusal when there is no result: the server does not start, does not answer or breaks the protocol, or the tool
     /// is blocked because its definition changed. A tool that says itself that it failed is not an error.
-    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal>;
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(RemoteNews)) -> Result<ToolOutcome, Refusal>;
 }
 
 /// Several ways, each to servers of its own.
@@ -42,13 +42,51 @@ impl Remotes for AllRemotes {
         self.0.iter().find(|remotes| remotes.serves(server)).map(|remotes| remotes.secrets(server)).unwrap_or_default()
     }
 
-    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
+    fn call(&self, call: &RemoteCall<'_>, follow: &mut dyn FnMut(RemoteNews)) -> Result<ToolOutcome, Refusal> {
         let RemoteTool { server, tool, .. } = call.tool;
         let Some(remotes) = self.0.iter().find(|remotes| remotes.serves(server)) else {
             let why = format!("`{tool}` belongs to the server `{server}`, and nothing here can reach it");
             return Err(Refusal::new(Code::RemoteUnreachable, why).place(server));
         };
         remotes.call(call, follow)
+    }
+}
+
+/// What another program says about a call while it works.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RemoteNews {
+    /// How far it is.
+    Progress {
+        /// How much is done; it only grows.
+        done: f64,
+        /// How much there is to do.
+        total: Option<f64>,
+        /// What is being done.
+        message: Option<String>,
+    },
+    /// Something for the record.
+    Log {
+        /// How urgent it is, as syslog names it.
+        level: &'static str,
+        /// What it says.
+        message: String,
+    },
+}
+
+impl RemoteNews {
+    /// Something that is neither urgent nor a sign of trouble.
+    pub fn info(message: impl Into<String>) -> Self {
+        Self::Log { level: "info", message: message.into() }
+    }
+}
+
+impl fmt::Display for RemoteNews {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Progress { message: Some(message), .. } | Self::Log { message, .. } => f.write_str(message),
+            Self::Progress { done, total: Some(total), .. } => write!(f, "{done}/{total}"),
+            Self::Progress { done, .. } => write!(f, "{done}"),
+        }
     }
 }
 

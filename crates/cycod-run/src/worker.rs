@@ -23,8 +23,8 @@ use cycod_process::{EndedProcess, Ending, Input, ProcessLimits, Session, StartEr
 use cycod_syntax::template::{Reference, StepAttribute, Template};
 
 use crate::{
-    BuiltInCall, CacheUse, Driver, Event, Models, QUIET, RemoteCall, Status, StepPath, StepReport, StepResult,
-    ToolOutcome,
+    BuiltInCall, CacheUse, Driver, Event, Models, QUIET, RemoteCall, RemoteNews, Status, StepPath, StepReport,
+    StepResult, ToolOutcome,
     answering::{Activity, Answering, Patience},
     cache::{Lookup, StepKey},
     confine::Held,
@@ -568,7 +568,14 @@ impl Worker<'_> {
             RemoteCall { tool, arguments: &arguments, stop: self.driver.stop, deadline: self.attempt_deadline() };
         report.keep_secret(&remotes.secrets(&tool.server));
         let masks = self.plan.masks().with(&report.secrets);
-        self.answered(&masks, |follow| remotes.call(&call, &mut |line| follow("info", line)), report, emit)
+        let told = |follow: &mut dyn FnMut(&str, &str), news| match news {
+            RemoteNews::Log { level, message } => follow(level, &message),
+            RemoteNews::Progress { done, total, message } => {
+                let message = message.map(|message| masks.apply(&message).into_owned());
+                emit(Event::Progress { step: self.path.clone(), done, total, message });
+            }
+        };
+        self.answered(&masks, |follow| remotes.call(&call, &mut |news| told(follow, news)), report, emit)
     }
 
     /// Waits for what is no process, and takes its answer as if it were one.

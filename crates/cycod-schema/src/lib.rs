@@ -21,7 +21,7 @@ mod unknown;
 
 pub use dialect::Dialect;
 pub use export::{DialectLoss, Export, Exporter, Fidelity, Function};
-pub use message::{ArgumentsProblem, CallAnswer, CallMessage, MessageFormat, MessageProblem, ToolCall};
+pub use message::{ArgumentsProblem, CallAnswer, CallMessage, CallPicture, MessageFormat, MessageProblem, ToolCall};
 pub use pattern::Pattern;
 pub use pointer::{escaped_token, unescaped_token};
 pub use published::{Era, PublishedOutput, Unportable, published_input, published_output, wrapped_output};

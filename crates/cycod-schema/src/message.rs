@@ -64,6 +64,22 @@ pub struct CallAnswer {
     pub text: String,
     /// Whether it reads of a failure.
     pub is_error: bool,
+    /// What the model sees, where its provider takes pictures of tools.
+    pub pictures: Vec<CallPicture>,
+}
+
+/// A picture in an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallPicture {
+    /// Its media type.
+    pub media_type: String,
+    /// Its bytes, in Base64.
+    pub base64: String,
+}
+
+impl CallPicture {
+    /// The media types that every provider that takes pictures knows.
+    pub const MEDIA_TYPES: [&'static str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 }
 
 /// Why a message cannot be answered.
@@ -187,12 +203,27 @@ impl MessageFormat {
     }
 
     fn result(self, call: &ToolCall, answer: &CallAnswer) -> Json {
-        let CallAnswer { text, is_error } = answer;
+        let CallAnswer { text, is_error, pictures } = answer;
         match self {
+            // A message of role `tool` takes nothing but text.
             Self::OpenaiChat => json!({"role": "tool", "tool_call_id": call.id, "content": text}),
-            Self::OpenaiResponses => json!({"type": "function_call_output", "call_id": call.id, "output": text}),
+            Self::OpenaiResponses => {
+                let output = with_pictures(
+                    text,
+                    pictures,
+                    "input_text",
+                    |CallPicture { media_type, base64 }| json!({"type": "input_image", "image_url": format!("data:{media_type};base64,{base64}")}),
+                );
+                json!({"type": "function_call_output", "call_id": call.id, "output": output})
+            }
             Self::Anthropic => {
-                let mut result = json!({"type": "tool_result", "tool_use_id": call.id, "content": text});
+                let content = with_pictures(
+                    text,
+                    pictures,
+                    "text",
+                    |CallPicture { media_type, base64 }| json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": base64}}),
+                );
+                let mut result = json!({"type": "tool_result", "tool_use_id": call.id, "content": content});
                 if *is_error {
                     result["is_error"] = true.into();
                 }
@@ -204,10 +235,23 @@ impl MessageFormat {
                 if let Some(id) = &call.id {
                     response["id"] = json!(id);
                 }
+                if !pictures.is_empty() {
+                    let part = |CallPicture { media_type, base64 }: &CallPicture| json!({"inlineData": {"mimeType": media_type, "data": base64}});
+                    response["parts"] = pictures.iter().map(part).collect();
+                }
                 json!({"functionResponse": response})
             }
         }
     }
+}
+
+/// A text, or a list of its block and those of pictures.
+fn with_pictures(text: &str, pictures: &[CallPicture], kind: &str, block: impl Fn(&CallPicture) -> Json) -> Json {
+    if pictures.is_empty() {
+        return text.into();
+    }
+    let text = (!text.is_empty()).then(|| json!({"type": kind, "text": text}));
+    text.into_iter().chain(pictures.iter().map(block)).collect()
 }
 
 /// The call in a part; libraries write it in either way, or leave the part around it away.

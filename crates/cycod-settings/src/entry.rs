@@ -7,7 +7,7 @@ use cycod_shell::quoted_if_needed;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    ToolOverride, overriding,
+    ServerSecurity, ToolOverride, overriding,
     tree::{Kind, Node, Wrong},
     variables,
 };
@@ -31,6 +31,8 @@ pub struct ServerEntry {
     pub overrides: Vec<(String, ToolOverride)>,
     /// The version of the protocol to begin with; found out when nothing is said.
     pub protocol: Option<Protocol>,
+    /// What a program is confined to.
+    pub security: Option<ServerSecurity>,
 }
 
 /// How a conversation with a server begins.
@@ -137,6 +139,7 @@ impl ServerEntry {
             levels: Vec::new(),
             overrides: Vec::new(),
             protocol: None,
+            security: None,
         }
     }
 
@@ -175,7 +178,13 @@ impl ServerEntry {
             levels: parts.levels,
             overrides: parts.overrides.into_iter().map(|read| (read.tool, read.change)).collect(),
             protocol: parts.protocol,
+            security: parts.security,
         };
+        if entry.security.is_some() && matches!(entry.transport, Transport::Http { .. }) {
+            return Err(at(
+                "`security` confines a program that cycod starts, and this server is at an address".to_owned()
+            ));
+        }
         if dialect.is_literal {
             entry.texts_mut().for_each(|text| *text = text.replace("${", "$${"));
         }
@@ -275,6 +284,9 @@ impl ServerEntry {
         if let Some(protocol) = self.protocol {
             set("protocol", json!(protocol.name()));
         }
+        if let Some(security) = &self.security {
+            set("security", security.to_json());
+        }
         Value::Object(entry)
     }
 
@@ -312,6 +324,7 @@ struct Parts {
     levels: Vec<(String, Level)>,
     overrides: Vec<overriding::Read>,
     protocol: Option<Protocol>,
+    security: Option<ServerSecurity>,
     notes: Vec<Wrong>,
 }
 
@@ -432,6 +445,7 @@ impl Parts {
                 };
                 self.protocol = Some(known.ok_or_else(wrong)?.1);
             }
+            "security" if dialect.is_ours => self.security = Some(ServerSecurity::read(node)?),
             // What zed says of an entry that it starts itself.
             "source" if node.scalar().as_deref() == Some("custom") => {}
             "source" if node.scalar().as_deref() == Some("extension") => {

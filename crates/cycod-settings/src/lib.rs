@@ -20,6 +20,7 @@ mod looked;
 mod overriding;
 pub mod policy;
 mod secret;
+mod server_security;
 mod servers;
 mod toml;
 mod tree;
@@ -32,6 +33,7 @@ pub use foreign::{ForeignServer, UnusableServer, files_of, read_foreign};
 pub use hosts::{HOSTS, McpHost};
 pub use install::{Done, HostEntry, HostFile, uninstall};
 pub use overriding::{ToolOverride, ToolSettings};
+pub use server_security::{SecurityProblem, ServerSecurity};
 pub use servers::{
     Server, ServerOrigin, ServerProblem, Servers, add, is_server_name, masked, remove, servers_file, to_json,
 };

@@ -263,6 +263,7 @@ pub(crate) const MCP_COMMANDS: &[Entry] = &[
     entry!("import", mcp::import, true, Grants::With(commands::mcp::import::grants)),
     entry!("test", mcp::test, true),
     entry!("accept", mcp::accept, true, Grants::Always),
+    entry!("confine", mcp::confine, true, Grants::Always),
     entry!("login", mcp::login, true, Grants::With(commands::mcp::login::grants)),
     entry!("serve", mcp::serve, true),
     entry!("install", mcp::install, true, Grants::With(commands::mcp::install::grants)),

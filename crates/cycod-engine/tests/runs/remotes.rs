@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cycod_engine::{
-    AllRemotes, Ignore, Nobody, RemoteCall, Remotes, Surface, ToolOutcome,
+    AllRemotes, Ignore, Nobody, RemoteCall, RemoteNews, Remotes, Surface, ToolOutcome,
     catalog::{Adopted, ScopeFilter, ToolOrigin, ToolSource},
     definition::{JsonSchema, RemoteTool, Tool, ToolName},
     diagnostic::{Code, Refusal},
@@ -28,7 +28,7 @@ impl Remotes for Way {
         Vec::new()
     }
 
-    fn call(&self, call: &RemoteCall<'_>, _follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
+    fn call(&self, call: &RemoteCall<'_>, _follow: &mut dyn FnMut(RemoteNews)) -> Result<ToolOutcome, Refusal> {
         let output = format!("{}: {}/{}", self.name, call.tool.server, call.tool.tool).into_bytes();
         Ok(ToolOutcome { output, ..ToolOutcome::default() })
     }

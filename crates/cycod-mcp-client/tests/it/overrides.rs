@@ -87,7 +87,7 @@ fn a_tool_has_another_name_description_and_schema() {
 }
 
 #[test]
-fn a_changed_override_is_another_tool_for_an_approval() {
+fn a_changed_override_or_confinement_is_another_tool_for_an_approval() {
     let (place, servers) = place(&json!({}));
     let of = |servers: &Arc<RemoteServers>| {
         let engine = engine(&place, servers);
@@ -105,6 +105,11 @@ fn a_changed_override_is_another_tool_for_an_approval() {
         json!({ "output-tokens": 100 }),
     ] {
         seen.push(of(&configure(&place, &json!({ "overrides": { "count": change } }))));
+    }
+    for below in ["", "/tests"] {
+        let permission = format!("filesystem:read:{}{below}", env!("CARGO_MANIFEST_DIR"));
+        let security = json!({ "security": { "required-permissions": [permission] } });
+        seen.push(of(&configure(&place, &security)));
     }
     let different: std::collections::BTreeSet<_> = seen.iter().collect();
     assert_eq!(different.len(), seen.len());

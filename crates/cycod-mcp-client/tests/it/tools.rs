@@ -24,8 +24,10 @@ struct Said(Vec<String>);
 
 impl Sink for Said {
     fn event(&mut self, event: &Event<'_>) {
-        if let Event::Log { message, .. } = event {
-            self.0.push(message.clone());
+        match event {
+            Event::Log { level, message, .. } => self.0.push(format!("{level}: {message}")),
+            Event::Progress { done, total, .. } => self.0.push(format!("{done} of {total:?}")),
+            _ => {}
         }
     }
 }
@@ -49,7 +51,7 @@ fn a_tool_of_a_server_runs_like_any_other() {
     let report = engine.run(approved, &engine.control().unwrap(), &mut said);
     assert_eq!(report.output, b"hello Ada");
     assert_eq!(report.answer.as_ref().unwrap().structured, Some(json!({ "said": "hello Ada" })));
-    assert_eq!(said.0, ["1/2", "2/2"]);
+    assert_eq!(said.0, ["1 of Some(2.0)", "2 of Some(2.0)"]);
 
     let plan = engine.plan(&tool, vec![("nmae".into(), Given::Text("Ada".into()))], None);
     assert!(matches!(plan, Err(PlanError::Arguments(_))), "{plan:?}");
@@ -191,7 +193,7 @@ fn a_task_is_waited_for_and_asks_its_questions() {
     let deadline = Instant::now() + Duration::from_secs(20);
     let mut said = Vec::new();
     let call = RemoteCall { tool: &tool, arguments: &[], stop: &stop, deadline };
-    let outcome = servers.call(&call, &mut |line| said.push(line.to_owned())).unwrap();
+    let outcome = servers.call(&call, &mut |news| said.push(news.to_string())).unwrap();
     assert_eq!(text(&outcome), r#"{"action": "accept", "content": {"ok": true}}"#);
     assert_eq!(said, ["half done"]);
 }

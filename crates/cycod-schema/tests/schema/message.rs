@@ -13,7 +13,7 @@ fn check(provider: MessageFormat, message: &Json, expect: &Expect) {
                 text.push_str(&format!("{} {} {arguments}\n", call.id.as_deref().unwrap_or("-"), call.name));
             }
             let answers: Vec<CallAnswer> = (0..message.calls().len())
-                .map(|at| CallAnswer { text: format!("answer {at}"), is_error: at > 0 })
+                .map(|at| CallAnswer { text: format!("answer {at}"), is_error: at > 0, pictures: Vec::new() })
                 .collect();
             format!("{text}{}\n", message.answered(&answers))
         }

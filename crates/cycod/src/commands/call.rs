@@ -2,6 +2,7 @@
 
 use std::{io::Read, sync::Arc, time::Duration};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use clap::{
     ArgMatches, Command, CommandFactory, Parser,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -10,7 +11,7 @@ use clap::{
 use cycod_agent::{Executor, no_object, text_of, tool_named};
 use cycod_app::jq_worker;
 use cycod_engine::{
-    Answer, Approver, Block, Ignore, Request, Stop, Surface, ToolAnswer,
+    Answer, Approver, Block, Content, Ignore, Request, Stop, Surface, ToolAnswer,
     approvals::LOCAL,
     catalog::ScopeFilter,
     definition::{Tool, function_schema},
@@ -18,7 +19,7 @@ use cycod_engine::{
     outputs::{LOOK, Shelf, read_look, retention},
 };
 use cycod_process::host_interrupts;
-use cycod_schema::{CallAnswer, CallMessage, Dialect, Exporter, Function, ToolCall};
+use cycod_schema::{CallAnswer, CallMessage, CallPicture, Dialect, Exporter, Function, ToolCall};
 use serde_json::Value;
 
 use crate::{
@@ -108,10 +109,24 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         if let Some(signal) = interrupts.signal() {
             return Ok(u8::try_from(128 + signal).unwrap_or(crate::command_error::exit::FAILURE));
         }
-        answers.push(CallAnswer { text: text_of(&answer), is_error: answer.is_error });
+        answers.push(CallAnswer {
+            text: text_of(&answer),
+            is_error: answer.is_error,
+            pictures: answer.blocks.iter().filter_map(picture).collect(),
+        });
     }
     printer.json(&message.answered(&answers).to_string());
     Ok(0)
+}
+
+/// The picture in a block, if it is one that models see.
+fn picture(block: &Block) -> Option<CallPicture> {
+    match &block.content {
+        Content::Image { media_type, bytes } if CallPicture::MEDIA_TYPES.contains(&&**media_type) => {
+            Some(CallPicture { media_type: media_type.clone(), base64: BASE64_STANDARD.encode(bytes) })
+        }
+        _ => None,
+    }
 }
 
 /// Who carries a model's calls out.

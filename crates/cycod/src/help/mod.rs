@@ -57,6 +57,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("mcp import", include_str!("pages/mcp-import.txt")),
     ("mcp test", include_str!("pages/mcp-test.txt")),
     ("mcp accept", include_str!("pages/mcp-accept.txt")),
+    ("mcp confine", include_str!("pages/mcp-confine.txt")),
     ("mcp login", include_str!("pages/mcp-login.txt")),
     ("mcp serve", include_str!("pages/mcp-serve.txt")),
     ("mcp install", include_str!("pages/mcp-install.txt")),

@@ -321,3 +321,33 @@ fn an_answer_keeps_to_its_budget_and_the_rest_can_be_asked_for() {
     let arguments = json!({"output": format!("cycod://{address}"), "jq": ".lines[49999]"}).to_string();
     assert!(answer(&chat(&[("run_output", &arguments)])).contains("line 49999"));
 }
+
+#[test]
+fn a_picture_is_handed_over_in_each_dialect_that_takes_one() {
+    let place = Place::with_tool(
+        "dot",
+        "description: A picture\nbash: base64 -d < dot.b64\nproduces: image/png\ntags: [read]\n",
+    );
+    place.write("dot.b64", DOT);
+    let answered = |dialect: &str, call: Value| -> Value {
+        serde_json::from_slice(&called(&place, &["--from", dialect], &call.to_string()).stdout).expect("JSON")
+    };
+    let said = format!("[image/png, {} bytes]", 70);
+    let answer = answered("anthropic", json!([{"type": "tool_use", "id": "1", "name": "dot", "input": {}}]));
+    let source = json!({"type": "base64", "media_type": "image/png", "data": DOT});
+    let content = json!([{"type": "text", "text": said}, {"type": "image", "source": source}]);
+    assert_eq!(answer["content"][0]["content"], content);
+    let call = json!([{"type": "function_call", "call_id": "c", "name": "dot", "arguments": "{}"}]);
+    let image = json!({"type": "input_image", "image_url": format!("data:image/png;base64,{DOT}")});
+    let output = json!([{"type": "input_text", "text": said}, image]);
+    assert_eq!(answered("openai-responses", call)[0]["output"], output);
+    let answer = answered("gemini", json!([{"functionCall": {"name": "dot", "args": {}}}]));
+    let response = &answer["parts"][0]["functionResponse"];
+    assert_eq!(response["parts"], json!([{"inlineData": {"mimeType": "image/png", "data": DOT}}]));
+    assert_eq!(response["response"]["output"], said);
+    // Its messages of tools are text.
+    assert_eq!(answered("openai", chat(&[("dot", "{}")]))[0]["content"], said);
+}
+
+/// A picture of one dot.
+const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

@@ -58,6 +58,7 @@ mod markdown;
 mod mask;
 mod mcp_client;
 mod mcp_config;
+mod mcp_confined;
 mod models;
 mod on_failure;
 mod picture;

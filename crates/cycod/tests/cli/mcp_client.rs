@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::support::Place;
 
 /// A user who has a server, which behaves as the words say.
-fn with_server(words: &[&str]) -> Place {
+pub(crate) fn with_server(words: &[&str]) -> Place {
     let place = Place::new();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../cycod-mcp-client/tests/servers/server.py");
     let args: Vec<&str> = ["-u", script].iter().chain(words).copied().collect();

@@ -999,6 +999,34 @@ fn weight(answer: &Value) -> usize {
     of_blocks.max(answer["structuredContent"].to_string().len())
 }
 
+/// Prints a picture of 2100 × 2100 dots, of which none is like another, in 13 MB.
+const NOISE: &str = r"
+import random, struct, sys, zlib
+side = 2100
+random.seed(1)
+rows = b''.join(b'\0' + random.randbytes(side * 3) for _ in range(side))
+def part(kind, data): return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+head = struct.pack('>IIBBBBB', side, side, 8, 2, 0, 0, 0)
+sys.stdout.buffer.write(b'\x89PNG\r\n\x1a\n' + part(b'IHDR', head) + part(b'IDAT', zlib.compress(rows, 0)) + part(b'IEND', b''))
+";
+
+#[test]
+fn a_picture_that_is_too_large_is_shown_in_fewer_dots_and_kept_as_it_was() {
+    let place = Place::with_tool("noise", "description: N\ntags: [read]\nproduces: image/png\nrun: python3 noise.py\n");
+    place.write("noise.py", NOISE);
+    let mut client = Client::legacy(&place, &[], json!({}));
+    let answer = client.call("noise", json!({}));
+    let [shown, original] = answer["content"].as_array().expect("blocks").as_slice() else { panic!("{answer}") };
+    assert_eq!(shown["type"], "image");
+    let data = shown["data"].as_str().expect("Base64");
+    assert!((100_000..=1 << 20).contains(&data.len()), "{}", data.len());
+    assert_eq!((&original["type"], &original["mimeType"]), (&json!("resource_link"), &json!("image/png")));
+    let told = original["description"].as_str().expect("what it is");
+    assert!(told.contains("2100 × 2100 dots in 13"), "{told}");
+    let part = client.call("run_output", json!({"output": original["uri"], "offset": 0, "count": 8}));
+    assert!(text(&part).starts_with("base64:iVBORw0KGgo"), "{part}");
+}
+
 #[test]
 fn an_answer_keeps_to_its_budget_whatever_it_is() {
     let place = Place::with_tool(
@@ -1057,6 +1085,23 @@ fn what_a_tool_prints_cannot_mislead_a_model() {
         let read: Value = serde_json::from_str(text(&answer)).expect("it is still JSON");
         assert_eq!(read, json!({"a": "\u{e0041}"}));
     });
+}
+
+#[test]
+fn progress_of_another_server_keeps_its_numbers_and_its_total() {
+    let place = crate::mcp_client::with_server(&["plain"]);
+    let _ = place.run(&["mcp", "test", "test"]);
+    let mut client = Client::legacy(&place, &["--auto-approve", "*"], json!({}));
+    let id = client.begin(
+        "tools/call",
+        json!({"name": "mcp_test_hello", "arguments": {"name": "Ada"}, "_meta": {"progressToken": "p"}}),
+    );
+    let answer = client.answer(id);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    let told: Vec<Value> =
+        client.kept.iter().filter(|one| one["method"] == "notifications/progress").cloned().collect();
+    let numbers: Vec<_> = told.iter().map(|one| (&one["params"]["progress"], &one["params"]["total"])).collect();
+    assert_eq!(numbers, [(&json!(1.0), &json!(2.0)), (&json!(2.0), &json!(2.0))], "{told:?}");
 }
 
 #[test]

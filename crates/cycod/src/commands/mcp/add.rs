@@ -8,7 +8,7 @@ use cycod_engine::{
     definition::Host,
     diagnostic::visible,
 };
-use cycod_settings::{ServerEntry, Servers, Transport, is_server_name, masked, servers_file};
+use cycod_settings::{ServerEntry, ServerSecurity, Servers, Transport, is_server_name, masked, servers_file};
 
 use crate::{
     cli::Context,
@@ -50,6 +50,9 @@ struct Arguments {
     /// Use only these tools of the server
     #[arg(long, value_name = "NAMES", value_parser = NonEmptyStringValueParser::new(), value_delimiter = ',')]
     tools: Option<Vec<String>>,
+    /// Confine the program to this, and to what else is named so; repeatable
+    #[arg(long = "permission", value_name = "PERMISSION", conflicts_with = "url")]
+    permissions: Vec<String>,
     /// Replace an existing server of this name
     #[arg(long = "override")]
     overwrite: bool,
@@ -76,6 +79,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let mut entry = ServerEntry::new(transport(&args, scope, context.engine.host())?);
     entry.timeout = args.timeout.map(Duration::from_millis);
     entry.tools = args.tools.clone();
+    if !args.permissions.is_empty() {
+        let security = ServerSecurity::of_permissions(args.permissions.clone())
+            .map_err(|problem| CommandError::usage(problem.to_string()))?;
+        entry.security = Some(security);
+    }
     entry.check().map_err(|problem| CommandError::usage(problem.to_string()))?;
     let what = args.command.iter().chain(&args.url);
     let what = what.map(String::as_str).collect::<Vec<_>>().join(" ");
