@@ -45,6 +45,7 @@ fn order_functions() {
 }
 
 /// Whether the compiler brings the linker that it uses for this target by itself.
+#[expect(clippy::disallowed_methods, reason = "a build script asks the compiler that started it")]
 fn brings_lld() -> bool {
     let output = Command::new(variable("RUSTC")).args(["--print", "sysroot"]).output();
     let sysroot = output.ok().and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();

@@ -298,6 +298,8 @@ pub(crate) struct Flow<'a> {
     outputs: usize,
     /// What the command that is being walked reads.
     input: Input,
+    /// Values that name the file which is read there.
+    input_files: Vec<usize>,
     /// It is piped or redirected to this very command, and not to one around it.
     is_input_its_own: bool,
     /// Values in files that the words of the command name.
@@ -380,6 +382,7 @@ fn walk<'a>(
         depth: 0,
         outputs: 0,
         input: input.clone(),
+        input_files: Vec::new(),
         is_input_its_own: false,
         in_files: Vec::new(),
         is_filter: None,
@@ -587,8 +590,10 @@ impl Flow<'_> {
     fn reading<T>(&mut self, input: Input, is_its_own: bool, walk: impl FnOnce(&mut Self) -> T) -> T {
         let outer = std::mem::replace(&mut self.input, input);
         let was_its_own = std::mem::replace(&mut self.is_input_its_own, is_its_own);
+        let outer_files = if is_its_own { std::mem::take(&mut self.input_files) } else { self.input_files.clone() };
         let result = walk(self);
         self.input = outer;
+        self.input_files = outer_files;
         self.is_input_its_own = was_its_own;
         result
     }
@@ -602,15 +607,18 @@ impl Flow<'_> {
             return Input::Clean;
         }
         let mut outputs = Vec::new();
-        let mut redirected = None;
+        let (mut redirected, mut files) = (None, Vec::new());
         for redirect in &command.redirects {
-            self.redirect(redirect, &mut redirected, &mut outputs);
+            self.redirect(redirect, &mut redirected, &mut files, &mut outputs);
         }
         if is_redirection(&command.form) {
             self.redirects_all(&outputs, redirected.as_ref());
         }
         let printed = match redirected {
-            Some(input) => self.reading(input, true, |flow| flow.form(&command.form)),
+            Some(input) => self.reading(input, true, |flow| {
+                flow.input_files = files;
+                flow.form(&command.form)
+            }),
             None => self.form(&command.form),
         };
         let holes = printed.holes();
@@ -753,7 +761,14 @@ impl Flow<'_> {
         holes
     }
 
-    fn redirect(&mut self, redirect: &Redirect, input: &mut Option<Input>, outputs: &mut Vec<Text>) {
+    /// Follows a redirection: what is read from now on, values that name the file, and what is written to.
+    fn redirect(
+        &mut self,
+        redirect: &Redirect,
+        input: &mut Option<Input>,
+        files: &mut Vec<usize>,
+        outputs: &mut Vec<Text>,
+    ) {
         match (&redirect.target, redirect.kind) {
             (Target::Document(serial), _) => {
                 let parts = self.documents.get(serial).cloned().unwrap_or_default();
@@ -777,6 +792,7 @@ impl Flow<'_> {
                         let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text)).collect();
                         holes.extend(texts.iter().filter_map(|text| self.content_of(text)).collect::<Vec<_>>());
                         *input = Some(Input::made("", &holes));
+                        *files = texts.iter().flat_map(|text| holes_of(text)).collect();
                     }
                     Redirection::Output => outputs.extend(texts),
                     Redirection::Duplicate | Redirection::HereString => {}
@@ -1100,7 +1116,7 @@ impl Flow<'_> {
         if self.watches() {
             return true;
         }
-        let reaches = !holes.is_empty() || self.input != Input::Clean;
+        let reaches = !holes.is_empty() || self.input != Input::Clean || !self.input_files.is_empty();
         let mut may_run = !self.written.is_empty() || !self.touched.is_empty() || self.tells && reaches;
         let runs_values = |word: &str| programs::runs_shell_code(word) || is_make(word);
         for field in fields {
@@ -1329,6 +1345,9 @@ impl Flow<'_> {
                 let is_unread = if state.has_operand() { unless_operand } else { with_operand };
                 let is_code =
                     state.seen() & always != 0 || !(state.is_done() || is_unread) && state.seen() & unless == 0;
+                if is_code {
+                    self.find_code(self.input_files.clone(), program, "program");
+                }
                 if !is_code {
                     self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 } else if let (true, Input::Texts(texts)) = (is_shell(language), self.input.clone()) {
