@@ -65,6 +65,7 @@ fn what_was_not_approved_has_its_own_exit_code() {
         denied-by-policy
         not-approved
         policy-broken
+        release-expired
         settings-broken
         tool-changed
         tool-disabled
@@ -165,6 +166,7 @@ fn over_http_a_code_has_the_status_of_its_meaning() {
         403 policy-broken
         403 question-declined
         403 question-unanswered
+        403 release-expired
         403 secret-not-for-tool
         403 server-not-accepted
         403 settings-broken

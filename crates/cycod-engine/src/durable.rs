@@ -239,7 +239,7 @@ impl Engine {
         // What went on by itself is ended where it was, whoever continues it.
         let _listening = is_detached.then(|| self.listen(&order.beginning.run_id, &control.stop)).transpose()?;
         let resumed = Resumed { ledger: Sealed(state), past, lost };
-        let (mut report, recording) = self.run_or_resume(approved, &control, sink, Some(resumed));
+        let (mut report, recording) = self.run_or_resume(approved, &control, sink, Some(resumed), false);
         if stays_interrupted(&report)
             && let Some(refusal) = report.refusal.take()
         {

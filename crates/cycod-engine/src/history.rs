@@ -102,7 +102,7 @@ impl Engine {
         approved: &Approved<Plan>,
         caller: &Caller,
         is_resumed: bool,
-        is_durable: bool,
+        may_wait: bool,
     ) -> Result<Recorded, Refusal> {
         let plan = approved.subject();
         let Some(history) = &self.history else { return Ok(Recorded::default()) };
@@ -115,7 +115,7 @@ impl Engine {
             masks: masks.clone(),
             kind: if is_resumed { RowKind::Resume } else { RowKind::Call },
         };
-        let waits = !is_durable && beginning.may_wait();
+        let waits = may_wait && beginning.may_wait();
         let written = if waits { Ok(()) } else { self.write_beginning(&beginning) };
         let recording = match written {
             Ok(()) => {

@@ -73,26 +73,28 @@ impl Engine {
         if approved.subject().is_detached() {
             return (self.detach(&approved, control), None);
         }
-        self.run_here(approved, control, sink)
+        self.run_or_resume(approved, control, sink, None, true)
     }
 
-    /// Runs an approved plan in this process, also one that goes on by itself.
+    /// Runs an approved plan in this process, also one that goes on by itself. Others know its ID already, so it is in the
+    /// history before it begins.
     pub(crate) fn run_here(
         &self,
         approved: Approved<Plan>,
         control: &Control,
         sink: &mut dyn Sink,
     ) -> (RunReport, Option<Recording>) {
-        self.run_or_resume(approved, control, sink, None)
+        self.run_or_resume(approved, control, sink, None, false)
     }
 
-    /// The same, for a run that goes on where it was interrupted.
+    /// The same, for a run that goes on where it was interrupted, or whose row may wait until it has begun.
     pub(crate) fn run_or_resume(
         &self,
         approved: Approved<Plan>,
         control: &Control,
         sink: &mut dyn Sink,
         resumed: Option<Resumed<'_>>,
+        may_wait: bool,
     ) -> (RunReport, Option<Recording>) {
         self.moments.hold(false);
         let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
@@ -105,7 +107,7 @@ impl Engine {
             Ok(kept) => kept,
             Err(refusal) => return (RunReport::refused(refusal), None),
         };
-        let recorded = match self.record(&approved, &self.caller(control), is_resumed, kept.is_some()) {
+        let recorded = match self.record(&approved, &self.caller(control), is_resumed, may_wait && kept.is_none()) {
             Ok(Recorded { recording: None, .. }) if kept.is_some() => Err(not_kept(&run_id)),
             recorded => recorded,
         };
