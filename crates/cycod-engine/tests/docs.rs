@@ -223,7 +223,9 @@ impl Place {
     }
 
     fn write(&self, name: &str, text: &str) {
-        fs::write(self.0.path().join("project").join(name), text).expect("a file in it");
+        let path = self.0.path().join("project").join(name);
+        fs::create_dir_all(path.parent().expect("it is in the project")).expect("a directory in it");
+        fs::write(path, text).expect("a file in it");
     }
 
     fn engine(&self) -> Engine {
