@@ -70,14 +70,9 @@ impl Executor<'_> {
     pub fn run(&self, approved: Approved<Plan>, sink: &mut dyn Sink) -> ToolAnswer {
         let definition = Arc::clone(&approved.subject().call.tool);
         let control = Control {
-            durable: false,
-            refreshes_cache: false,
-            stop: self.stop.clone(),
-            is_attended: false,
-            keep: None,
-            observer: None,
             caller: Some(self.engine.caller_of(self.asker)),
             session: self.asker.session.name().map(str::to_owned),
+            ..Control::new(self.stop.clone())
         };
         match self.outputs {
             Some((shelf, cap)) => self.engine.run_kept(approved, control, shelf, sink).into_answer(cap, shelf),

@@ -208,16 +208,7 @@ pub fn carry_on(
     let here = host::current().map_err(NotCarriedOn::NoDirectory)?;
     let engine = open(here);
     let mut tell = |said: &Said| output.write_all(&line_of(said)).and_then(|()| output.flush());
-    let control = Control {
-        stop,
-        is_attended: false,
-        keep: None,
-        observer: None,
-        caller: None,
-        durable: false,
-        refreshes_cache: false,
-        session: None,
-    };
+    let control = Control::new(stop);
     let mut follower = Beginner { tell: &mut tell, has_told: false, stop: control.stop.clone() };
     let done = match wanted {
         Ok(order) => call(&engine, order, control, &mut follower),

@@ -24,3 +24,19 @@ pub struct Control {
     /// The session of whoever asks: functions share their interpreters, and what those hold, within one.
     pub session: Option<String>,
 }
+
+impl Control {
+    /// The control of a run that `stop` ends, that nobody attends, and of which nothing else is asked.
+    pub fn new(stop: Stop) -> Self {
+        Self {
+            stop,
+            is_attended: false,
+            keep: None,
+            observer: None,
+            caller: None,
+            durable: false,
+            refreshes_cache: false,
+            session: None,
+        }
+    }
+}

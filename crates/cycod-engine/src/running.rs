@@ -41,16 +41,7 @@ impl Engine {
     /// # Errors
     /// When the system has no descriptors left.
     pub fn control(&self) -> io::Result<Control> {
-        Ok(Control {
-            stop: Stop::new()?,
-            is_attended: false,
-            keep: None,
-            observer: None,
-            caller: None,
-            durable: false,
-            refreshes_cache: false,
-            session: None,
-        })
+        Stop::new().map(Control::new)
     }
 
     /// Runs an approved plan to its end.

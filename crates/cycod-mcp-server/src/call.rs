@@ -392,14 +392,9 @@ impl Call {
 
     fn execute(&self, approved: Approved<Plan>, run: &Run, board: Option<&Board>) -> RunEnd {
         let control = Control {
-            durable: false,
-            refreshes_cache: false,
-            stop: run.stop().clone(),
-            is_attended: false,
-            keep: None,
-            observer: None,
             caller: Some(self.stock.engine.caller_of(&self.asker())),
             session: self.asker().session.name().map(str::to_owned),
+            ..Control::new(run.stop().clone())
         };
         self.stock.engine.run_kept(approved, control, &self.shared.outputs, &mut Follower { board })
     }
