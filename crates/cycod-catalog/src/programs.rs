@@ -1,9 +1,10 @@
 //! The files that speak about programs for all tools of a place.
 
-use std::{fs, io, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
 use cycod_definition::{ProgramsFile, SharedPrograms};
 use cycod_diagnostic::SourceFile;
+use cycod_file::is_nothing;
 
 use crate::read;
 
@@ -12,10 +13,8 @@ pub(crate) const NAME: &str = "programs.yaml";
 
 /// Reads the file at `path` as it is now; nothing when there is none. One that is there and cannot be read says so.
 pub fn read_programs(path: &Path) -> Option<Arc<ProgramsFile>> {
-    use io::ErrorKind::{NotADirectory, NotFound};
-    match fs::symlink_metadata(path) {
-        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
-        _ => {}
+    if fs::symlink_metadata(path).is_err_and(|error| is_nothing(&error)) {
+        return None;
     }
     let name = path.display().to_string();
     let text = match read::loose(path) {

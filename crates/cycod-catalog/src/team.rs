@@ -5,13 +5,13 @@
 //! it was joined and has no release that can be read is a failure, never "no team": deleting a part lifts no rule.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use cycod_file::loose_machine_path;
+use cycod_file::{is_nothing, loose_machine_path};
 use serde_json::{Value as Json, json};
 
 use crate::{ToolOrigin, ToolSource};
@@ -71,7 +71,7 @@ impl TeamPlace {
 
     /// Whether a team was joined here. What cannot be looked at was.
     pub fn is_joined(&self) -> bool {
-        !matches!(fs::symlink_metadata(self.member()), Err(error) if is_missing(&error))
+        !matches!(fs::symlink_metadata(self.member()), Err(error) if is_nothing(&error))
     }
 
     /// Reads which release is in force.
@@ -160,8 +160,4 @@ impl TeamRelease {
             signers: signers.collect::<Option<_>>()?,
         })
     }
-}
-
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

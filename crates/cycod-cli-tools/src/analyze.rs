@@ -21,7 +21,7 @@ use cycod_analysis::{
 use cycod_builtin::files_below;
 use cycod_definition::{Level, Value};
 use cycod_diagnostic::{Code, Refusal, closest};
-use cycod_file::Folder;
+use cycod_file::{Folder, is_nothing};
 use cycod_process::find_program;
 use cycod_run::{Execute, ToolPlatform};
 
@@ -174,7 +174,7 @@ impl Target {
         let real = platform.may_read(Path::new(place))?;
         let metadata = match real.symlink_metadata() {
             Ok(metadata) => metadata,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Err(error) if is_nothing(&error) => {
                 return Err(missing(place, &real));
             }
             Err(error) => return Err(failed(&format!("`{place}` cannot be accessed: {error}"))),

@@ -201,7 +201,8 @@ fn entry(path: PathBuf) -> Found {
     asked(&path)
 }
 
-fn is_nothing(error: &io::Error) -> bool {
+/// Whether an error says that nothing is at a path: no such name, or a file where a directory would have to be.
+pub fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 

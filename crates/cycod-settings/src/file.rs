@@ -9,7 +9,7 @@ use std::{
 
 use cycod_definition::Host;
 use cycod_diagnostic::{LineColumn, SourceFile};
-use cycod_file::{Durability, FileAccess, LoosePath, PendingFile, loose_machine_path};
+use cycod_file::{Durability, FileAccess, LoosePath, PendingFile, is_nothing, loose_machine_path};
 
 use crate::tree::Wrong;
 
@@ -121,10 +121,6 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, FileError> {
 /// Whether certainly nothing is at a path, not even a link to nothing.
 pub(crate) fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| is_nothing(&error))
-}
-
-fn is_nothing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// What becomes of a file.

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cycod_file::is_nothing;
 use cycod_team::ReleaseFiles;
 use reqwest::Url;
 
@@ -83,10 +84,9 @@ pub struct ReleaseDirectory(pub PathBuf);
 
 impl ReleaseFiles for ReleaseDirectory {
     fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
-        use io::ErrorKind::{NotADirectory, NotFound};
         let path = self.0.join(path);
         match fs::metadata(&path) {
-            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(None),
+            Err(error) if is_nothing(&error) => return Ok(None),
             Err(error) => return Err(error),
             Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("it isn't a plain file")),
             Ok(_) => {}

@@ -20,7 +20,7 @@ use std::{
 
 use cycod_catalog::{TeamPlace, TeamRelease};
 use cycod_code::Code;
-use cycod_file::{Durability, FileAccess, Folder};
+use cycod_file::{Durability, FileAccess, Folder, is_nothing};
 use cycod_team::{Anchor, BlobDigest, SeenRelease, VerifiedRelease};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -312,7 +312,7 @@ impl TeamStore {
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, SyncError> {
         let path = self.file(name);
         match fs::read(&path) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) if is_nothing(&error) => Ok(None),
             Err(error) => Err(broken(&path, &error.to_string())),
             Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| broken(&path, &error.to_string())),
         }

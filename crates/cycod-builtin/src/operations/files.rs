@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_diagnostic::Refusal;
-use cycod_file::{EntryKind, Folder, Replaced};
+use cycod_file::{EntryKind, Folder, Replaced, is_nothing};
 use serde_json::json;
 
 use super::{Answer, searches::root};
@@ -192,9 +192,7 @@ fn exists(arguments: &Arguments<'_>, place: &Named<'_>) -> Result<Answer, Failur
             (format!("{shown} exists: a directory\n"), json!({"exists": true, "kind": "directory"}))
         }
         Ok(_) => (format!("{shown} exists: a pipe, a socket or a device\n"), json!({"exists": true, "kind": "other"})),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            (format!("{shown} does not exist\n"), json!({"exists": false}))
-        }
+        Err(error) if is_nothing(&error) => (format!("{shown} does not exist\n"), json!({"exists": false})),
         Err(error) => return Err(unable("looked up", place.shown(), &error)),
     };
     Ok(Answer { structured: Some(data), ..text.into() })

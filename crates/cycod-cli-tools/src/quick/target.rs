@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_diagnostic::closest;
-use cycod_file::Folder;
+use cycod_file::{Folder, is_nothing};
 use cycod_run::{GlobError, Hidden, ToolPlatform};
 use serde_json::Value as Json;
 
@@ -54,9 +54,7 @@ pub(super) fn choose(platform: &ToolPlatform<'_>, name: &str) -> Result<Chosen, 
         Ok(metadata) if metadata.is_dir() => one(Ok(entry(platform, name, &path)?)),
         Ok(_) => one(Start::script(platform, &path)),
         Err(_) if is_pattern => matching(platform, name),
-        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Err(not_found(name, &format!("cannot be inspected: {error}")))
-        }
+        Err(error) if !is_nothing(&error) => Err(not_found(name, &format!("cannot be inspected: {error}"))),
         Err(_) => match module(platform, name)? {
             Some(start) => one(Ok(start)),
             None => Err(nowhere(platform, name)),
