@@ -28,6 +28,9 @@ const PROCESSES: u32 = 1024;
 /// How many bytes it may keep in `/tmp`.
 const TEMPORARY: u64 = 1 << 30;
 
+/// What it may do in its own directories.
+const OWN: Rights = Rights { write: true, execute: true };
+
 /// The terms of one program that is held to something.
 pub(crate) struct Held {
     pub(crate) terms: Arc<Confinement>,
@@ -85,17 +88,9 @@ impl Held {
         }
         let allowed = Allowed::by(confinement, host)?;
         let root = if allowed.is_none() && container.is_none() { Root::ReadOnly } else { Root::Minimal };
-        let mut places: Vec<Place> = allowed.iter().flat_map(|allowed| allowed.places.clone()).collect();
-        if let Some(container) = container {
-            places.extend(mounted(container, allowed.as_ref(), host)?);
-        }
-        let own = Rights { write: true, execute: true };
-        if confinement.privilege == Privilege::Reduced && root == Root::ReadOnly {
-            let workspace = &host.workspace;
-            places.push(Place { name: workspace.clone(), path: existing(workspace)?, rights: own });
-        }
+        let mut places = places(confinement, allowed.as_ref(), host)?;
         if let Some(temp) = around.temp {
-            places.push(Place { name: temp.to_owned(), path: existing(temp)?, rights: own });
+            places.push(Place { name: temp.to_owned(), path: existing(temp)?, rights: OWN });
         }
         let gateway = match (&allowed, container) {
             (Some(allowed), _) if around.swaps.is_empty() && (allowed.hosts.is_empty() || allowed.every_host()) => None,
@@ -260,16 +255,22 @@ pub(crate) fn may_change_directory(plan: &Plan, directory: &Path) -> bool {
     }
     let directory = resolved(directory).unwrap_or_else(|_| directory.to_owned());
     let allowed = Allowed::by(confinement, host).ok().flatten();
-    let mut places: Vec<Place> = allowed.iter().flat_map(|allowed| allowed.places.clone()).collect();
+    // Where they can't be told, the tool does not run.
+    let places = places(confinement, allowed.as_ref(), host).unwrap_or_default();
     allowed.iter().for_each(Allowed::tidy);
-    if let Some(container) = &confinement.container {
-        places.extend(mounted(container, allowed.as_ref(), host).into_iter().flatten());
-    } else if allowed.is_none() && confinement.privilege == Privilege::Reduced {
-        let rights = Rights { write: true, execute: true };
-        let path = host.workspace.canonicalize().unwrap_or_else(|_| host.workspace.clone());
-        places.push(Place { name: host.workspace.clone(), path, rights });
-    }
     may_change(&places, &directory)
+}
+
+/// Where a confined program may look, except for its temporary files.
+fn places(confinement: &PlannedConfinement, allowed: Option<&Allowed>, host: &Host) -> Result<Vec<Place>, Refusal> {
+    let mut places: Vec<Place> = allowed.iter().flat_map(|allowed| allowed.places.clone()).collect();
+    if let Some(container) = &confinement.container {
+        places.extend(mounted(container, allowed, host)?);
+    } else if allowed.is_none() && confinement.privilege == Privilege::Reduced {
+        let workspace = &host.workspace;
+        places.push(Place { name: workspace.clone(), path: existing(workspace)?, rights: OWN });
+    }
+    Ok(places)
 }
 
 /// Whether one of these places lets a directory, or something in it, be written.
