@@ -196,24 +196,24 @@ impl Settings {
             files.sort_by_key(|(is_ours, _)| !is_ours);
             files
         };
-        if let Some(team) = scopes.team() {
+        // One that can't be read is a flaw of the rules, and nothing runs.
+        let release = scopes.team().and_then(|team| {
             settings.looked.see(&team.about(), look);
-            // One that can't be read is a flaw of the rules, and nothing runs.
-            match team.release() {
-                Ok(release) if release.is_over(SystemTime::now()) => {
-                    settings.expired = Some(Said { value: (), scope: Scope::Team, place: release.name() });
-                }
-                Ok(release) => settings.until = Some(release.end()),
-                Err(_) => {}
+            team.release().ok()
+        });
+        match &release {
+            Some(release) if release.is_over(SystemTime::now()) => {
+                settings.expired = Some(Said { value: (), scope: Scope::Team, place: release.name() });
             }
+            Some(release) => settings.until = Some(release.end()),
+            None => {}
         }
         for (index, scope) in LAYERS.into_iter().enumerate() {
             for (is_ours, path) in of_scope(scope) {
                 if is_ours {
                     settings.refuse_mistaken(&path, host, look);
                 }
-                let release = scopes.team_of(&path).and_then(|team| team.release().ok());
-                let name = match release {
+                let name = match release.as_ref().filter(|_| scopes.team_of(&path).is_some()) {
                     Some(release) => format!("{}, {NAME}", release.name()),
                     None => file::shown(&path, host),
                 };

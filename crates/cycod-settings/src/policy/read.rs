@@ -1,5 +1,6 @@
 //! Reads rules from policy files, and reports what is wrong with them.
 
+use cycod_catalog::ToolSource;
 use cycod_diagnostic::{Code, Diagnostic, LineStarts, Severity, SourceFile, Span, closest};
 use cycod_policy::{AllowedKind, Allowlist, Layer, Origin, Pattern, Rule, Surfaces, Verdict};
 use cycod_syntax::yaml::{self, MappingEntry, Node, Resolved, Scalar};
@@ -17,7 +18,6 @@ pub(super) struct Found {
 
 const KEYS: [&str; 4] = ["auto-approve", "auto-deny", "rules", "allow-only"];
 const LIST_KEYS: [&str; 5] = ["tools", "sources", "servers", "models", "why"];
-const SOURCES: [&str; 4] = ["built-in", "teams", "mcp", "custom"];
 const RULE_KEYS: [&str; 7] = ["allow", "ask", "deny", "why", "for", "match", "not-match"];
 
 /// Reads a file, with everything that is wrong with it.
@@ -129,12 +129,13 @@ impl Reader<'_> {
                     continue;
                 }
             };
+            let sources = ToolSource::NAMES.map(|(name, _)| name);
             for (name, at) in
-                names.iter().filter(|(name, _)| kind == AllowedKind::Sources && !SOURCES.contains(&name.as_str()))
+                names.iter().filter(|(name, _)| kind == AllowedKind::Sources && !sources.contains(&name.as_str()))
             {
-                let help = match closest(name, SOURCES) {
+                let help = match closest(name, sources) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("one of {}", SOURCES.join(", ")),
+                    None => format!("one of {}", sources.join(", ")),
                 };
                 self.error(Code::OutOfRange, *at, format!("`{name}` is no source of tools"), help);
             }
