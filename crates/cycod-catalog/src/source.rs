@@ -7,7 +7,7 @@ use crate::Scope;
 pub enum ToolSource {
     /// This program.
     BuiltIn,
-    /// The team, or whoever looks after this machine, shares it with everybody here.
+    /// The team, or the administrator of this machine, shares it with every user here.
     Teams,
     /// Another program, over the Model Context Protocol.
     Mcp,

@@ -137,7 +137,7 @@ impl TeamRelease {
         UNIX_EPOCH.checked_add(std::time::Duration::from_secs(seconds)).unwrap_or(UNIX_EPOCH)
     }
 
-    /// As it is written.
+    /// The form in which it is stored.
     pub fn to_json(&self) -> Json {
         json!({
             "format": 1,

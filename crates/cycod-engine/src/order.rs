@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Asker, Beginning, Caller, Engine, EngineError};
 
 /// The ways in which calls come, as the history knows them.
-const SURFACES: [&str; 4] = ["person", "mcp", "agent", "test"];
+const SURFACES: [&str; 4] = [Caller::PERSON, "mcp", "agent", Caller::TEST];
 
 /// A call that another process may plan again.
 pub(crate) struct Order {

@@ -56,7 +56,7 @@ impl Engine {
         if plan.steps.iter().all(|step| step.cache.is_none()) {
             return Vec::new();
         }
-        let cache = self.run_cache(plan, &self.person("person"));
+        let cache = self.run_cache(plan, &self.person(Caller::PERSON));
         cache.map(|cache| cache_outlook(plan, &cache)).unwrap_or_default()
     }
 }

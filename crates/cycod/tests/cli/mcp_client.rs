@@ -17,7 +17,7 @@ pub(crate) fn with_server(words: &[&str]) -> Place {
 
 /// What the program printed, and what it said; it must end so.
 #[track_caller]
-fn cycod(place: &Place, code: i32, arguments: &[&str]) -> (String, String) {
+pub(crate) fn cycod(place: &Place, code: i32, arguments: &[&str]) -> (String, String) {
     let ran = place.run(arguments);
     assert_eq!(ran.code(), code, "{}", ran.block());
     (ran.stdout(), ran.stderr())

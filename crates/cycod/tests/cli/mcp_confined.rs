@@ -4,7 +4,10 @@ use std::{net::TcpListener, time::Instant};
 
 use serde_json::{Value as Json, json};
 
-use crate::support::{Place, until};
+use crate::{
+    mcp_client::cycod,
+    support::{Place, until},
+};
 
 /// A server whose tools try what they are asked to.
 const SERVER: &str = r#"
@@ -74,13 +77,6 @@ fn configure(place: &Place, server: &Json) {
 
 fn confined() -> Json {
     json!({"required-permissions": ["filesystem:read:.", "filesystem:write:data"]})
-}
-
-#[track_caller]
-fn cycod(place: &Place, code: i32, arguments: &[&str]) -> (String, String) {
-    let ran = place.run(arguments);
-    assert_eq!(ran.code(), code, "{}", ran.block());
-    (ran.stdout(), ran.stderr())
 }
 
 #[test]
