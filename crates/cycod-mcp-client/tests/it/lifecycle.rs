@@ -81,7 +81,7 @@ fn a_call_ends_at_its_deadline_and_when_it_is_stopped() {
     assert_eq!(stopped.code, Code::Cancelled);
     assert!(began.elapsed() < Duration::from_secs(10));
     // The server was told that nobody waits for either any more.
-    assert_cancelled(&servers, "2");
+    assert_cancelled(&servers, "cancelled_requests", "2");
 }
 
 #[test]

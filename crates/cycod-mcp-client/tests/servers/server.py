@@ -16,7 +16,8 @@ out = sys.stdout
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 version = os.environ.get("VERSION", "1")
 listening = []
-cancelled = []
+cancelled_requests = []
+cancelled_tasks = []
 looks = []
 answers = []
 counted = []
@@ -87,7 +88,7 @@ def tools():
         return [tool("count", "Counts its calls", inputSchema=schema), tool("announce"), tool("restart"), other]
     if mode == "many":
         return [tool(f"t{i}", "x" * 200) for i in range(100_000)]
-    return [hello(), other, tool("sleep"), tool("environment"), tool("die"), tool("big"), tool("wrong"), tool("ask"), tool("cancelled")] + ([tool("task")] if modern else [])
+    return [hello(), other, tool("sleep"), tool("environment"), tool("die"), tool("big"), tool("wrong"), tool("ask"), tool("cancelled_requests"), tool("cancelled_tasks")] + ([tool("task")] if modern else [])
 
 
 def list_tools(request):
@@ -172,8 +173,10 @@ def call(request):
                 return result(request, text(json.dumps(answer.get("result", answer.get("error")))))
     if name == "task":
         return result(request, {**task("working"), "resultType": "task"})
-    if name == "cancelled":
-        return result(request, text(str(len(cancelled))))
+    if name == "cancelled_requests":
+        return result(request, text(str(len(cancelled_requests))))
+    if name == "cancelled_tasks":
+        return result(request, text(str(len(cancelled_tasks))))
     if mutation():
         meta = {"_meta": {SUBSCRIPTION: listening[0]}} if listening else {}
         send({"method": "notifications/tools/list_changed", "params": meta})
@@ -219,10 +222,10 @@ def handle(request):
         answers.append(request["params"]["inputResponses"])
         return result(request, {})
     if method == "tasks/cancel":
-        cancelled.append(request["params"]["taskId"])
+        cancelled_tasks.append(request["params"]["taskId"])
         return result(request, {})
     if method == "notifications/cancelled":
-        return cancelled.append(request["params"]["requestId"])
+        return cancelled_requests.append(request["params"]["requestId"])
     if method == "subscriptions/listen" and modern:
         listening.append(request["id"])
         asked = request["params"]["notifications"]
