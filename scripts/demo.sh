@@ -3,8 +3,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-echo "Building cycod; the first time takes some minutes …" >&2
-cargo build --profile try --quiet -p cycod
+echo "Building cycod without what this does not show (docs/guide/install.md); the first time takes some minutes …" >&2
+cargo build --profile try --quiet -p cycod --no-default-features
 cycod=${CARGO_TARGET_DIR:-target}/$(rustc --print host-tuple)/try/cycod
 
 show() { # show ARGUMENTS…: prints the command line as a person would type it, then runs it

@@ -89,7 +89,7 @@ fn build(root: &Path, options: &Options) -> Step<String> {
     if options.out.exists() {
         fs::remove_dir_all(&options.out).map_err(|error| format!("{}: {error}", options.out.display()))?;
     }
-    let host = String::from_utf8_lossy(&run(root, "rustc", &["--print", "host-tuple"])?).trim().to_owned();
+    let host = String::from_utf8_lossy(&run(root, &compiler(), &["--print", "host-tuple"])?).trim().to_owned();
     let mut release = Release { root, options, version, made: Vec::new(), left_out: Vec::new(), images: Vec::new() };
     let mut archives = Vec::new();
     let mut pages = None;
@@ -136,7 +136,7 @@ fn can_build(root: &Path, target: &Target, host: &str) -> Step<()> {
     if target.triple == host {
         return Ok(());
     }
-    let libraries = run(root, "rustc", &["--print", "target-libdir", "--target", target.triple])?;
+    let libraries = run(root, &compiler(), &["--print", "target-libdir", "--target", target.triple])?;
     if !Path::new(String::from_utf8_lossy(&libraries).trim()).exists() {
         return Err(format!("its standard library is missing: rustup target add {}", target.triple));
     }
@@ -443,6 +443,11 @@ fn cargo(root: &Path, target: &Target, words: &[&str]) -> Step<()> {
         status if status.success() => Ok(()),
         status => Err(format!("`cargo {}` failed: {status}", words.join(" "))),
     }
+}
+
+/// The compiler that cargo uses.
+fn compiler() -> String {
+    env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned())
 }
 
 fn has(program: &str) -> bool {
