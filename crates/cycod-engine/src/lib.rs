@@ -43,6 +43,7 @@ mod error;
 mod fitting;
 mod history;
 pub mod host;
+mod interpreters;
 pub mod journal;
 mod level;
 mod machine;
@@ -105,6 +106,7 @@ pub use cycod_run::{
     LostAnswer, ModelAnswer, ModelAsk, ModelBudget, Models, Ran, RemoteCall, RemoteNews, Remotes, RunReport, Sink,
     Status, StepPath, StepReport, Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
 };
+pub use cycod_script::{FoundInterpreter, project_interpreters};
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;
 pub use durable::{LostStep, Resumption};

@@ -470,7 +470,7 @@ impl Engine {
 
     fn places<'a>(&'a self, working_directory: &'a Path) -> Places<'a> {
         let host = self.host();
-        Places { workspace: &host.workspace, working_directory, home: &host.home }
+        Places { workspace: &host.workspace, working_directory, home: &host.home, host }
     }
 
     /// What the person trusts.
@@ -522,7 +522,7 @@ impl Engine {
         Some(in_project(&local.path, &self.look()))
     }
 
-    fn reached(&self, tool: &Tool) -> Used {
+    pub(crate) fn reached(&self, tool: &Tool) -> Used {
         reached(tool, &|name| self.tool(name).ok())
     }
 

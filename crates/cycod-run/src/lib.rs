@@ -35,6 +35,7 @@ mod gate;
 mod glob;
 mod guarded;
 mod handler;
+mod installed;
 mod keep;
 mod launch;
 mod launched;
