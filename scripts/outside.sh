@@ -4,7 +4,7 @@
 #
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
-#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile analysers providers page interpreters
+#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile analysers providers page telemetry interpreters
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -90,7 +90,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile analysers providers page interpreters
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile analysers providers page telemetry interpreters
 for part; do
     case $part in
     conformance)
@@ -112,6 +112,10 @@ for part; do
     page)
         install_apart page
         run "$part" env NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" "$node" tests/page/run.mjs
+        ;;
+    telemetry)
+        install_apart telemetry
+        run "$part" "$apart/python/bin/python" tests/telemetry/run.py
         ;;
     interpreters)
         install_apart interpreters

@@ -67,6 +67,7 @@ mod selection;
 mod session;
 mod step_cache;
 mod testing;
+mod tracing;
 pub mod trust;
 mod workflow;
 
@@ -90,6 +91,7 @@ pub use result_json::{result_json, result_json_of};
 pub use selection::{AnyOf, Selection, group_of, tags_of};
 pub use session::SessionName;
 pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
+pub use tracing::{SpanContext, flush_traces};
 
 pub use cycod_call::{ArgumentProblem, Given, Instead, json, sample, timestamp};
 pub use cycod_catalog as catalog;

@@ -1,6 +1,9 @@
 //! Calls of functions in a language.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_definition::{Handler, Level, Parameter, Privilege, Produces, Runtime, digest};
@@ -133,6 +136,8 @@ impl Worker<'_> {
         config.insert("workingDirectory".to_owned(), Value::String(directory.clone()));
         let mut conversation = config.clone();
         conversation.insert("id".to_owned(), Value::String(self.plan.run_id().to_owned()));
+        let trace = self.trace().into_iter().map(|(name, value)| (name.to_ascii_uppercase(), value)).collect();
+        let trace: BTreeMap<String, String> = if is_engine { BTreeMap::new() } else { trace };
         let (code, places) = match (handler.runtime, handler.is_typescript) {
             (Runtime::Node, true) => lowered(&handler.code, handler.line)?,
             _ => (handler.code.clone(), SourcePlaces::default()),
@@ -153,7 +158,7 @@ impl Worker<'_> {
             context: CallContext {
                 directory,
                 workspace: host.workspace.to_string_lossy().into_owned(),
-                environment: None,
+                environment: (!trace.is_empty()).then_some(trace),
                 network: Allowed::has_hosts(self.plan)?,
                 config,
                 conversation: Some(conversation),
@@ -183,8 +188,10 @@ impl Worker<'_> {
         let confinement = &self.plan.confinement;
         let held = if confinement.is_confined() { format!("{confinement:?}") } else { String::new() };
         let host = self.plan.host();
-        let words =
-            format!("{interpreter:?}\0{}\0{held}\0{:?}\0{:?}", self.driver.worker_session, host.workspace, call.environment);
+        let words = format!(
+            "{interpreter:?}\0{}\0{held}\0{:?}\0{:?}",
+            self.driver.worker_session, host.workspace, call.environment
+        );
         digest(&words)
     }
 

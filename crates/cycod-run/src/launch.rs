@@ -59,7 +59,13 @@ impl Worker<'_> {
         }
         let temp = temp.is_dir().then_some(temp.as_path());
         let around = Around { directory: &prepared.working_directory, temp, swaps: &prepared.swaps, interpreter: &[] };
-        let (held, environment) = self.terms(&around, &prepared.environment, additions)?;
+        let (held, mut environment) = self.terms(&around, &prepared.environment, additions)?;
+        // Those who give the rights of the administrator pass on what their files list, and refuse the rest.
+        for (name, value) in self.trace().into_iter().filter(|_| !is_elevated) {
+            let name = OsString::from(name.to_ascii_uppercase());
+            environment.retain(|(known, _)| *known != name);
+            environment.push((name, value.into()));
+        }
         let mut removal = None;
         let program = match image {
             Some((image, container)) => {

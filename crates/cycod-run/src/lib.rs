@@ -63,7 +63,7 @@ pub use container::{NoContainers, container_engine, container_service};
 pub use cycod_flow::LostAnswer;
 pub use cycod_mask::StreamMask;
 pub use dispatch::run;
-pub use driver::{CacheUse, Driver};
+pub use driver::{CacheUse, Driver, TraceOf};
 pub use durable::{Durable, InterruptedStep, Ledger};
 pub use event::{Event, Ignore, QUIET, Sink, StepPath};
 pub use files::{Files, UnreadFile};
