@@ -108,7 +108,7 @@ pub use cycod_run::{
     LostAnswer, ModelAnswer, ModelAsk, ModelBudget, Models, Ran, RemoteCall, RemoteNews, Remotes, RunReport, Sink,
     Status, StepPath, StepReport, Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
 };
-pub use cycod_script::{FoundInterpreter, project_interpreters};
+pub use cycod_script::FoundInterpreter;
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;
 pub use durable::{LostStep, Resumption};

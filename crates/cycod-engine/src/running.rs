@@ -144,6 +144,7 @@ impl Engine {
             observer: control.observer.as_ref(),
             pool: self.pool.as_deref(),
             started: Some(&begin),
+            interpreters: Some(&|| self.configured_interpreters()),
             trace: trace_of.as_ref().map(|of| of as &TraceOf<'_>),
         };
         let sink: &mut dyn Sink = &mut Traced { sink, trace: trace.as_mut() };

@@ -114,7 +114,8 @@ impl Engine {
     /// Everything that decides what a tool does: its definition, the tools it reaches, and the programs of the workspace
     /// that any of them names.
     pub fn fingerprint(&self, tool: &Tool) -> Fingerprint {
-        Fingerprint::of(tool, &self.reached(tool), self.places(&self.host().working_directory), Arc::default())
+        let here = &self.host().working_directory;
+        self.fingerprint_in(tool, &self.reached(tool), here, Arc::default())
     }
 
     /// The fingerprint of what a plan would do, by the very definitions that it holds.
@@ -135,7 +136,7 @@ impl Engine {
         here: &Path,
     ) -> Result<Vec<(String, String)>, String> {
         let used = reached(tool, &|name| library.get(name).cloned());
-        let fingerprint = Fingerprint::of(tool, &used, self.places(here), Arc::default());
+        let fingerprint = self.fingerprint_in(tool, &used, here, Arc::default());
         match fingerprint.incomplete() {
             Some(refusal) => Err(refusal.why),
             None => Ok(fingerprint.programs().map(|(path, state)| (path.to_owned(), state.to_owned())).collect()),
@@ -151,7 +152,7 @@ impl Engine {
         {
             return known.fingerprint.clone();
         }
-        let fingerprint = Fingerprint::of(tool, used, self.places(here), self.look());
+        let fingerprint = self.fingerprint_in(tool, used, here, self.look());
         let (tool, used, here) = (Arc::clone(tool), used.clone(), here.to_owned());
         *known = Some(Known { moment, tool, used, here, fingerprint: fingerprint.clone() });
         fingerprint
@@ -466,6 +467,10 @@ impl Engine {
             None => format!("`{name}` is defined in this project and is not trusted yet"),
         };
         Decision { rule, ..decision }
+    }
+
+    fn fingerprint_in(&self, tool: &Tool, used: &Used, here: &Path, look: Arc<Look>) -> Fingerprint {
+        Fingerprint::of(tool, used, self.places(here), look, &|| self.configured_interpreters())
     }
 
     fn places<'a>(&'a self, working_directory: &'a Path) -> Places<'a> {

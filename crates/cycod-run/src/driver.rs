@@ -3,6 +3,7 @@ use std::sync::Arc;
 use cycod_call::TransformRunner;
 use cycod_plan::Secrets;
 use cycod_process::{Observer, Pool, Stop};
+use cycod_script::ConfiguredInterpreters;
 
 use crate::{ArtifactShelf, BuiltIns, Models, Remotes, StepCache, StepPath, workers::Workers};
 
@@ -53,6 +54,8 @@ pub struct Driver<'a> {
     pub observer: Option<&'a Arc<dyn Observer>>,
     /// Called each time that a program has been started, before the first wait for it.
     pub started: Option<&'a (dyn Fn() + Sync)>,
+    /// The interpreters that settings name.
+    pub interpreters: Option<&'a (dyn Fn() -> ConfiguredInterpreters + Sync)>,
     /// How what a step starts or calls learns in which span of a trace it works; without it, it does not.
     pub trace: Option<&'a TraceOf<'a>>,
 }

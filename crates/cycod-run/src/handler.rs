@@ -77,7 +77,8 @@ impl Worker<'_> {
         let platform = ToolPlatform::new(self, call, starts);
         let asks = Asks::new(&platform);
         let end = End { deadline, stop: self.driver.stop };
-        let interpreter = interpreter(handler, self.file(), self.plan.host()).map_err(|error| {
+        let configured = self.driver.interpreters.map(|configured| configured()).unwrap_or_default();
+        let interpreter = interpreter(handler, self.file(), self.plan.host(), &configured).map_err(|error| {
             Refusal::new(Code::NotStarted, error.to_string()).place(place).attempt(match error {
                 InterpreterError::NoUv => "install uv, or name an environment that has them in `runtime`",
                 _ => "see what is there: cycod doctor",

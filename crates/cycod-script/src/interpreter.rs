@@ -5,6 +5,7 @@
 //! ([`FoundInterpreter::reads`]). Nothing is started to find one.
 
 use std::{
+    collections::BTreeMap,
     ffi::{OsStr, OsString},
     fmt, fs,
     path::{Path, PathBuf},
@@ -76,20 +77,38 @@ pub struct ScriptPackages {
     pub uv: PathBuf,
 }
 
+/// The interpreters that settings name, by the keys of `runtime`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConfiguredInterpreters {
+    /// Those of the project, for its own tools: paths within it, or `uv`.
+    pub project: BTreeMap<String, String>,
+    /// Those of the user and the machine, in the place of the first of the search path.
+    pub user: BTreeMap<String, String>,
+}
+
+impl ConfiguredInterpreters {
+    fn of(map: &BTreeMap<String, String>, runtime: Runtime) -> Option<&str> {
+        map.get(runtime.key()?).map(String::as_str)
+    }
+}
+
+/// Where one is named.
+const OF_TOOL: &str = "`runtime` of the tool";
+const OF_PROJECT: &str = "`runtimes` of the project's config.yaml";
+const OF_USER: &str = "`runtimes` of your config.yaml";
+
 /// Why there is no interpreter for a handler.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InterpreterError {
     /// The author names one that is not there.
-    #[error("`runtime` names `{0}`, which does not exist")]
-    Missing(String),
+    #[error("{1} names `{0}`, which does not exist")]
+    Missing(String, &'static str),
     /// The author names a directory in which there is none.
-    #[error("`runtime` names `{0}`, in which there is no `bin/{1}`")]
-    Empty(String, &'static str),
+    #[error("{2} names `{0}`, in which there is no `bin/{1}`")]
+    Empty(String, &'static str, &'static str),
     /// A tool outside a project names a path of whatever project it is called in.
-    #[error(
-        "`runtime` names `{0}`, and the tool is of no project: only an absolute path, or `~/…`, is always the same"
-    )]
-    Relative(String),
+    #[error("{1} names `{0}` for a tool of no project: only an absolute path, or `~/…`, is always the same")]
+    Relative(String, &'static str),
     /// The code declares packages, and nothing here installs them.
     #[error("the code declares packages, and `uv`, which installs them, is not installed")]
     NoUv,
@@ -114,7 +133,8 @@ impl FoundInterpreter {
 
     /// A program of an environment that was made for a handler.
     pub fn of_program(&self, program: PathBuf, host: &Host) -> Self {
-        let finder = Finder { runtime: self.runtime, host, is_of_project: false };
+        let configured = &ConfiguredInterpreters::default();
+        let finder = Finder { runtime: self.runtime, host, is_of_project: false, configured };
         finder.at(program, self.from.clone().unwrap_or_default())
     }
 
@@ -143,30 +163,43 @@ pub fn interpreter(
     handler: &Handler,
     file: Option<&Path>,
     host: &Host,
+    configured: &ConfiguredInterpreters,
 ) -> Result<Option<FoundInterpreter>, InterpreterError> {
     if handler.runtime == Runtime::Engine {
         return Ok(None);
     }
-    let finder = Finder { runtime: handler.runtime, host, is_of_project: is_of_project(file, host) };
-    let mut found = match handler.interpreter.as_deref() {
-        Some("uv") if handler.runtime == Runtime::Python => {
-            finder.by_uv(declared(&handler.code).unwrap_or_default())?
-        }
-        Some(named) => finder.named(named)?,
-        None => match declared(&handler.code).filter(|_| handler.runtime == Runtime::Python) {
-            Some(block) => finder.by_uv(block)?,
-            None => finder.usual(),
-        },
+    let is_python = handler.runtime == Runtime::Python;
+    let block = declared(&handler.code).filter(|_| is_python);
+    let finder = Finder { runtime: handler.runtime, host, is_of_project: is_of_project(file, host), configured };
+    let named = handler.interpreter.as_deref().map(|name| (name, OF_TOOL)).or_else(|| {
+        // What the code declares is its own.
+        let of_project = finder.of_project().filter(|_| block.is_none());
+        of_project.map(|name| (name, OF_PROJECT))
+    });
+    let mut found = match (named, block) {
+        (Some(("uv", from)), block) if is_python => finder.by_uv(block.unwrap_or_default(), from)?,
+        (Some((name, from)), _) => finder.named(name, from)?,
+        (None, Some(block)) => finder.by_uv(block, OF_TOOL)?,
+        (None, None) => finder.usual()?,
     };
     finder.renv(&mut found);
     Ok(Some(found))
 }
 
 /// The interpreters of the project that are not the first of the search path, and those that it asks for in vain.
-pub fn project_interpreters(host: &Host) -> Vec<FoundInterpreter> {
+pub fn project_interpreters(host: &Host, configured: &ConfiguredInterpreters) -> Vec<FoundInterpreter> {
     let found = [Runtime::Python, Runtime::R, Runtime::Node].map(|runtime| {
-        let finder = Finder { runtime, host, is_of_project: true };
-        let mut found = finder.usual();
+        let finder = Finder { runtime, host, is_of_project: true, configured };
+        let named = finder.of_project().map(|name| match name {
+            "uv" if runtime == Runtime::Python => finder.by_uv(String::new(), OF_PROJECT),
+            name => finder.named(name, OF_PROJECT),
+        });
+        let found = named.unwrap_or_else(|| finder.usual());
+        let missing = |error: InterpreterError| FoundInterpreter {
+            missing: Some(error.to_string()),
+            ..FoundInterpreter::of_path(runtime)
+        };
+        let mut found = found.unwrap_or_else(missing);
         finder.renv(&mut found);
         found
     });
@@ -202,15 +235,21 @@ struct Finder<'a> {
     runtime: Runtime,
     host: &'a Host,
     is_of_project: bool,
+    configured: &'a ConfiguredInterpreters,
 }
 
-impl Finder<'_> {
+impl<'a> Finder<'a> {
+    /// The one that the project's settings name, for its own tools.
+    fn of_project(&self) -> Option<&'a str> {
+        ConfiguredInterpreters::of(&self.configured.project, self.runtime).filter(|_| self.is_of_project)
+    }
+
     fn program(&self) -> &'static str {
         self.runtime.program().unwrap_or_default()
     }
 
     /// The one that an author names: a program, or an environment.
-    fn named(&self, name: &str) -> Result<FoundInterpreter, InterpreterError> {
+    fn named(&self, name: &str, from: &'static str) -> Result<FoundInterpreter, InterpreterError> {
         let host = self.host;
         let is_relative = !name.starts_with('/') && !name.starts_with("~/");
         let path = match name.strip_prefix("~/") {
@@ -220,18 +259,20 @@ impl Finder<'_> {
         let is_bare = !name.contains('/') && !name.starts_with('.');
         if is_bare && !(self.is_of_project && path.is_dir()) {
             // The first of that name in the search path, as `requires` and commands have it.
-            let from = Some("`runtime` of the tool".to_owned());
+            let from = Some(from.to_owned());
             return Ok(FoundInterpreter { program: name.into(), from, ..FoundInterpreter::of_path(self.runtime) });
         }
         if is_relative && !self.is_of_project {
-            return Err(InterpreterError::Relative(name.to_owned()));
+            return Err(InterpreterError::Relative(name.to_owned(), from));
         }
         let program = match path.is_dir() {
-            true => self.in_prefix(&path).ok_or_else(|| InterpreterError::Empty(name.to_owned(), self.program()))?,
+            true => {
+                self.in_prefix(&path).ok_or_else(|| InterpreterError::Empty(name.to_owned(), self.program(), from))?
+            }
             false if path.is_file() => path,
-            false => return Err(InterpreterError::Missing(name.to_owned())),
+            false => return Err(InterpreterError::Missing(name.to_owned(), from)),
         };
-        Ok(self.at(program, "`runtime` of the tool".to_owned()))
+        Ok(self.at(program, from.to_owned()))
     }
 
     /// The program of an environment.
@@ -311,12 +352,20 @@ impl Finder<'_> {
         path.strip_prefix(&self.host.workspace).unwrap_or(path).display().to_string()
     }
 
-    /// The one that is usual in a project, else the first of the search path.
-    fn usual(&self) -> FoundInterpreter {
-        let first = || FoundInterpreter::of_path(self.runtime);
-        if !self.is_of_project {
-            return first();
+    /// The one that is usual in a project, else that of the user's settings or the first of the search path.
+    fn usual(&self) -> Result<FoundInterpreter, InterpreterError> {
+        let found = if self.is_of_project { self.of_place() } else { FoundInterpreter::of_path(self.runtime) };
+        match ConfiguredInterpreters::of(&self.configured.user, self.runtime).filter(|_| !found.is_chosen()) {
+            Some("uv") if self.runtime == Runtime::Python => self.by_uv(String::new(), OF_USER),
+            // What is relative would be in whatever project the tool is called.
+            Some(name) => Finder { is_of_project: false, ..*self }.named(name, OF_USER),
+            None => Ok(found),
         }
+    }
+
+    /// The one that is usual in a project.
+    fn of_place(&self) -> FoundInterpreter {
+        let first = || FoundInterpreter::of_path(self.runtime);
         match self.runtime {
             Runtime::Python => self.environments(&PYTHON_ENVIRONMENTS, is_venv).unwrap_or_else(|| self.conda()),
             Runtime::R => self.conda(),
@@ -400,13 +449,13 @@ impl Finder<'_> {
     }
 
     /// An environment of the packages that code declares.
-    fn by_uv(&self, block: String) -> Result<FoundInterpreter, InterpreterError> {
+    fn by_uv(&self, block: String, from: &'static str) -> Result<FoundInterpreter, InterpreterError> {
         let search = self.host.environment.get(OsStr::new("PATH")).ok_or(InterpreterError::NoUv)?;
         // A relative entry names what lies in the directory of the caller, which may be anybody's.
         let directories = std::env::split_paths(search).filter(|entry| entry.is_absolute());
         let uv = directories.map(|directory| directory.join("uv")).find(|program| program.is_file());
         let uv = uv.ok_or(InterpreterError::NoUv)?;
-        let from = if block.is_empty() { "`runtime` of the tool" } else { "its `# /// script`" };
+        let from = if block.is_empty() { from } else { "its `# /// script`" };
         Ok(FoundInterpreter {
             from: Some(from.to_owned()),
             declared: Some(ScriptPackages { block, uv }),

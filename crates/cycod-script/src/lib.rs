@@ -30,7 +30,8 @@ pub use checker::{Checker, CheckerFinding, checker};
 pub use codec::{Answers, Codec};
 pub use engine::{EvaluationLimits, Evaluator, ScriptError};
 pub use interpreter::{
-    FoundInterpreter, InterpreterError, ScriptPackages, declared, interpreter, project_interpreters,
+    ConfiguredInterpreters, FoundInterpreter, InterpreterError, ScriptPackages, declared, interpreter,
+    project_interpreters,
 };
 pub use prelude::{Prelude, prelude};
 pub use source::{Exports, LONGEST_CODE, ScriptDiagnostic, SourcePlaces, check, check_for_node, lower};

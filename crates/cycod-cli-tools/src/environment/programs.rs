@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_definition::Host;
-use cycod_engine::{FoundInterpreter, diagnostic::visible, project_interpreters};
+use cycod_engine::{FoundInterpreter, diagnostic::visible};
 use cycod_process::{ProgramNotFound, find_program};
 use cycod_run::Execute;
 
@@ -122,7 +122,7 @@ pub(crate) fn checks(environment: &Environment<'_>, users: &Users) -> Vec<Check>
             .map(|check| check.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect();
         checks.push(containers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        checks.extend(project_interpreters(host).iter().map(|found| of_project(found, host)));
+        checks.extend(environment.engine.project_interpreters().iter().map(|found| of_project(found, host)));
         // What tools of this place need beside those is only looked for: what makes it say its version is not known.
         for (name, tools) in users.iter().filter(|(name, _)| !is_known(name)) {
             let check = match Found::of(name, host) {

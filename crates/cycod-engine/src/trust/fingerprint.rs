@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use cycod_definition::{Body, Host, Literal, Starts, StepAction, Tool, starts, starts_of_argument};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::Look;
-use cycod_script::{FoundInterpreter, interpreter};
+use cycod_script::{ConfiguredInterpreters, FoundInterpreter, interpreter};
 use cycod_store::{Digest, diff, digest, render};
 use serde_json::{Map, Value as Json, json};
 
@@ -43,7 +43,13 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// Looks at a tool, those it reaches, and the programs of the workspace that they name. A manifest that says which programs are
     /// the project's own is one of these files for the tools that rest on it.
-    pub(super) fn of(tool: &Tool, used: &Used, places: Places<'_>, look: Arc<Look>) -> Self {
+    pub(super) fn of(
+        tool: &Tool,
+        used: &Used,
+        places: Places<'_>,
+        look: Arc<Look>,
+        configured: &dyn Fn() -> ConfiguredInterpreters,
+    ) -> Self {
         let mut tools = Map::new();
         tools.insert(tool.name.key(), Json::clone(&tool.origin.document));
         for (name, used) in used {
@@ -52,7 +58,7 @@ impl Fingerprint {
         let mut all = started(tool, used);
         used.values().flatten().for_each(|tool| all.add(started(tool, used)));
         let reached = || std::iter::once(tool).chain(used.values().flatten().map(|used| &**used));
-        let interpreters: Vec<_> = reached().filter_map(|tool| interpreter_of(tool, places.host)).collect();
+        let interpreters: Vec<_> = reached().filter_map(|tool| interpreter_of(tool, places.host, configured)).collect();
         let workspace = &places.host.workspace;
         let pins = interpreters.iter().flat_map(|found| &found.pins).filter_map(|pin| pin.strip_prefix(workspace).ok());
         let pins: Vec<String> = pins.map(|pin| pin.to_string_lossy().replace('\\', "/")).collect();
@@ -163,9 +169,13 @@ impl Fingerprint {
 }
 
 /// What runs a tool that is a function. Where there is nothing, the run says so.
-fn interpreter_of(tool: &Tool, host: &Host) -> Option<FoundInterpreter> {
+fn interpreter_of(
+    tool: &Tool,
+    host: &Host,
+    configured: &dyn Fn() -> ConfiguredInterpreters,
+) -> Option<FoundInterpreter> {
     let Body::Handler(handler) = &tool.body else { return None };
-    interpreter(handler, tool.origin.file.as_deref(), host).ok()?
+    interpreter(handler, tool.origin.file.as_deref(), host, &configured()).ok()?
 }
 
 /// Takes out of a tool's document what is only told to readers, and its tests.

@@ -63,7 +63,7 @@ fn the_author_names_an_interpreter() {
     tool(&place, "missing", "runtime: {python: no/such}\n", "python", PREFIX);
     let ran = place.run(&["run", "missing"]);
     assert_eq!(ran.code(), 126, "{}", ran.block());
-    assert!(ran.stderr().contains("`runtime` names `no/such`, which does not exist"), "{}", ran.block());
+    assert!(ran.stderr().contains("`runtime` of the tool names `no/such`, which does not exist"), "{}", ran.block());
     tool(&place, "nothing", "runtime: {python: ''}\n", "python", PREFIX);
     assert!(place.run(&["validate", "nothing"]).block().contains("this names no interpreter"));
     place.write(
@@ -72,6 +72,33 @@ fn the_author_names_an_interpreter() {
     );
     let ran = place.run(&["run", "yaml"]);
     assert_eq!(ran.stdout().trim(), at, "{}", ran.block());
+}
+
+#[test]
+fn settings_name_interpreters() {
+    let place = Place::new();
+    venv(&place, "tools/python");
+    venv(&place, ".venv");
+    tool(&place, "where", "", "python", PREFIX);
+    place.write(".cycod/config.yaml", "runtimes: {python: tools/python}\n");
+    let ran = place.run(&["run", "where"]);
+    assert!(ran.stdout().starts_with("[PLACE]/project/tools/python"), "{}", ran.block());
+    // A project names what is its own.
+    place.write(".cycod/config.yaml", "runtimes: {python: /usr/bin/env}\n");
+    let ran = place.run(&["run", "where"]);
+    assert!(ran.stdout().starts_with("[PLACE]/project/.venv"), "{}", ran.block());
+    assert!(place.run(&["tools"]).block().contains("`/usr/bin/env` has no effect in a project"));
+    place.write(".cycod/config.yaml", "");
+    // What the user names is in the place of the first of the search path.
+    let own = place.home().join("envs/own");
+    assert!(made("python3", &["-m", "venv", "--without-pip", &own.display().to_string()], &place.project()));
+    let config = place.home().join(".cycod/config.yaml");
+    fs::create_dir_all(config.parent().expect("a directory")).expect("a directory");
+    fs::write(&config, "runtimes: {python: ~/envs/own}\n").expect("a file");
+    assert!(place.run(&["run", "where"]).stdout().starts_with("[PLACE]/project/.venv"));
+    fs::remove_dir_all(place.project().join(".venv")).expect("it is there");
+    let ran = place.run(&["run", "where"]);
+    assert!(ran.stdout().starts_with("[PLACE]/home/envs/own"), "{}", ran.block());
 }
 
 /// A user's own tool goes everywhere with its user, and so not into what lies in somebody's project.
@@ -87,7 +114,7 @@ fn a_tool_of_the_user_never_takes_the_interpreter_of_a_project() {
     assert_eq!((ran.code(), ran.stdout().contains("project/.venv")), (0, false), "{}", ran.block());
     fs::write(tools.join("mine.md"), page.replace("tags", "runtime: {python: .venv}\ntags")).expect("a tool");
     let ran = place.run(&["run", "mine"]);
-    assert!(ran.stderr().contains("the tool is of no project"), "{}", ran.block());
+    assert!(ran.stderr().contains("for a tool of no project"), "{}", ran.block());
 }
 
 #[test]
