@@ -4,7 +4,7 @@
 #
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
-#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile analysers providers page
+#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile analysers providers page telemetry interpreters
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -56,10 +56,16 @@ install_apart() {
         python3 -m venv "$apart/python"
         "$apart/python/bin/pip" install --quiet --disable-pip-version-check --requirement "tests/$1/requirements.txt"
     fi
-    cp "tests/$1/package.json" "tests/$1/package-lock.json" "$apart/"
+    if [ -e "tests/$1/package-lock.json" ]; then
+        cp "tests/$1/package.json" "tests/$1/package-lock.json" "$apart/"
+        install_node_modules
+    fi
+    echo "$stamp" >"$apart/stamp"
+}
+
+install_node_modules() {
     (cd "$apart" && PATH="$node_home/bin:$PATH" "$node" "$node_home/lib/node_modules/npm/bin/npm-cli.js" ci \
         --ignore-scripts --no-audit --no-fund --loglevel=error)
-    echo "$stamp" >"$apart/stamp"
 }
 
 # The Node of the system is often older than what the suite and the Inspector need, so one comes with the Python packages.
@@ -84,7 +90,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile analysers providers page
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile analysers providers page telemetry interpreters
 for part; do
     case $part in
     conformance)
@@ -106,6 +112,14 @@ for part; do
     page)
         install_apart page
         run "$part" env NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" "$node" tests/page/run.mjs
+        ;;
+    telemetry)
+        install_apart telemetry
+        run "$part" "$apart/python/bin/python" tests/telemetry/run.py
+        ;;
+    interpreters)
+        install_apart interpreters
+        run "$part" env UV="$apart/python/bin/uv" "$apart/python/bin/python" tests/interpreters/run.py
         ;;
     *)
         echo "there is no part \`$part\`" >&2

@@ -18,10 +18,11 @@ use serde_json::Value;
 use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 41] = [
+const ARROWS: [(&str, &[&str]); 42] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
+    ("cycod-trace", &["cycod-thread"]),
     ("cycod-mask", &[]),
     ("cycod-code", &[]),
     ("cycod-flow", &[]),
@@ -99,6 +100,7 @@ const ARROWS: [(&str, &[&str]); 41] = [
             "cycod-schema",
             "cycod-store",
             "cycod-tokens",
+            "cycod-trace",
         ],
     ),
     (

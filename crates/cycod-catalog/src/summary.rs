@@ -163,6 +163,7 @@ fn platforms_without_text(commands: &[&Command]) -> BTreeSet<Platform> {
 fn programs(body: &Body, commands: &[&Command]) -> Vec<CommandReader> {
     let mut programs: Vec<CommandReader> = Vec::new();
     if let Body::Handler(handler) = body
+        && handler.interpreter.is_none()
         && let Some(name) = handler.runtime.program()
     {
         let platforms = Platform::NAMES.into_iter().map(|(_, platform)| platform).collect();

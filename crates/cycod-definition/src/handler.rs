@@ -9,6 +9,8 @@ use crate::matches_stars;
 pub struct Handler {
     /// What runs it.
     pub runtime: Runtime,
+    /// The interpreter that the author names: a file or an environment, as a path, or `uv`.
+    pub interpreter: Option<String>,
     /// Whether the code has types, which are taken out before it runs.
     pub is_typescript: bool,
     /// The code, as its author wrote it.
@@ -38,6 +40,18 @@ impl Runtime {
         match self {
             Self::R => Some("Rscript"),
             Self::Python => Some("python3"),
+            Self::Node => Some("node"),
+            Self::Engine => None,
+        }
+    }
+}
+
+impl Runtime {
+    /// Its key where interpreters are named.
+    pub fn key(self) -> Option<&'static str> {
+        match self {
+            Self::R => Some("r"),
+            Self::Python => Some("python"),
             Self::Node => Some("node"),
             Self::Engine => None,
         }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use cycod_process::{Observer, Stop};
 
-use crate::Caller;
+use crate::{Caller, SpanContext};
 
 /// How a run is steered from outside.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct Control {
     pub refreshes_cache: bool,
     /// The session of whoever asks: functions share their interpreters, and what those hold, within one.
     pub session: Option<String>,
+    /// The span in which whoever asks works; without one, that of the environment.
+    pub trace: Option<SpanContext>,
 }
 
 impl Control {
@@ -37,6 +39,7 @@ impl Control {
             durable: false,
             refreshes_cache: false,
             session: None,
+            trace: None,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     convert::Infallible,
     ffi::OsString,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use cycod_call::{ScriptFailed, TransformRunner, speaks_of_secret};
@@ -17,6 +17,7 @@ use cycod_process::Pool;
 use cycod_run::{AllRemotes, BuiltIns, Models, Remotes, Workers};
 use cycod_settings::config::Settings;
 use cycod_store::{Digest, History};
+use cycod_trace::{TraceSettingsError, Tracer};
 
 use crate::{
     Beginning, EngineError,
@@ -49,6 +50,8 @@ pub struct Engine {
     pub(crate) ourselves: Option<Ourselves>,
     pub(crate) secrets: Arc<dyn Secrets + Send + Sync>,
     pub(crate) history: Option<Arc<History>>,
+    /// What sends traces, once the environment was asked.
+    pub(crate) tracer: OnceLock<Result<Option<Arc<Tracer>>, TraceSettingsError>>,
 }
 
 /// Transforms written in JavaScript, in an engine that is started when the first is met.
@@ -91,6 +94,7 @@ impl Engine {
             ourselves: None,
             secrets: Arc::new(NoSecrets),
             history: None,
+            tracer: OnceLock::new(),
         }
     }
 

@@ -181,7 +181,7 @@ impl Engine {
     }
 
     /// Everything secret that is known of a call, with what is kept for its tool: an argument may repeat it.
-    fn masks(&self, plan: &Plan) -> Masks {
+    pub(crate) fn masks(&self, plan: &Plan) -> Masks {
         // What keeps secrets from being had is told when the run wants them.
         let plan = plan.with_secrets(&*self.secrets).unwrap_or(Cow::Borrowed(plan));
         plan.masks()
@@ -257,7 +257,7 @@ fn write_call(
 }
 
 /// What somebody said when asked, in a word.
-fn answered(answer: &Answer) -> &'static str {
+pub(crate) fn answered(answer: &Answer) -> &'static str {
     match answer {
         Answer::Once => "once",
         Answer::Session(_) => "session",

@@ -43,6 +43,7 @@ mod error;
 mod fitting;
 mod history;
 pub mod host;
+mod interpreters;
 pub mod journal;
 mod level;
 mod machine;
@@ -66,6 +67,7 @@ mod selection;
 mod session;
 mod step_cache;
 mod testing;
+mod tracing;
 pub mod trust;
 mod workflow;
 
@@ -89,6 +91,7 @@ pub use result_json::{result_json, result_json_of};
 pub use selection::{AnyOf, Selection, group_of, tags_of};
 pub use session::SessionName;
 pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
+pub use tracing::{SpanContext, flush_traces};
 
 pub use cycod_call::{ArgumentProblem, Given, Instead, json, sample, timestamp};
 pub use cycod_catalog as catalog;
@@ -105,6 +108,7 @@ pub use cycod_run::{
     LostAnswer, ModelAnswer, ModelAsk, ModelBudget, Models, Ran, RemoteCall, RemoteNews, Remotes, RunReport, Sink,
     Status, StepPath, StepReport, Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
 };
+pub use cycod_script::FoundInterpreter;
 pub use cycod_settings::config as settings;
 pub use cycod_tokens as tokens;
 pub use durable::{LostStep, Resumption};

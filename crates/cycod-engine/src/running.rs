@@ -9,7 +9,7 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::Plan;
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::Stop;
-use cycod_run::{ArtifactShelf, CacheUse, Driver, Event, RunReport, Sink, StepCache, run};
+use cycod_run::{ArtifactShelf, CacheUse, Driver, Event, RunReport, Sink, StepCache, StepPath, TraceOf, run};
 
 use crate::{
     Asker, Caller, Control, Engine, Recording,
@@ -18,6 +18,7 @@ use crate::{
     journal::Journaled,
     recording::{not_kept, told},
     step_cache::RunCache,
+    tracing::{self, RunTrace, Traced},
 };
 
 impl Engine {
@@ -117,17 +118,15 @@ impl Engine {
         // A test looks whether they are there, and is run often.
         let is_test = self.caller(control).surface == Caller::TEST;
         let artifacts = recording.as_ref().filter(|_| !is_test).map(Recording::artifacts);
+        let mut trace = self.trace_or_warn(&approved, control, sink, &mut warnings);
+        let context = trace.as_ref().map(RunTrace::context);
+        let trace_of = context.as_ref().map(|root| |step: &StepPath| tracing::names(root, step));
         let began = OnceLock::new();
         let begin = || {
             began.get_or_init(|| waiting.as_ref().map_or(Ok(()), |waiting| self.write_beginning(waiting)));
         };
         let cache = self.run_cache(approved.subject(), &self.caller(control));
-        let cache_use = match control {
-            // What is tested, or observed, has to run.
-            _ if is_test || control.observer.is_some() => CacheUse::Never,
-            Control { refreshes_cache: true, .. } => CacheUse::Refresh,
-            _ => CacheUse::Use,
-        };
+        let cache_use = cache_use(control, is_test);
         let driver = Driver {
             cache: cache.as_ref().map(|cache| cache as &dyn StepCache),
             cache_use,
@@ -145,7 +144,10 @@ impl Engine {
             observer: control.observer.as_ref(),
             pool: self.pool.as_deref(),
             started: Some(&begin),
+            interpreters: Some(&|| self.configured_interpreters()),
+            trace: trace_of.as_ref().map(|of| of as &TraceOf<'_>),
         };
+        let sink: &mut dyn Sink = &mut Traced { sink, trace: trace.as_mut() };
         let mut report = match recording.as_ref().and_then(|recording| recording.journal.clone()) {
             Some(journal) => {
                 let is_durable = durable.is_some();
@@ -168,6 +170,9 @@ impl Engine {
             recording.state = Some(kept.into_state());
         }
         report.warnings.extend(warnings);
+        if let Some(trace) = trace {
+            trace.end(&report);
+        }
         if let Some(through) = through.filter(|_| !is_resumed || !stays_interrupted(&report)) {
             let refusal = self.answered_for(&through, &workflow, &run_id, &mut report);
             if let Some(recording) = &mut recording {
@@ -175,5 +180,15 @@ impl Engine {
             }
         }
         (report, recording)
+    }
+}
+
+/// What a run does with the stored results of its steps.
+fn cache_use(control: &Control, is_test: bool) -> CacheUse {
+    match control {
+        // What is tested, or observed, has to run.
+        _ if is_test || control.observer.is_some() => CacheUse::Never,
+        Control { refreshes_cache: true, .. } => CacheUse::Refresh,
+        _ => CacheUse::Use,
     }
 }

@@ -114,7 +114,8 @@ impl Engine {
     /// Everything that decides what a tool does: its definition, the tools it reaches, and the programs of the workspace
     /// that any of them names.
     pub fn fingerprint(&self, tool: &Tool) -> Fingerprint {
-        Fingerprint::of(tool, &self.reached(tool), self.places(&self.host().working_directory), Arc::default())
+        let here = &self.host().working_directory;
+        self.fingerprint_in(tool, &self.reached(tool), here, Arc::default())
     }
 
     /// The fingerprint of what a plan would do, by the very definitions that it holds.
@@ -135,7 +136,7 @@ impl Engine {
         here: &Path,
     ) -> Result<Vec<(String, String)>, String> {
         let used = reached(tool, &|name| library.get(name).cloned());
-        let fingerprint = Fingerprint::of(tool, &used, self.places(here), Arc::default());
+        let fingerprint = self.fingerprint_in(tool, &used, here, Arc::default());
         match fingerprint.incomplete() {
             Some(refusal) => Err(refusal.why),
             None => Ok(fingerprint.programs().map(|(path, state)| (path.to_owned(), state.to_owned())).collect()),
@@ -151,7 +152,7 @@ impl Engine {
         {
             return known.fingerprint.clone();
         }
-        let fingerprint = Fingerprint::of(tool, used, self.places(here), self.look());
+        let fingerprint = self.fingerprint_in(tool, used, here, self.look());
         let (tool, used, here) = (Arc::clone(tool), used.clone(), here.to_owned());
         *known = Some(Known { moment, tool, used, here, fingerprint: fingerprint.clone() });
         fingerprint
@@ -468,9 +469,13 @@ impl Engine {
         Decision { rule, ..decision }
     }
 
+    fn fingerprint_in(&self, tool: &Tool, used: &Used, here: &Path, look: Arc<Look>) -> Fingerprint {
+        Fingerprint::of(tool, used, self.places(here), look, &|| self.configured_interpreters())
+    }
+
     fn places<'a>(&'a self, working_directory: &'a Path) -> Places<'a> {
         let host = self.host();
-        Places { workspace: &host.workspace, working_directory, home: &host.home }
+        Places { workspace: &host.workspace, working_directory, home: &host.home, host }
     }
 
     /// What the person trusts.
@@ -522,7 +527,7 @@ impl Engine {
         Some(in_project(&local.path, &self.look()))
     }
 
-    fn reached(&self, tool: &Tool) -> Used {
+    pub(crate) fn reached(&self, tool: &Tool) -> Used {
         reached(tool, &|name| self.tool(name).ok())
     }
 

@@ -35,10 +35,15 @@ pub(crate) async fn call(
     connection: &Connection,
     tool: &str,
     arguments: JsonObject,
+    trace: &[(&'static str, String)],
     follow: &Follow,
 ) -> Result<CallToolResult, Refusal> {
     let server = &*connection.handler.server;
     let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+    if !trace.is_empty() {
+        let meta = params.meta.get_or_insert_default();
+        trace.iter().for_each(|(name, value)| _ = meta.insert((*name).to_owned(), value.as_str().into()));
+    }
     let mut pause = Duration::from_millis(50);
     for _ in 0..MOST_ROUNDS {
         let answer = request(connection, params.clone(), follow).await.map_err(|(error, is_sent)| {

@@ -202,7 +202,7 @@ impl RemoteServers {
         stop: &Stop,
         longest: Duration,
     ) -> Result<ToolOutcome, Refusal> {
-        let call = RemoteCall { tool, arguments, stop, deadline: Instant::now() + longest };
+        let call = RemoteCall { tool, arguments, stop, deadline: Instant::now() + longest, trace: &[] };
         self.call(&call, &mut |_| {})
     }
 
@@ -319,7 +319,8 @@ impl Remotes for RemoteServers {
         let spawned = {
             let (slot, shared) = (Arc::clone(slot), Arc::clone(&self.shared));
             let (tool, arguments) = (call.tool.clone(), arguments(call));
-            self.runtime()?.spawn(async move { slot.call(&shared, &tool, arguments, &sender).await })
+            let trace = call.trace.to_vec();
+            self.runtime()?.spawn(async move { slot.call(&shared, &tool, arguments, &trace, &sender).await })
         };
         loop {
             let outcome = spawned.wait(LOOK.min(call.deadline.saturating_duration_since(Instant::now())));

@@ -119,6 +119,7 @@ impl Slot {
         shared: &Shared,
         asked: &RemoteTool,
         arguments: JsonObject,
+        trace: &[(&'static str, String)],
         follow: &Follow,
     ) -> Result<ToolOutcome, Refusal> {
         let Met { connection, offered, version, allowed } = self.meet(shared).await?;
@@ -149,7 +150,7 @@ impl Slot {
             }
             answers.generation
         };
-        let result = call(&connection, tool, arguments, follow).await;
+        let result = call(&connection, tool, arguments, trace, follow).await;
         match &result {
             Ok(_) => lock(&self.health).succeeded(),
             Err(refusal) if connection.is_over() => shared.snapshots.failed(server, refusal),

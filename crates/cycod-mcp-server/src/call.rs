@@ -7,7 +7,8 @@ use std::{
 };
 
 use cycod_engine::{
-    Answer, AnswerTo, Approved, Approver, Asker, Beginning, Control, Given, Plan, SessionName, Surface, Verdict,
+    Answer, AnswerTo, Approved, Approver, Asker, Beginning, Control, Given, Plan, SessionName, SpanContext, Surface,
+    Verdict,
     approvals::{Queue, edited},
     definition::{Tool, Whom},
     diagnostic::{Code, Refusal, caught},
@@ -55,6 +56,8 @@ pub(crate) struct Call {
     /// What the client calls itself.
     client: String,
     pub(crate) beginning: Beginning,
+    /// The span in which the client works, if it says so.
+    pub(crate) trace: Option<SpanContext>,
 }
 
 /// How far to go with a call.
@@ -313,6 +316,7 @@ impl Call {
             approval: None,
             client: "a model over MCP".to_owned(),
             beginning: Beginning::at(SystemTime::now()),
+            trace: None,
         }
     }
 
@@ -394,6 +398,7 @@ impl Call {
         let control = Control {
             caller: Some(self.stock.engine.caller_of(&self.asker())),
             session: self.asker().session.name().map(str::to_owned),
+            trace: self.trace.clone(),
             ..Control::new(run.stop().clone())
         };
         self.stock.engine.run_kept(approved, control, &self.shared.outputs, &mut Follower { board })

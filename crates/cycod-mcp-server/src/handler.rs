@@ -185,6 +185,7 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<Outcome, ErrorData> {
         let mut call = Call::with(&self.shared, stock, tool, arguments, &principal(context));
+        call.trace = wire::trace(context);
         call.resume(retry.0.as_deref(), retry.1)?;
         Ok(drive(call, &self.caller(context), Goal::End).await)
     }
@@ -351,6 +352,7 @@ impl ServerHandler for Handler {
         };
         let arguments = request.arguments.unwrap_or_default();
         let mut call = Call::new(&self.shared, stock, Arc::clone(&tool), arguments, &principal);
+        call.trace = wire::trace(&context);
         call.resume(request.request_state.as_deref(), request.input_responses)?;
         let goal = if as_task { Goal::Task } else { Goal::End };
         let stock = Arc::clone(&call.stock);

@@ -2,10 +2,28 @@
 
 use std::sync::Arc;
 
-use cycod_engine::definition::{self, Hints, JsonSchema, Level, Produces, arguments_schema};
+use cycod_engine::{
+    SpanContext,
+    definition::{self, Hints, JsonSchema, Level, Produces, arguments_schema},
+};
 use cycod_schema::{Era, published_input, published_output, wrapped_output};
-use rmcp::model::{self, CallToolResult, JsonObject, ToolAnnotations};
+use rmcp::{
+    RoleServer,
+    model::{self, CallToolResult, JsonObject, ToolAnnotations},
+    service::RequestContext,
+};
 use serde_json::Value as Json;
+
+/// The span in which the client works, as the request says it in `_meta`, or in the headers that brought it.
+pub(crate) fn trace(context: &RequestContext<RoleServer>) -> Option<SpanContext> {
+    let headers = context.extensions.get::<hyper::http::request::Parts>().map(|parts| &parts.headers);
+    let header = |name: &str| headers?.get(name)?.to_str().ok();
+    let (parent, state) = match context.meta.get_traceparent() {
+        Some(parent) => (parent, context.meta.get_tracestate()),
+        None => (header("traceparent")?, header("tracestate")),
+    };
+    Some(SpanContext::parse(parent)?.with_state(state))
+}
 
 /// A tool for a list.
 pub(crate) struct Listed {

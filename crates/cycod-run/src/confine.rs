@@ -64,6 +64,8 @@ pub(crate) struct Around<'a> {
     pub(crate) temp: Option<&'a Path>,
     /// The secrets that it does not hold itself.
     pub(crate) swaps: &'a [Swap],
+    /// What its interpreter needs to start: files and directories that it may read and execute.
+    pub(crate) interpreter: &'a [PathBuf],
 }
 
 impl Held {
@@ -89,6 +91,10 @@ impl Held {
         let allowed = Allowed::by(confinement, host)?;
         let root = if allowed.is_none() && container.is_none() { Root::ReadOnly } else { Root::Minimal };
         let mut places = places(confinement, allowed.as_ref(), host)?;
+        if root == Root::Minimal {
+            places
+                .extend(around.interpreter.iter().filter_map(|name| of_interpreter(name, &places)).collect::<Vec<_>>());
+        }
         if let Some(temp) = around.temp {
             places.push(Place { name: temp.to_owned(), path: existing(temp)?, rights: OWN });
         }
@@ -271,6 +277,14 @@ fn places(confinement: &PlannedConfinement, allowed: Option<&Allowed>, host: &Ho
         places.push(Place { name: workspace.clone(), path: existing(workspace)?, rights: OWN });
     }
     Ok(places)
+}
+
+/// A file or a directory of an interpreter, as far as it is there. What may be written around it stays so.
+fn of_interpreter(name: &Path, places: &[Place]) -> Option<Place> {
+    let path = name.canonicalize().ok()?;
+    let around = places.iter().filter(|place| path.starts_with(&place.path)).map(|place| place.rights);
+    let rights = around.fold(Rights { write: false, execute: true }, Rights::or);
+    Some(Place { name: name.to_owned(), path, rights })
 }
 
 /// Whether one of these places lets a directory, or something in it, be written.

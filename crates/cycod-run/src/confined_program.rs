@@ -59,7 +59,7 @@ impl ConfinedProgram {
         let confinement = PlannedConfinement::of(&call, terms.directory)?;
         let subject =
             Subject { confinement: &confinement, host, temp: temp.path(), noun: terms.noun, name: terms.name };
-        let around = Around { directory: terms.directory, temp: Some(temp.path()), swaps: &[] };
+        let around = Around { directory: terms.directory, temp: Some(temp.path()), swaps: &[], interpreter: &[] };
         let held = Held::of(&subject, &around)?.ok_or_else(|| {
             let why = format!("the {} `{}` asks for a confinement to nothing", terms.noun, terms.name);
             Refusal::new(Code::ConfinementUnavailable, why)

@@ -3,8 +3,9 @@ use std::sync::Arc;
 use cycod_call::TransformRunner;
 use cycod_plan::Secrets;
 use cycod_process::{Observer, Pool, Stop};
+use cycod_script::ConfiguredInterpreters;
 
-use crate::{ArtifactShelf, BuiltIns, Models, Remotes, StepCache, workers::Workers};
+use crate::{ArtifactShelf, BuiltIns, Models, Remotes, StepCache, StepPath, workers::Workers};
 
 /// What a run does with the stored results of its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,4 +54,11 @@ pub struct Driver<'a> {
     pub observer: Option<&'a Arc<dyn Observer>>,
     /// Called each time that a program has been started, before the first wait for it.
     pub started: Option<&'a (dyn Fn() + Sync)>,
+    /// The interpreters that settings name.
+    pub interpreters: Option<&'a (dyn Fn() -> ConfiguredInterpreters + Sync)>,
+    /// How what a step starts or calls learns in which span of a trace it works; without it, it does not.
+    pub trace: Option<&'a TraceOf<'a>>,
 }
+
+/// Says of a step how others are told in which span it works: the names of W3C Trace Context with their values.
+pub type TraceOf<'a> = dyn Fn(&StepPath) -> Vec<(&'static str, String)> + Sync + 'a;

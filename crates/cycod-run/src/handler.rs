@@ -1,6 +1,9 @@
 //! Calls of functions in a language.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_definition::{Handler, Level, Parameter, Privilege, Produces, Runtime, digest};
@@ -8,7 +11,7 @@ use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::PreparedCall;
 use cycod_process::{Ending, Input, ProcessLimits, Program, Spec, Stream};
 use cycod_script::{
-    Answers, Codec, Prelude, SourcePlaces, prelude,
+    Answers, Codec, FoundInterpreter, InterpreterError, Prelude, SourcePlaces, interpreter, prelude,
     protocol::{ArgumentType, CallContext, Failure, FromWorker, ScriptLanguage, ToWorker, WorkerCall},
 };
 use serde_json::{Map, Value};
@@ -74,16 +77,23 @@ impl Worker<'_> {
         let platform = ToolPlatform::new(self, call, starts);
         let asks = Asks::new(&platform);
         let end = End { deadline, stop: self.driver.stop };
-        let answer = match prelude(handler.runtime) {
+        let configured = self.driver.interpreters.map(|configured| configured()).unwrap_or_default();
+        let interpreter = interpreter(handler, self.file(), self.plan.host(), &configured).map_err(|error| {
+            Refusal::new(Code::NotStarted, error.to_string()).place(place).attempt(match error {
+                InterpreterError::NoUv => "install uv, or name an environment that has them in `runtime`",
+                _ => "see what is there: cycod doctor",
+            })
+        })?;
+        let answer = match prelude(handler.runtime).zip(interpreter.as_ref()) {
             None => {
                 let end = End { deadline: deadline + LAST_PATIENCE, ..end };
                 let taken = workers.take("engine", false, &end, || self.start_engine(workers));
                 taken.and_then(|taken| taken.call(request, &asks, &end, follow))
             }
-            Some(prelude) if self.is_alone(call) => self.call_once(prelude, call, request, follow),
-            Some(prelude) => {
-                let key = self.key(handler.runtime, call);
-                let taken = workers.take(&key, true, &end, || self.start_interpreter(prelude, call));
+            Some(worker) if self.is_alone(call) => self.call_once(worker, call, request, follow),
+            Some(worker) => {
+                let key = self.key(worker.1, call);
+                let taken = workers.take(&key, true, &end, || self.start_interpreter(worker, call));
                 taken.and_then(|taken| taken.call(request, &asks, &end, follow))
             }
         };
@@ -127,6 +137,8 @@ impl Worker<'_> {
         config.insert("workingDirectory".to_owned(), Value::String(directory.clone()));
         let mut conversation = config.clone();
         conversation.insert("id".to_owned(), Value::String(self.plan.run_id().to_owned()));
+        let trace = self.trace().into_iter().map(|(name, value)| (name.to_ascii_uppercase(), value)).collect();
+        let trace: BTreeMap<String, String> = if is_engine { BTreeMap::new() } else { trace };
         let (code, places) = match (handler.runtime, handler.is_typescript) {
             (Runtime::Node, true) => lowered(&handler.code, handler.line)?,
             _ => (handler.code.clone(), SourcePlaces::default()),
@@ -147,7 +159,7 @@ impl Worker<'_> {
             context: CallContext {
                 directory,
                 workspace: host.workspace.to_string_lossy().into_owned(),
-                environment: None,
+                environment: (!trace.is_empty()).then_some(trace),
                 network: Allowed::has_hosts(self.plan)?,
                 config,
                 conversation: Some(conversation),
@@ -173,12 +185,14 @@ impl Worker<'_> {
     }
 
     /// What two calls have in common that share a worker.
-    fn key(&self, runtime: Runtime, call: &PreparedCall) -> String {
+    fn key(&self, interpreter: &FoundInterpreter, call: &PreparedCall) -> String {
         let confinement = &self.plan.confinement;
         let held = if confinement.is_confined() { format!("{confinement:?}") } else { String::new() };
         let host = self.plan.host();
-        let words =
-            format!("{runtime}\0{}\0{held}\0{:?}\0{:?}", self.driver.worker_session, host.workspace, call.environment);
+        let words = format!(
+            "{interpreter:?}\0{}\0{held}\0{:?}\0{:?}",
+            self.driver.worker_session, host.workspace, call.environment
+        );
         digest(&words)
     }
 
@@ -194,9 +208,14 @@ impl Worker<'_> {
     }
 
     /// Starts an interpreter under the plan's terms.
-    fn start_interpreter(&self, prelude: Prelude, call: &PreparedCall) -> Result<Running, Refusal> {
+    fn start_interpreter(
+        &self,
+        (prelude, interpreter): (Prelude, &FoundInterpreter),
+        call: &PreparedCall,
+    ) -> Result<Running, Refusal> {
         let directory = self.directory()?;
-        let launch = self.launch_interpreter(prelude, call, directory.path()).map_err(|failure| *failure.refusal)?;
+        let launch = self.launch_interpreter(prelude, interpreter, call, directory.path());
+        let launch = launch.map_err(|failure| *failure.refusal)?;
         Running::start(&launch.spec, launch.held, prelude.codec, directory)
     }
 
@@ -210,7 +229,7 @@ impl Worker<'_> {
     /// Makes the call in a process that begins and ends with it.
     fn call_once(
         &self,
-        prelude: Prelude,
+        (prelude, interpreter): (Prelude, &FoundInterpreter),
         call: &PreparedCall,
         request: WorkerCall,
         follow: &mut dyn FnMut(&str, &str),
@@ -218,7 +237,7 @@ impl Worker<'_> {
         const ONLY: u64 = 1;
         let directory = self.directory().map_err(Broken::Refused)?;
         let mut launch = self
-            .launch_interpreter(prelude, call, directory.path())
+            .launch_interpreter(prelude, interpreter, call, directory.path())
             .map_err(|failure| Broken::Refused(*failure.refusal))?;
         let message = prelude.codec.encode(&ToWorker::Call { id: ONLY, call: Box::new(request) });
         launch.spec.input = Input::Bytes(message.map_err(|error| Broken::Unfit(error.to_string()))?.into());

@@ -11,7 +11,7 @@ use cycod_definition::Privilege;
 use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{CommandWord, Prepared, PreparedCall, ScriptFile};
 use cycod_process::{ProcessLimits, Program, SCRIPT_PATH, Spec, Terminal, find_program};
-use cycod_script::Prelude;
+use cycod_script::{FoundInterpreter, Prelude};
 
 use crate::{
     confine::{Around, Held, may_change, mounted},
@@ -58,8 +58,14 @@ impl Worker<'_> {
             })?;
         }
         let temp = temp.is_dir().then_some(temp.as_path());
-        let around = Around { directory: &prepared.working_directory, temp, swaps: &prepared.swaps };
-        let (held, environment) = self.terms(&around, &prepared.environment, additions)?;
+        let around = Around { directory: &prepared.working_directory, temp, swaps: &prepared.swaps, interpreter: &[] };
+        let (held, mut environment) = self.terms(&around, &prepared.environment, additions)?;
+        // Those who give the rights of the administrator pass on what their files list, and refuse the rest.
+        for (name, value) in self.trace().into_iter().filter(|_| !is_elevated) {
+            let name = OsString::from(name.to_ascii_uppercase());
+            environment.retain(|(known, _)| *known != name);
+            environment.push((name, value.into()));
+        }
         let mut removal = None;
         let program = match image {
             Some((image, container)) => {
@@ -144,19 +150,36 @@ impl Worker<'_> {
     pub(crate) fn launch_interpreter(
         &self,
         prelude: Prelude,
+        interpreter: &FoundInterpreter,
         call: &PreparedCall,
         directory: &Path,
     ) -> Result<Launch, Failure> {
+        let installed = match &interpreter.declared {
+            Some(packages) => Some(self.installed(interpreter, packages)?),
+            None => None,
+        };
+        let interpreter = installed.as_ref().unwrap_or(interpreter);
         let file = ScriptFile { path: directory.join(prelude.file_name), text: prelude.text.as_bytes().to_owned() };
-        let around = Around { directory: &call.working_directory, temp: Some(directory), swaps: &call.swaps };
+        let around = Around {
+            directory: &call.working_directory,
+            temp: Some(directory),
+            swaps: &call.swaps,
+            interpreter: &interpreter.reads,
+        };
         write_files(directory, std::slice::from_ref(&file))?;
         // What an interpreter keeps for itself in a temporary directory goes with it, however it ends.
         let own = prelude.keeps_files.then(|| ("TMPDIR".into(), directory.into()));
         let (held, environment) = self.terms(&around, &call.environment, own.as_slice())?;
         let find = |words| found(words, environment.clone(), &call.working_directory, held.as_ref());
-        let interpreter = find(vec![prelude.program.into()])?;
-        let words = std::iter::once("sh".into()).chain(prelude.shell_arguments(&interpreter.path, &file.path));
-        let mut spec = Spec::new(find(words.collect())?);
+        let program = find(vec![interpreter.program.clone().into()])?;
+        let words = std::iter::once("sh".into()).chain(prelude.shell_arguments(&program.path, &file.path));
+        // The shell is that of the machine, whatever lies in the environment.
+        let mut program = find(words.collect())?;
+        for (name, value) in &interpreter.variables {
+            program.env.retain(|(known, _)| known != name);
+            program.env.push(((*name).into(), value.clone()));
+        }
+        let mut spec = Spec::new(program);
         spec.observer = self.driver.observer.filter(|_| held.is_none()).cloned();
         spec.confinement = held.as_ref().map(|held| Arc::clone(&held.terms));
         Ok(Launch { spec, held, removal: None })

@@ -314,7 +314,8 @@ impl<'a> ToolPlatform<'a> {
         }
         let temp = &self.context.plan().temp_directory;
         let temp = temp.is_dir().then_some(temp.as_path());
-        let held = Held::to(self.context.plan(), &Around { directory: self.directory(), temp, swaps: &[] })?;
+        let held =
+            Held::to(self.context.plan(), &Around { directory: self.directory(), temp, swaps: &[], interpreter: &[] })?;
         Ok(self.held.get_or_init(|| held).as_ref())
     }
 

@@ -101,6 +101,8 @@ pub struct RemoteCall<'a> {
     pub stop: &'a Stop,
     /// When it must have ended.
     pub deadline: Instant,
+    /// How the other program learns in which span of a trace it works: names of W3C Trace Context with their values.
+    pub trace: &'a [(&'static str, String)],
 }
 
 /// What a tool answered that is no process: another program's, a built-in one, a function.

@@ -553,6 +553,11 @@ impl Worker<'_> {
         self.answered(&prepared.masks, |follow| built_ins.call(&call, &mut |line| follow("info", line)), report, emit)
     }
 
+    /// How what it starts or calls learns in which span of a trace it works.
+    pub(crate) fn trace(&self) -> Vec<(&'static str, String)> {
+        self.driver.trace.map(|of| of(&self.path)).unwrap_or_default()
+    }
+
     /// Calls the tool of another program.
     fn call_remote(&self, tool: &RemoteTool, report: &mut StepReport, emit: &dyn Fn(Event<'_>)) -> Attempt {
         let shown = format!("mcp: {tool}");
@@ -564,8 +569,8 @@ impl Worker<'_> {
             return Attempt::refused(Refusal::new(Code::RemoteUnreachable, why).place(self.path.as_str()));
         };
         let arguments = self.plan.arguments();
-        let call =
-            RemoteCall { tool, arguments: &arguments, stop: self.driver.stop, deadline: self.attempt_deadline() };
+        let (stop, deadline, trace) = (self.driver.stop, self.attempt_deadline(), self.trace());
+        let call = RemoteCall { tool, arguments: &arguments, stop, deadline, trace: &trace };
         report.keep_secret(&remotes.secrets(&tool.server));
         let masks = self.plan.masks().with(&report.secrets);
         let told = |follow: &mut dyn FnMut(&str, &str), news| match news {

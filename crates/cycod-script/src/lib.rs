@@ -10,13 +10,15 @@
 //! with it.
 //!
 //! [`protocol`] is what a program says to the worker process in which the code of a tool runs, and what that answers.
-//! [`prelude`] is what makes a worker of R, Python and Node.js, and [`Codec`] how each is talked to. [`checker`] is what reads
+//! [`prelude`] is what makes a worker of R, Python and Node.js, and [`Codec`] how each is talked to. [`interpreter`](interpreter())
+//! finds which program that is. [`checker`] is what reads
 //! code of R and Python without running it.
 
 mod checker;
 mod codec;
 mod compile;
 mod engine;
+mod interpreter;
 mod prelude;
 pub mod protocol;
 mod r;
@@ -27,5 +29,9 @@ pub mod worker;
 pub use checker::{Checker, CheckerFinding, checker};
 pub use codec::{Answers, Codec};
 pub use engine::{EvaluationLimits, Evaluator, ScriptError};
+pub use interpreter::{
+    ConfiguredInterpreters, FoundInterpreter, InterpreterError, ScriptPackages, declared, interpreter,
+    project_interpreters,
+};
 pub use prelude::{Prelude, prelude};
 pub use source::{Exports, LONGEST_CODE, ScriptDiagnostic, SourcePlaces, check, check_for_node, lower};

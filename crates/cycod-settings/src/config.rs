@@ -111,6 +111,8 @@ struct Options {
     models: ModelSettings,
     skill_directories: Vec<Said<String>>,
     profiles: Vec<Said<ClientProfile>>,
+    /// By the keys of `runtime`.
+    runtimes: Vec<(&'static str, Said<String>)>,
 }
 
 /// Why a tool is off.
@@ -345,6 +347,14 @@ impl Settings {
     /// Where skills are looked for beside the usual places, what the project says first.
     pub fn skill_directories(&self) -> impl Iterator<Item = &Said<String>> {
         self.layers.iter().rev().flat_map(|layer| &layer.0).flat_map(|options| &options.skill_directories)
+    }
+
+    /// The interpreters that are named, by the keys of `runtime`: those of the project, or those of the user and the machine, the
+    /// user's last.
+    pub fn runtimes(&self, is_project: bool) -> impl Iterator<Item = (&'static str, &str)> {
+        let layers = self.layers.iter().zip(LAYERS).filter(move |(_, at)| (*at == Scope::Local) == is_project);
+        let options = layers.flat_map(|(layer, _)| layer.0.iter().rev());
+        options.flat_map(|options| &options.runtimes).map(|(key, said)| (*key, said.value.as_str()))
     }
 
     /// What is configured about language models.

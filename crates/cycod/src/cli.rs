@@ -4,7 +4,7 @@
 //!  words ──► short forms spelt out ──► clap ──► Entry ──► run(Context, ArgMatches) ──► exit code
 //! ```
 
-use std::{cell::LazyCell, collections::BTreeMap, ffi::OsString, io::IsTerminal, process::ExitCode};
+use std::{cell::LazyCell, collections::BTreeMap, ffi::OsString, io::IsTerminal, process::ExitCode, time::Duration};
 
 use clap::{Arg, ArgMatches, Command, error::ErrorKind};
 use cycod_engine::{
@@ -345,6 +345,9 @@ const FRONT: Entry = Entry {
     grants: Grants::Never,
 };
 
+/// How long the end of this program waits for a receiver of traces.
+const LONGEST_FLUSH: Duration = Duration::from_secs(1);
+
 /// Parses the command line, carries it out and returns the exit code.
 pub(crate) fn main() -> ExitCode {
     printer::show_panics();
@@ -401,7 +404,11 @@ pub(crate) fn main() -> ExitCode {
         Err(_) => Box::new(|| unreachable!("only commands that open no tools run without a working directory")),
     };
     let mut context = Context { engine: LazyCell::new(engine), printer, typed: Typed::Shell, is_short };
-    match entry.carry_out(&mut context, matches) {
+    let ended = entry.carry_out(&mut context, matches);
+    if let Some(why) = cycod_engine::flush_traces(LONGEST_FLUSH) {
+        context.printer.warn(&format!("not all traces were sent: {why}"));
+    }
+    match ended {
         Ok(code) => end(&mut context.printer, code),
         Err(error) => fail(&mut context.printer, &error),
     }

@@ -95,6 +95,7 @@ impl<'a> Detail<'a> {
         let trust = beyond.trust.as_ref();
         page.fact("trust", trust.map(|trust| trust.name()).unwrap_or_default());
         if let Some(tool) = self.tool {
+            self.interpreters(&mut page, tool);
             for what in self.engine.unpinned(&Arc::new(tool.clone())) {
                 page.fact("unpinned", &what);
             }
@@ -185,6 +186,7 @@ impl<'a> Detail<'a> {
         page.fact("group", tool.group.as_deref().unwrap_or_default());
         page.fact("level", &self.level(tool));
         page.fact("programs", &stated(tool, host).unwrap_or_default());
+        self.interpreters(page, tool);
         for what in self.engine.unpinned(&Arc::new(tool.clone())) {
             page.fact("unpinned", &what);
         }
@@ -194,6 +196,13 @@ impl<'a> Detail<'a> {
             [&summary.category, &summary.subcategory].into_iter().flatten().map(String::as_str).collect();
         page.fact("category", &category.join(" / "));
         page.fact("keywords", &summary.keywords.join(", "));
+    }
+
+    /// What runs its functions here, where that is not the first of the search path.
+    fn interpreters(&self, page: &mut Page, tool: &Tool) {
+        for interpreter in self.engine.interpreters(&Arc::new(tool.clone())) {
+            page.fact("interpreter", &interpreter);
+        }
     }
 
     /// The level and what decides it.

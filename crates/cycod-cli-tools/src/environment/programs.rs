@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_definition::Host;
-use cycod_engine::diagnostic::visible;
+use cycod_engine::{FoundInterpreter, diagnostic::visible};
 use cycod_process::{ProgramNotFound, find_program};
 use cycod_run::Execute;
 
@@ -122,6 +122,7 @@ pub(crate) fn checks(environment: &Environment<'_>, users: &Users) -> Vec<Check>
             .map(|check| check.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect();
         checks.push(containers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        checks.extend(environment.engine.project_interpreters().iter().map(|found| of_project(found, host)));
         // What tools of this place need beside those is only looked for: what makes it say its version is not known.
         for (name, tools) in users.iter().filter(|(name, _)| !is_known(name)) {
             let check = match Found::of(name, host) {
@@ -159,6 +160,21 @@ fn check(environment: &Environment<'_>, known: &Known, users: &Users) -> Check {
         }
     };
     check.detail("used_for", known.purpose).detail("tools", tools.to_vec())
+}
+
+/// An interpreter of the project. It is not asked for its version: what is there may be any program.
+fn of_project(found: &FoundInterpreter, host: &Host) -> Check {
+    let language = found.runtime.to_string();
+    let name = format!("project_{}", language.to_lowercase());
+    match (&found.from, &found.missing) {
+        (_, Some(missing)) => Check::warning(INTERPRETERS, name, missing.clone()),
+        (Some(from), None) => {
+            let program = shown(&found.program, host);
+            let message = format!("tools of this project run {language} by `{program}`, from {from}");
+            Check::ok(INTERPRETERS, name, message).detail("path", text(&found.program))
+        }
+        (None, None) => Check::absent(INTERPRETERS, name, "the project has none of its own"),
+    }
 }
 
 /// A program that is there, with what it says of itself.

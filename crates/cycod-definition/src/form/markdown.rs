@@ -53,7 +53,8 @@ pub(super) fn read(source: &SourceFile, sink: &Sink<'_>) -> Option<Node> {
     can_register(&mut entries, sink);
     reads_only(&mut entries);
     let runtime = runtime.and_then(|runtime| {
-        let concerns = matches!(code.language, Language::JavaScript | Language::TypeScript);
+        let is_named = runtime.value.as_mapping().is_some() && matches!(code.language, Language::R | Language::Python);
+        let concerns = is_named || matches!(code.language, Language::JavaScript | Language::TypeScript);
         if !concerns {
             let message = format!("`runtime` has no effect on code in {}", code.language.name());
             let diagnostic = Diagnostic::warning(Code::UnusedKey, runtime.key_span, message);

@@ -20,6 +20,9 @@ impl Lowering<'_> {
         missing("code", "add `code: |` and the function below it");
         let (language, code) = (view.choice("language")?, view.text("code")?);
         let asked = view.choice("runtime");
+        let named = view.object("runtime");
+        let named_for = |key: &str| named.as_ref().and_then(|named| named.text(key));
+        let (python, r, node) = (named_for("python"), named_for("r"), named_for("node"));
         let is_typescript = language == "typescript";
         if let "ruby" | "perl" = language {
             return Some(self.program(view, language, &code.scalar.text));
@@ -28,23 +31,44 @@ impl Lowering<'_> {
             ("r", _) => Runtime::R,
             ("python", _) => Runtime::Python,
             (_, Some("node")) | ("javascript", None) => Runtime::Node,
+            _ if node.is_some() => Runtime::Node,
             _ => Runtime::Engine,
         };
-        if matches!(runtime, Runtime::R | Runtime::Python)
-            && let Some(entry) = view.entry("runtime")
+        let interpreter = match runtime {
+            Runtime::Python => python,
+            Runtime::R => r,
+            Runtime::Node => node,
+            Runtime::Engine => None,
+        };
+        if interpreter.is_none()
+            && let Some(entry) = view.entry("runtime").filter(|_| asked.is_none() || runtime.key() != Some("node"))
+            && runtime != Runtime::Engine
         {
             let message = format!("`runtime` has no effect on code in {language}");
             let diagnostic = Diagnostic::warning(Code::UnusedKey, entry.key_span, message);
-            self.sink.report(diagnostic.note("it defines what runs JavaScript and TypeScript"));
+            let key = runtime.key().unwrap_or_default();
+            self.sink.report(diagnostic.help(format!("name the interpreter as `runtime: {{{key}: PATH}}`")));
         }
         let line = self.sink.source.position(code.scalar.origin(0)).line;
         Some(Form::Handler(Handler {
             runtime,
+            interpreter: interpreter.and_then(|text| self.named_interpreter(text)),
             is_typescript,
             code: code.to_owned(),
             line: u32::try_from(line).unwrap_or(u32::MAX),
             allowlist: view.entry("allowlist").map(|_| self.allowlist(&view.texts("allowlist"), runtime)),
         }))
+    }
+
+    /// An interpreter, as its author names it.
+    fn named_interpreter(&self, text: Text<'_>) -> Option<String> {
+        let name = text.scalar.text.trim();
+        if name.is_empty() || name.contains('\0') {
+            let diagnostic = Diagnostic::error(Code::EmptyCommand, text.span, "this names no interpreter");
+            self.sink.report(diagnostic.help("write the path of one, such as `.venv/bin/python`"));
+            return None;
+        }
+        Some(name.to_owned())
     }
 
     /// A program that finds its arguments in its environment. Like that of any handler, its text is no template.

@@ -105,7 +105,11 @@ impl<'a> View<'a> {
     /// One of the words that the table allows.
     pub(crate) fn choice(&self, name: &str) -> Option<&'static str> {
         let text = &self.text(name)?.scalar.text;
-        match self.takes(name) {
+        let takes = match self.takes(name) {
+            Takes::Either(_, other) => *other,
+            takes => takes,
+        };
+        match takes {
             Takes::Choice(words) => words.iter().find(|word| *word == text).copied(),
             _ => None,
         }
@@ -217,8 +221,9 @@ mod tests {
             .filter(|key| key.synonym_of.is_none() && !found.iter().any(|found| found == key.name))
             .map(|key| key.name)
             .collect();
-        // Only one of the ways to execute something can be used at a time, and this is no alias.
-        let others = ["cmd", "pwsh", "run", "python"];
+        // Only one of the ways to execute something can be used at a time, and this is no alias. `python` is a key of `runtime`,
+        // too.
+        let others = ["cmd", "pwsh", "run"];
         assert_eq!(absent, [&others[..], &["input-schema", "base-tool", "default-parameters"], &others].concat());
     }
 }

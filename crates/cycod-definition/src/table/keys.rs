@@ -530,8 +530,20 @@ static HANDLER: Section = Section {
     keys: &[
         key("language", Choice(&["r", "python", "javascript", "typescript", "ruby", "perl"]), "The language of the code. Required."),
         key("code", Command, "The code: in R the function that it yields, in Python `handler` or the only function, in JavaScript and TypeScript the exported `execute` or the default export, in Ruby and Perl a program that finds its arguments in the environment. Required."),
-        key("runtime", Choice(&["engine", "node"]), "What runs JavaScript and TypeScript: cycod's own engine, which reaches nothing without permission, or Node.").or("`engine` for TypeScript, `node` for JavaScript"),
+        key("runtime", Either(&INTERPRETERS, &Choice(&["engine", "node"])), "What runs JavaScript and TypeScript: cycod's own engine, which reaches nothing without permission, or Node. As a mapping: the interpreter for each language, if it isn't the one that cycod [finds](handlers.md#interpreters).").or("`engine` for TypeScript, `node` for JavaScript"),
         key("allowlist", Texts, "The commands that it can start through `platform.executor`, with the variables that it can set: `CI=* npm test *`.").or("any").restricts(),
+    ],
+};
+
+/// The interpreters of a handler.
+pub(crate) static INTERPRETERS: Section = Section {
+    noun: "`runtime`",
+    doc: "The interpreters that run a handler. A value is the path of an interpreter, or of an environment (`.venv`, or a prefix of conda). A relative path starts at the project; a tool outside a project needs an absolute path, or one that starts with `~/`.",
+    strict: true,
+    keys: &[
+        key("python", Text, "For Python; `uv`: an environment that uv makes, with the packages that the code declares (PEP 723).").or("found"),
+        key("r", Text, "For R: the path of `Rscript`, or of an environment of conda.").or("found"),
+        key("node", Text, "For JavaScript and TypeScript, which Node then runs.").or("found"),
     ],
 };
 
@@ -545,7 +557,7 @@ pub(crate) static MARKDOWN: Section = Section {
             key("parameters", Named(&MARKDOWN_PARAMETER), "The tool's parameters, in the order that people and models see: a list of mappings with a `name`, or a mapping of names."),
             key("hints", Object(&MARKDOWN_HINTS), "Its effects, for hosts. With `risky: false`, `read_only: true` makes it a tool of level read."),
             key("risky", Bool, "`true` raises the level to `run`. `false`, together with `read_only: true`, declares that it only reads.").restricts(),
-            key("runtime", Choice(&["engine", "node"]), "What runs JavaScript and TypeScript: cycod's own engine, which reaches nothing without permission, or Node.").or("`engine` for TypeScript, `node` for JavaScript"),
+            key("runtime", Either(&INTERPRETERS, &Choice(&["engine", "node"])), "What runs JavaScript and TypeScript: cycod's own engine, which reaches nothing without permission, or Node. As a mapping: the interpreter for each language, if it isn't the one that cycod [finds](handlers.md#interpreters).").or("`engine` for TypeScript, `node` for JavaScript"),
             key("can_register", Either(&REQUIRES, &Text), "When the tool is available, in the form of `requires`; `false` turns it off. cycod doesn't run code to find out.").restricts(),
         ],
         &[

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use cycod_definition::{Body, Literal, Starts, StepAction, Tool, starts, starts_of_argument};
+use cycod_definition::{Body, Host, Literal, Starts, StepAction, Tool, starts, starts_of_argument};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::Look;
+use cycod_script::{ConfiguredInterpreters, FoundInterpreter, interpreter};
 use cycod_store::{Digest, diff, digest, render};
 use serde_json::{Map, Value as Json, json};
 
@@ -42,7 +43,13 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// Looks at a tool, those it reaches, and the programs of the workspace that they name. A manifest that says which programs are
     /// the project's own is one of these files for the tools that rest on it.
-    pub(super) fn of(tool: &Tool, used: &Used, places: Places<'_>, look: Arc<Look>) -> Self {
+    pub(super) fn of(
+        tool: &Tool,
+        used: &Used,
+        places: Places<'_>,
+        look: Arc<Look>,
+        configured: &dyn Fn() -> ConfiguredInterpreters,
+    ) -> Self {
         let mut tools = Map::new();
         tools.insert(tool.name.key(), Json::clone(&tool.origin.document));
         for (name, used) in used {
@@ -51,8 +58,14 @@ impl Fingerprint {
         let mut all = started(tool, used);
         used.values().flatten().for_each(|tool| all.add(started(tool, used)));
         let reached = || std::iter::once(tool).chain(used.values().flatten().map(|used| &**used));
-        let manifests = reached().flat_map(|tool| &tool.stated.built).map(|(_, manifest)| manifest.as_str()).collect();
-        let programs = programs_of(tools.values(), all, &manifests, places, look);
+        let interpreters: Vec<_> = reached().filter_map(|tool| interpreter_of(tool, places.host, configured)).collect();
+        let workspace = &places.host.workspace;
+        let pins = interpreters.iter().flat_map(|found| &found.pins).filter_map(|pin| pin.strip_prefix(workspace).ok());
+        let pins: Vec<String> = pins.map(|pin| pin.to_string_lossy().replace('\\', "/")).collect();
+        let manifests = reached().flat_map(|tool| &tool.stated.built).map(|(_, manifest)| manifest.as_str());
+        let manifests = manifests.chain(pins.iter().map(String::as_str)).collect();
+        let mut programs = programs_of(tools.values(), all, &manifests, places, look);
+        interpreters.into_iter().filter_map(|found| found.loads).for_each(|loads| programs.not_pinned(loads));
         let files: Map<String, Json> = programs.files.into_iter().map(|(path, state)| (path, state.into())).collect();
         let mut content = json!({ "tool": tool.name.key(), "tools": tools, "programs": files });
         let natures: Map<String, Json> = reached()
@@ -153,6 +166,16 @@ impl Fingerprint {
     pub(super) fn difference(&self, accepted: &Json) -> String {
         render(&diff(accepted, &self.content))
     }
+}
+
+/// What runs a tool that is a function. Where there is nothing, the run says so.
+fn interpreter_of(
+    tool: &Tool,
+    host: &Host,
+    configured: &dyn Fn() -> ConfiguredInterpreters,
+) -> Option<FoundInterpreter> {
+    let Body::Handler(handler) = &tool.body else { return None };
+    interpreter(handler, tool.origin.file.as_deref(), host, &configured()).ok()?
 }
 
 /// Takes out of a tool's document what is only told to readers, and its tests.

@@ -16,7 +16,7 @@ use std::{
     sync::Arc,
 };
 
-use cycod_definition::ReadAs;
+use cycod_definition::{Host, ReadAs};
 use cycod_file::Look;
 use cycod_store::Digest;
 use serde_json::Value as Json;
@@ -72,6 +72,7 @@ pub(super) struct Places<'a> {
     pub(super) workspace: &'a Path,
     pub(super) working_directory: &'a Path,
     pub(super) home: &'a Path,
+    pub(super) host: &'a Host,
 }
 
 /// A name of a file in a text.

@@ -8,7 +8,8 @@ use cycod_syntax::yaml::{self, MappingEntry, Node, Resolved};
 
 use super::{KnownModel, ModelProvider, Options, Said, ToolPattern};
 
-const TOP_KEYS: [&str; 7] = ["tools", "enforcement", "tokens", "models", "skills", "outputs", "profiles"];
+const TOP_KEYS: [&str; 8] = ["tools", "enforcement", "tokens", "models", "skills", "outputs", "profiles", "runtimes"];
+const RUNTIMES_KEYS: [&str; 3] = ["python", "r", "node"];
 const OUTPUTS_KEYS: [&str; 2] = ["largest", "total"];
 const SKILLS_KEYS: [&str; 1] = ["directories"];
 const TOOLS_KEYS: [&str; 3] = ["showTokenCosts", "autoLoadCustomTools", "maxExecutionTime"];
@@ -69,6 +70,7 @@ impl Reader<'_> {
                 "skills" if self.is_ours => self.skills(&entry.value),
                 "outputs" if self.is_ours => self.outputs(&entry.value),
                 "profiles" if self.is_ours => self.profiles(&entry.value),
+                "runtimes" if self.is_ours => self.runtimes(&entry.value),
                 _ if self.is_ours => self.unknown(entry, &TOP_KEYS, "a file of settings", false),
                 _ => {}
             }
@@ -200,6 +202,29 @@ impl Reader<'_> {
                 let said = self.said(item.span, path);
                 self.options.skill_directories.push(said);
             }
+        }
+    }
+
+    fn runtimes(&mut self, node: &Node) {
+        for entry in self.entries(node, "`runtimes`") {
+            let Some(key) = RUNTIMES_KEYS.into_iter().find(|key| *key == entry.key) else {
+                self.unknown(entry, &RUNTIMES_KEYS, "`runtimes`", true);
+                continue;
+            };
+            let Some(said) = self.text(entry, "write the path of an interpreter, or of an environment") else {
+                continue;
+            };
+            let path = &said.value;
+            let leads_out = path.starts_with(['/', '~', '\\']) || path.split('/').any(|part| part == "..");
+            let is_bare = !path.contains('/') && !path.starts_with('.') && path != "uv";
+            if self.scope == Scope::Local && (leads_out || is_bare) {
+                let help =
+                    "write it into ~/.cycod/config.yaml: a project names interpreters of its own, such as `./venv`";
+                let message = format!("`{path}` has no effect in a project");
+                self.push(Code::SettingNotHeard, entry.value.span, message, help, false);
+                continue;
+            }
+            self.options.runtimes.push((key, said));
         }
     }
 

@@ -370,13 +370,16 @@ fn json_arguments(text: &str) -> Result<Vec<(String, Given)>, CommandError> {
 fn show(context: &mut Context, plan: &Plan, whole: bool, json: bool) -> Result<u8, CommandError> {
     let preview = context.engine.preview(plan);
     let unpinned = if whole { context.engine.unpinned(&plan.asked) } else { Vec::new() };
+    let interpreters = if whole { context.engine.interpreters(&plan.asked) } else { Vec::new() };
     let outlook = if whole { context.engine.cache_outlook(plan) } else { Vec::new() };
     if let (Some(refusal), false) = (preview.refusal(), whole) {
         return Err(refusal.clone().into());
     }
     match (whole, json) {
-        (true, false) => context.printer.text(&preview_text(plan, &preview, &unpinned, &outlook)),
-        (true, true) => context.printer.json(&preview_json(plan, &preview, &unpinned, &outlook).to_string()),
+        (true, false) => context.printer.text(&preview_text(plan, &preview, &interpreters, &unpinned, &outlook)),
+        (true, true) => {
+            context.printer.json(&preview_json(plan, &preview, &interpreters, &unpinned, &outlook).to_string());
+        }
         (false, false) => context.printer.line(&preview.commands().join("\n")),
         (false, true) => context.printer.json(&serde_json::json!(preview.commands()).to_string()),
     }

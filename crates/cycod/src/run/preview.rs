@@ -13,6 +13,7 @@ use cycod_app::views::{stated, stated_json};
 pub(crate) fn preview_text(
     plan: &Plan,
     preview: &Preview,
+    interpreters: &[String],
     unpinned: &[String],
     outlook: &[(String, CacheOutlook)],
 ) -> String {
@@ -39,6 +40,9 @@ pub(crate) fn preview_text(
     }
     for stated in tools(plan).filter_map(|tool| stated(tool, plan.host())) {
         text.push_str(&format!("  {stated}\n"));
+    }
+    for interpreter in interpreters {
+        text.push_str(&format!("  interpreter: {interpreter}\n"));
     }
     for what in unpinned {
         text.push_str(&format!("  cannot be pinned: {what}\n"));
@@ -152,6 +156,7 @@ fn write_command(
 pub(crate) fn preview_json(
     plan: &Plan,
     preview: &Preview,
+    interpreters: &[String],
     unpinned: &[String],
     outlook: &[(String, CacheOutlook)],
 ) -> Value {
@@ -170,6 +175,9 @@ pub(crate) fn preview_json(
         fields.insert("warnings".into(), json!(plan.warnings));
         fields.insert("unmet".into(), json!(plan.unmet));
         fields.insert("reach".into(), json!(preview.reaches()));
+        if !interpreters.is_empty() {
+            fields.insert("interpreters".into(), json!(interpreters));
+        }
         if !unpinned.is_empty() {
             fields.insert("unpinned".into(), json!(unpinned));
         }

@@ -51,6 +51,7 @@ mod import;
 mod import_runners;
 mod import_tasks;
 mod interactive;
+mod interpreters;
 mod list;
 #[cfg(target_os = "linux")]
 mod machine;
