@@ -3,7 +3,7 @@
 //     CYCOD=target/…/cycod NODE_MODULES=…/node_modules CHROMIUM=/usr/bin/chromium node tests/page/run.mjs [PICTURES]
 //
 // With a directory as its argument, it leaves a picture of each page there, in both themes.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -106,6 +106,8 @@ await until("the page is there", () => /http:\S+/.test(said));
 const wayIn = said.match(/http:\S+/)[0];
 const site = new URL(wayIn).origin;
 
+const ran = (...args) => spawnSync(cycod, args, { cwd: project, env: environment, encoding: "utf8" });
+
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
@@ -119,6 +121,22 @@ const watched = async (of) => {
   return page;
 };
 const page = await watched(context);
+
+/** The page of a project that came from elsewhere, in a browser that came in. */
+const opened = async (directory) => {
+  const { CYCOD_TRUSTED_DIRECTORIES, ...bare } = environment;
+  const served = spawn(cycod, ["ui", "--without-terminal"], { cwd: directory, env: bare, stdio: ["pipe", "pipe", "pipe"] });
+  children.push(served);
+  let text = "";
+  served.stderr.on("data", (data) => (text += data));
+  await until("the other page is there", () => /http:\S+/.test(text));
+  const address = text.match(/http:\S+/)[0];
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+  const page = await watched(context);
+  await page.goto(address);
+  await page.waitForURL(`${new URL(address).origin}/`);
+  return { context, page, site: new URL(address).origin };
+};
 
 let passed = 0;
 let failed = 0;
@@ -245,6 +263,74 @@ await test("a request is denied by keyboard alone, with the card in focus", asyn
   equal(fs.readFileSync(path.join(project, "marks"), "utf8"), "approved\n");
 });
 
+await test("a call is tested against the rules while its form is filled in", async () => {
+  ran("policy", "add", "deny", "greet(WHO=evil)", "--user", "--why", "no evil");
+  await page.goto(`${site}/policy`);
+  holds((await page.textContent("#list")).includes("greet(WHO=evil)"), await page.textContent("#list"));
+  await page.fill("#test-tool", "greet");
+  await page.press("#test-tool", "Enter");
+  await page.waitForURL(/test\?tool=greet/);
+  await page.fill("[name='arg.WHO']", "evil");
+  await until("it is denied", async () => (await page.textContent("#preview")).includes("no evil"));
+  await page.fill("[name='arg.WHO']", "you");
+  await until("it is allowed", async () => !(await page.textContent("#preview")).includes("no evil"));
+});
+
+await test("a change of the rules is compared with the calls that were made", async () => {
+  await page.goto(`${site}/policy`);
+  await page.check("[name=verdict][value=deny]");
+  await page.fill("#pattern", "greet");
+  await page.press("#pattern", "Enter");
+  await page.waitForSelector("#outcome");
+  holds(/\d+ of the last \d+ calls/.test(await page.textContent("#outcome")), await page.textContent("#outcome"));
+  await page.click("#outcome table a");
+  await page.waitForURL(/\/run\//);
+});
+
+await test("a tool that came with the project is trusted as it is shown, by keyboard", async () => {
+  const other = path.join(root, "cloned");
+  fs.mkdirSync(path.join(other, ".cycod/tools"), { recursive: true });
+  const file = path.join(other, ".cycod/tools/theirs.yaml");
+  fs.writeFileSync(file, "description: Theirs\nbash: echo one\ntags: [read]\n");
+  const there = await opened(other);
+  await there.page.goto(`${there.site}/trust`);
+  await there.page.keyboard.press("j");
+  await there.page.keyboard.press("Enter");
+  await there.page.waitForURL(/theirs\/trust/);
+  holds((await there.page.textContent(".ask .command")).includes("echo one"), "it is shown");
+  const stale = await watched(there.context);
+  await stale.goto(there.page.url());
+  await there.page.focus(".ask button.primary");
+  await there.page.keyboard.press("Enter");
+  await there.page.waitForURL(`${there.site}/tool/theirs`);
+  fs.writeFileSync(file, "description: Theirs\nbash: echo two\ntags: [read]\n");
+  // What another tab still shows is not what is there.
+  await stale.click(".ask button.primary");
+  holds((await stale.textContent("body")).includes("it has changed"), await stale.textContent("body"));
+  await there.page.goto(`${there.site}/tool/theirs/trust`);
+  equal(await there.page.locator(".diff del").allTextContents(), ["-bash: echo one\n"]);
+  equal(await there.page.locator(".diff ins").allTextContents(), ["+bash: echo two\n"]);
+  await there.context.close();
+});
+
+await test("a mistake is shown next to its line while it is typed, fixed by its button, saved and tested", async () => {
+  tool("edited", "description: Edited\nbash: echo {WORD}\nparameters: {WORD: {type: string, description: w, default: one}}\ntags: [read]\ntests:\n- {name: says, expected: {output-contains: one}}\n");
+  await page.goto(`${site}/tool/edited`);
+  await page.click("a[href$='/edit']");
+  const text = await page.inputValue("[name=text]");
+  await page.fill("[name=text]", `${text}timout: 5000\n`);
+  await page.waitForSelector(".finding mark");
+  equal(await page.textContent(".finding mark"), "timout");
+  await page.click(".finding button");
+  await until("it is fixed", async () => (await page.inputValue("[name=text]")).includes("timeout: 5000"));
+  equal(await page.locator(".finding").count(), 0);
+  await page.press("[name=text]", "Control+Enter");
+  await page.waitForURL(/saved=1/);
+  equal(fs.readFileSync(path.join(tools, "edited.yaml"), "utf8"), `${text}timeout: 5000\n`);
+  await page.click("[name=test]");
+  await page.waitForSelector("#tests .chip.ok");
+});
+
 await test("everything can be reached by keyboard", async () => {
   await page.goto(`${site}/runs`);
   await page.keyboard.press("g");
@@ -302,7 +388,7 @@ for (const colorScheme of ["light", "dark"]) {
   const shown = await themed.newPage();
   await shown.goto(`${site}/runs?tool=flow`);
   const run = await shown.getAttribute("#list a.row", "href");
-  const pages = { tools: "/", tool: "/tool/nested", runs: "/runs", run, "no runs": "/runs?tool=nothing", approvals: "/approvals", step: `${run}?step=second`, "way in": "/in" };
+  const pages = { tools: "/", tool: "/tool/nested", runs: "/runs", run, "no runs": "/runs?tool=nothing", approvals: "/approvals", rules: "/policy?verdict=deny&pattern=greet", "a test of rules": "/policy/test/greet", trust: "/trust", "one to trust": "/tool/greet/trust", servers: "/servers", costs: "/costs?max=500", machine: "/machine", editor: "/tool/edited/edit", step: `${run}?step=second`, "way in": "/in" };
   for (const [name, address] of Object.entries(pages)) {
     await test(`${name}, ${colorScheme}: no barriers, and nothing cut off at 320 px`, async () => {
       await shown.setViewportSize({ width: 1280, height: 860 });
@@ -311,7 +397,7 @@ for (const colorScheme of ["light", "dark"]) {
       const { violations } = await shown.evaluate(() => window.axe.run());
       equal(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target).join(" ")}`), []);
       equal(await shown.evaluate(classesWithoutUse), []);
-      if (pictures) await shown.screenshot({ path: path.join(pictures, `${name.replace(" ", "-")}-${colorScheme}.png`) });
+      if (pictures) await shown.screenshot({ path: path.join(pictures, `${name.replaceAll(" ", "-")}-${colorScheme}.png`) });
       await shown.setViewportSize({ width: 320, height: 640 });
       equal(await shown.evaluate(() => document.documentElement.scrollWidth), 320);
     });

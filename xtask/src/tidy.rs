@@ -181,7 +181,7 @@ const ARROWS: [(&str, &[&str]); 42] = [
         "cycod-mcp-server",
         &["cycod-thread", "cycod-http", "cycod-engine", "cycod-process", "cycod-schema", "cycod-search", "cycod-store"],
     ),
-    ("cycod-web", &["cycod-app", "cycod-engine", "cycod-http", "cycod-store", "cycod-thread"]),
+    ("cycod-web", &["cycod-app", "cycod-engine", "cycod-http", "cycod-settings", "cycod-store", "cycod-thread"]),
     (
         "cycod",
         &[

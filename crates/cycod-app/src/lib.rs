@@ -15,6 +15,7 @@
 mod app;
 pub mod command_line;
 pub mod confine;
+mod doubts;
 mod models;
 mod neighbours;
 mod paths;
@@ -22,14 +23,19 @@ mod secrets;
 mod servers;
 pub mod validate;
 pub mod views;
+pub mod what_if;
 mod worker;
 
 pub use app::{App, Lasting};
+pub use doubts::doubts;
 pub use models::{ModelsHere, model_refusal};
 pub use paths::shown_path;
 pub use secrets::told as secret_error;
-pub use servers::{told as server_problem, unusable as unusable_server};
+pub use servers::{
+    entry_lines as server_entry_lines, plain as plain_value, remote_servers, told as server_problem,
+    unusable as unusable_server,
+};
 pub use worker::{jq_worker, worker_main};
 
-pub use cycod_mcp_client::{NoPerson, Person, ServerQuestion, ServerReply};
+pub use cycod_mcp_client::{NoPerson, Person, RemoteServers, ServerQuestion, ServerReply, ToolProposal, Visit};
 pub use cycod_secret::PassphrasePrompt;

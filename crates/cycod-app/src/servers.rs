@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use cycod_engine::{
-    EngineBuilder,
+    Engine, EngineBuilder,
     catalog::ScopeFilter,
     definition::Host,
     diagnostic::{Code, Refusal, closest},
 };
-use cycod_mcp_client::{Person, RemoteServers};
-use cycod_settings::{ServerProblem, Servers as Configured};
+use cycod_mcp_client::{NoPerson, Person, RemoteServers};
+use cycod_settings::{ServerEntry, ServerProblem, Servers as Configured};
+use cycod_shell::quoted_if_needed;
+use serde_json::Value;
 
 use crate::shown_path;
 
@@ -84,4 +86,43 @@ pub fn unusable(configured: &Configured, name: &str, host: &Host) -> Refusal {
         return refusal(format!("no server is called `{name}`; {}", told(problem, host))).attempt("fix the file");
     }
     refusal(format!("no server is called `{name}`")).attempt("cycod mcp list")
+}
+
+/// The servers of an engine's place, as they are configured now; nothing when there is none. None of them is contacted.
+pub fn remote_servers(engine: &Engine) -> Option<Arc<RemoteServers>> {
+    RemoteServers::of(engine, Arc::new(NoPerson))
+}
+
+/// The keys of an entry as people read them, without those that are shown otherwise.
+pub fn entry_lines(entry: &ServerEntry, shown: &[&str]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (key, value) in entry.to_json().as_object().into_iter().flatten() {
+        match value {
+            _ if shown.contains(&key.as_str()) => {}
+            Value::Object(pairs) => {
+                lines.push(format!("  {key}:"));
+                lines.extend(pairs.iter().map(|(name, value)| format!("    {name}: {}", plain(value))));
+            }
+            value => lines.push(format!("  {key}: {}", plain(value))),
+        }
+    }
+    lines
+}
+
+/// A value as people read it: a list of words as a command line.
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let quoted = |item: &Value| {
+                let text = plain(item);
+                if text.contains("****") {
+                    return text;
+                }
+                quoted_if_needed(&text)
+            };
+            items.iter().map(quoted).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    }
 }

@@ -158,10 +158,10 @@ impl<'a> Validator<'a> {
 
     /// Says what is wrong with a tool or a file.
     pub fn check(&self, subject: &ValidationSubject) -> Checked {
-        let (engine, strict, names) = (self.engine, self.strict, &self.names);
+        let engine = self.engine;
         let path = subject.path();
         let shown = shown_path(path, engine.host());
-        let (name, source, tool, mut diagnostics) = match subject {
+        let (name, source, tool, diagnostics) = match subject {
             ValidationSubject::Entry(entry) => match entry.load() {
                 Ok(opened) => (entry.name.clone(), opened.source, Some(opened.tool), opened.diagnostics),
                 Err(LoadError::Broken { source_file, diagnostics, .. }) => {
@@ -188,6 +188,33 @@ impl<'a> Validator<'a> {
             },
         };
         let source = SourceFile { name: shown, ..source };
+        self.judged(subject, name, source, tool, diagnostics)
+    }
+
+    /// Says what is wrong with a text that is to be in the file of a tool.
+    pub fn check_text(&self, entry: &Entry, text: &str) -> Checked {
+        let subject = ValidationSubject::Entry(Box::new(entry.clone()));
+        let source = SourceFile::new(shown_path(&entry.path, self.engine.host()), text);
+        let loaded = subject.load(self.engine, &source);
+        let name = loaded.name.map_or_else(|| entry.name.clone(), |name| name.to_string());
+        self.judged(&subject, name, source, loaded.tool, loaded.diagnostics)
+    }
+
+    /// The text after the fix of one of the problems that were found in it.
+    pub fn fixed_text(found: &Checked, at: usize) -> Option<String> {
+        let diagnostic = found.report.diagnostics.get(at).filter(|diagnostic| diagnostic.fix.is_some())?;
+        Some(apply_fixes(&found.report.source, std::slice::from_ref(diagnostic)))
+    }
+
+    fn judged(
+        &self,
+        subject: &ValidationSubject,
+        name: String,
+        source: SourceFile,
+        tool: Option<Tool>,
+        mut diagnostics: Vec<Diagnostic>,
+    ) -> Checked {
+        let (engine, strict, names) = (self.engine, self.strict, &self.names);
         let looked_at = tool.clone().or_else(|| subject.load(engine, &source).refused.map(|tool| *tool));
         if let Some(tool) = &tool {
             diagnostics.extend(check_code(tool, &source, engine.host()));

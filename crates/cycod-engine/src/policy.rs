@@ -7,16 +7,16 @@ use std::{
     sync::Arc,
 };
 
-use cycod_call::{Call, NoSteps};
+use cycod_call::{Call, Given, NoSteps};
 use cycod_catalog::Scopes;
-use cycod_definition::{Body, Level, Parameter, Tool};
+use cycod_definition::{Body, Host, Level, Parameter, Tool};
 use cycod_file::Look;
-use cycod_plan::{Library, Plan, PlannedAction, asking, effective_level};
+use cycod_plan::{Library, Plan, PlanError, PlannedAction, asking, effective_level};
 use cycod_policy::{Argument, Decision, Held, Meant, Places, Policy, Question, Reading, Rule, Subject, Surface};
 use cycod_run::{How, TouchedPath};
 use cycod_settings::policy::Rules;
 
-use crate::{Engine, moment::Once, registry::scope_of};
+use crate::{Engine, beginning::run_id, moment::Once, registry::scope_of};
 
 impl Engine {
     /// Adds rules that hold as long as this engine does, such as those of a command line.
@@ -58,6 +58,38 @@ impl Engine {
 
     /// Everything that may apply to a tool of which no call is planned, so that its arguments may be anything.
     pub fn explain_unplanned(&self, tool: &Arc<Tool>, surface: Surface) -> Vec<Decision> {
+        self.moments.begin();
+        self.ask_unplanned(tool, surface, Policy::explain)
+    }
+
+    /// Decides about a call that was made from a directory, by the rules that hold now and by those of a draft. Without
+    /// arguments, they may be anything.
+    ///
+    /// # Errors
+    /// When such a call can't be made any more.
+    pub fn decide_by_both(
+        &self,
+        tool: &Arc<Tool>,
+        arguments: Option<Vec<(String, Given)>>,
+        from: &Path,
+        surface: Surface,
+        draft: &Policy,
+    ) -> Result<[Decision; 2], PlanError> {
+        let both = |now: &Policy, question: &Question<'_>| [now.decide(question), draft.decide(question)];
+        let Some(arguments) = arguments else {
+            self.moments.begin();
+            return Ok(self.ask_unplanned(tool, surface, both));
+        };
+        let host = if *from == self.host().working_directory {
+            Arc::clone(self.host())
+        } else {
+            Arc::new(Host { working_directory: from.to_owned(), ..Host::clone(self.host()) })
+        };
+        let plan = self.plan_on(&host, &run_id(), tool, self.by_person(tool, arguments)?, &[], None)?;
+        Ok(self.ask_policy(&plan, surface, both).map(|decision| self.with_doubt(&plan, decision)))
+    }
+
+    fn ask_unplanned<T>(&self, tool: &Arc<Tool>, surface: Surface, ask: impl FnOnce(&Policy, &Question<'_>) -> T) -> T {
         let library = self.library(tool).unwrap_or_default();
         let effective = |tool: &Arc<Tool>| library.effective(tool).unwrap_or_else(|_| Arc::clone(tool));
         let (own, reached) = (effective(tool), library.tools().map(effective).collect::<Vec<_>>());
@@ -81,7 +113,7 @@ impl Engine {
                 real,
             },
         };
-        self.policy().explain(&question)
+        ask(&self.policy_now(), &question)
     }
 
     fn ask_policy<T>(&self, plan: &Plan, surface: Surface, ask: impl FnOnce(&Policy, &Question<'_>) -> T) -> T {

@@ -13,6 +13,11 @@ pub struct ToolProposal {
 }
 
 impl ToolProposal {
+    /// The digest of everything that is accepted with it.
+    pub fn digest(&self) -> String {
+        self.offered.digest().to_string()
+    }
+
     pub(crate) fn new(offered: &Offered, blocked: &Blocked) -> Self {
         Self {
             tool: line(&offered.remote),

@@ -22,7 +22,7 @@ use crate::{
     connection::Surroundings,
     failure, given,
     oauth::{Browse, Identity, Logins},
-    offered::offered,
+    offered::{Offered, offered},
     person::Person,
     pins::Accepted,
     runtime::Runtime,
@@ -215,11 +215,18 @@ impl RemoteServers {
         slot.forgive();
         self.block(async move {
             let offered = slot.meet(&shared).await?.offered;
-            let accepted = shared.accepted.of(&slot.server)?;
-            let usable = offered.iter().filter(|one| one.tool.is_ok());
-            let blocked = usable.filter_map(|one| Some((one, accepted.blocks(one)?)));
-            Ok(blocked.map(|(one, blocked)| ToolProposal::new(one, &blocked)).collect())
+            waiting(&shared, &slot.server, &offered)
         })
+    }
+
+    /// Tells what waited to be accepted of a server when it was last met, without meeting it.
+    ///
+    /// # Errors
+    /// When there is no such server, or it cannot be told what was accepted.
+    pub fn known_proposals(&self, name: &str) -> Result<Vec<ToolProposal>, Refusal> {
+        let server = &self.slot(name)?.server;
+        let Some(snapshot) = self.shared.snapshots.load(server) else { return Ok(Vec::new()) };
+        waiting(&self.shared, server, &offered(server, snapshot.instructions.as_deref(), &snapshot.listing))
     }
 
     /// Accepts tools exactly as they were proposed.
@@ -297,6 +304,14 @@ impl RemoteServers {
             Err(_) => Err(gone()),
         }
     }
+}
+
+/// What of a server waits to be accepted.
+fn waiting(shared: &Shared, server: &Server, offered: &[Offered]) -> Result<Vec<ToolProposal>, Refusal> {
+    let accepted = shared.accepted.of(server)?;
+    let usable = offered.iter().filter(|one| one.tool.is_ok());
+    let blocked = usable.filter_map(|one| Some((one, accepted.blocks(one)?)));
+    Ok(blocked.map(|(one, blocked)| ToolProposal::new(one, &blocked)).collect())
 }
 
 fn gone() -> Refusal {

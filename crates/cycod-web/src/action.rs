@@ -1,16 +1,20 @@
 //! What forms do.
 
+use cycod_app::views;
 use cycod_engine::{
-    Answer, Asker, Breadth, Engine, Plan, Surface, Verdict, approvals::answer_json, diagnostic::Refusal,
+    Answer, Asker, Breadth, Engine, Plan, Standing, Surface, Verdict, approvals::answer_json, diagnostic::Refusal,
+    trust::TrustSubject,
 };
 use cycod_http::Refused;
+use cycod_settings::Consents;
 use cycod_store::{Digest, RunId, approvals::RequestId};
 use hyper::{Response, StatusCode};
 
 use crate::{
+    editing,
     form::{Form, from_path},
-    guard::{Session, about_call, now},
-    model::{Ask, Card, ToolPage, request_of},
+    guard::{Session, about_call, about_server, about_trust, now},
+    model::{Ask, Card, ConsentCard, PolicyTest, ToolPage, configured, request_of, trust_subjects, usable},
     reply::{self, Body},
     site::Site,
     view,
@@ -34,6 +38,19 @@ pub(crate) fn act(
     match (parts.next().unwrap_or_default(), parts.next(), parts.next(), parts.next()) {
         ("tool", Some(name), Some("preview"), None) => preview(site, &from_path(name), form, is_part),
         ("tool", Some(name), Some("run"), None) => run(site, session, &from_path(name), form),
+        ("tool", Some(name), Some("trust"), None) => trust(site, session, &from_path(name), form),
+        ("tool", Some(name), Some("trust"), Some("stop")) => distrust(site, session, &from_path(name)),
+        ("tool", Some(name), Some("edit"), None) => editing::save(site, session, &from_path(name), form),
+        ("tool", Some(name), Some("edit"), Some("check")) => {
+            editing::check(site, session, &from_path(name), form, is_part)
+        }
+        ("tool", Some(name), Some("edit"), Some("fix")) => editing::fix(site, session, &from_path(name), form),
+        ("tool", Some(name), Some("edit"), Some("test")) => editing::test(site, session, &from_path(name), form),
+        ("server", Some(name), Some("check"), None) => check_server(site, session, &from_path(name)),
+        ("server", Some(name), Some("consent"), None) => consent(site, session, &from_path(name), form),
+        ("server", Some(name), Some("accept"), None) => accept(site, session, &from_path(name), form),
+        ("machine", None, None, None) => Ok(check_machine(site, form)),
+        ("policy", Some("test"), Some(name), None) => test_rules(site, &from_path(name), form, is_part),
         ("run", Some(id), Some("cancel"), None) => cancel(site, id),
         ("approvals", Some(id), None, None) => answer(site, session, id, form),
         ("standing", Some(name), Some("revoke"), None) => revoke(site, name),
@@ -47,6 +64,15 @@ fn preview(site: &Site, name: &str, form: &Form, is_part: bool) -> Result<Respon
     Ok(match is_part {
         true => reply::page(StatusCode::OK, view::tool_preview(&page)),
         false => reply::page(StatusCode::OK, view::tool_page(site, &page).markup()),
+    })
+}
+
+/// Shows what the rules say about a call.
+fn test_rules(site: &Site, name: &str, form: &Form, is_part: bool) -> Result<Response<Body>, Refused> {
+    let test = PolicyTest::of(&site.engine(), name, Some(form)).map_err(|error| view::not_found(&error))?;
+    Ok(match is_part {
+        true => reply::page(StatusCode::OK, view::policy_answers(&test)),
+        false => reply::page(StatusCode::OK, view::policy_test_page(site, &test).markup()),
     })
 }
 
@@ -95,6 +121,83 @@ fn begin(site: &Site, session: &Session, engine: &Engine, plan: Plan, form: &For
     })?;
     let begun = approved.and_then(|approved| engine.run_in_background(approved, &control));
     Ok(begun.map_or_else(|refusal| Begun::Refused(Box::new(refusal)), |()| Begun::Runs))
+}
+
+/// Trusts a tool as it was shown.
+fn trust(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<Body>, Refused> {
+    let engine = site.engine();
+    let subjects = trust_subjects(&engine, name).map_err(|refusal| view::missing(&refusal))?;
+    let (subject, digest) = (form.text("subject").unwrap_or_default(), form.text("digest").unwrap_or_default());
+    let is_it = |one: &&TrustSubject| one.name() == subject && one.fingerprint.digest().to_string() == digest;
+    let shown = subjects.iter().find(is_it).ok_or_else(changed)?;
+    let card = form.text("card").unwrap_or_default();
+    site.guard.answered(session, card, &about_trust(shown.name(), digest))?;
+    if let Err(refusal) = engine.trust([shown]) {
+        let page = view::trust_page(site, session, name, Some(&refusal))?;
+        return Ok(reply::page(StatusCode::CONFLICT, page.markup()));
+    }
+    let waits = subjects.iter().any(|one| one.standing != Standing::Trusted && one.path() != shown.path());
+    Ok(reply::see(&if waits { view::trust_address(name) } else { view::tool_address(name) }))
+}
+
+/// Trusts a tool no longer.
+fn distrust(site: &Site, session: &Session, name: &str) -> Result<Response<Body>, Refused> {
+    match site.engine().distrust(name) {
+        Ok(_) => Ok(reply::see(&view::trust_address(name))),
+        Err(refusal) => {
+            let page = view::trust_page(site, session, name, Some(&refusal))?;
+            Ok(reply::page(StatusCode::CONFLICT, page.markup()))
+        }
+    }
+}
+
+/// Meets a server, and shows what came of it.
+fn check_server(site: &Site, session: &Session, name: &str) -> Result<Response<Body>, Refused> {
+    let visit = usable(&site.engine(), name).and_then(|servers| servers.visit(name));
+    let page = view::server_page(site, session, name, Some(visit))?;
+    Ok(reply::page(StatusCode::OK, page.markup()))
+}
+
+/// Accepts a server that somebody else configured, as it was shown.
+fn consent(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<Body>, Refused> {
+    let engine = site.engine();
+    let server = configured(&engine, name).map_err(|refusal| view::missing(&refusal))?;
+    let digest = ConsentCard::of(&server).digest;
+    if server.is_ours || form.text("digest") != Some(digest.as_str()) {
+        return Err(changed());
+    }
+    let card = form.text("card").unwrap_or_default();
+    site.guard.answered(session, card, &about_server(&server.name, "", &digest))?;
+    let given = Consents::open(engine.catalog().scopes()).give(&server);
+    given.map_err(|error| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+    Ok(reply::see(&view::server_address(&server.name)))
+}
+
+/// Accepts a tool of a server as it was shown.
+fn accept(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<Body>, Refused> {
+    let engine = site.engine();
+    let server = configured(&engine, name).map_err(|refusal| view::missing(&refusal))?;
+    let refused = |refusal: Refusal| Refused::new(StatusCode::CONFLICT, refusal.why);
+    let servers = usable(&engine, name).map_err(refused)?;
+    let (tool, digest) = (form.text("tool").unwrap_or_default(), form.text("digest").unwrap_or_default());
+    let proposals = servers.known_proposals(&server.name).map_err(refused)?;
+    let shown = proposals.iter().find(|one| one.tool == tool && one.digest() == digest).ok_or_else(changed)?;
+    let card = form.text("card").unwrap_or_default();
+    site.guard.answered(session, card, &about_server(&server.name, tool, digest))?;
+    servers.accept(&server.name, [shown]).map_err(refused)?;
+    Ok(reply::see(&view::server_address(&server.name)))
+}
+
+/// A refusal of an answer about something that is not as it was shown.
+fn changed() -> Refused {
+    Refused::new(StatusCode::CONFLICT, "this is not what was shown to you: it has changed. Open the page again.")
+}
+
+/// Asks the programs of the machine for their versions.
+fn check_machine(site: &Site, form: &Form) -> Response<Body> {
+    let view = views::check_machine(&site.engine(), form.text("servers").is_some());
+    let is_complete = view.unstarted.is_none();
+    reply::page(StatusCode::OK, view::machine_page(site, &view, is_complete).markup())
 }
 
 /// Ends a run that can be reached.

@@ -172,6 +172,21 @@ pub(crate) fn about_call(id: &str, call: &str) -> Value {
     json!({ "id": id, "call": call })
 }
 
+/// What a card about trust in a tool is about. No request is called so: their names have no colon.
+pub(crate) fn about_trust(name: &str, digest: &str) -> Value {
+    about_call(&format!("trust:{name}"), digest)
+}
+
+/// What the editor of a tool is about, opened with the file of a digest.
+pub(crate) fn about_edit(name: &str, opened: &str) -> Value {
+    about_call(&format!("edit:{name}"), opened)
+}
+
+/// What a card about a server is about, or about a tool of it. Names of servers have no colon and no slash.
+pub(crate) fn about_server(name: &str, tool: &str, digest: &str) -> Value {
+    about_call(&format!("server:{name}/{tool}"), digest)
+}
+
 /// The value of a header that may be there once.
 fn only<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refused> {
     let mut values = headers.get_all(name).iter();

@@ -4,7 +4,7 @@
 //!  browser ── GET /page, POST /action ──► Site ─┬─ guard    which requests get in: names, origin, session
 //!     ▲                                         ├─ model    what the engine, the history and the queue know, as plain values
 //!     │                                         ├─ view     those values as HTML; pure
-//!     └──── one stream of patches ◄── live ─────┴─ action   what a form does
+//!     └──── one stream of patches ◄── live ─────┴─ action   what a form does; editing, of the editor
 //! ```
 //!
 //! The page reads files. Runs of every process write a journal, and the page follows journals, so it shows a run of a terminal, a
@@ -18,6 +18,7 @@
 
 mod action;
 mod assets;
+mod editing;
 mod form;
 mod guard;
 mod live;

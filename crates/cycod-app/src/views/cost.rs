@@ -1,8 +1,9 @@
 //! What tools cost a model, and what to do about it.
 
 use cycod_engine::{
-    Registered, Registry,
+    Engine, Registered, Registry,
     catalog::State,
+    definition::{Tool, function_schema},
     settings::{Settings, USUAL_PRICE},
     tokens::{Fit, Measure, turnings},
 };
@@ -278,4 +279,19 @@ pub fn turning_commands(fit: &Fit, typed: &str) -> Vec<String> {
     // A script can take them as they are; in a conversation there is somebody to ask.
     let enable = if typed.starts_with('/') { "enable" } else { "enable --yes" };
     line("disable", &turning.off).into_iter().chain(line(enable, &turning.on)).collect()
+}
+
+/// The dialects in which tools can be measured.
+pub fn dialect_names() -> impl Iterator<Item = &'static str> {
+    Dialect::NAMES.into_iter().map(|(name, _)| name)
+}
+
+/// The estimate of what tools cost in a dialect; of what they cost at all, if there is no dialect of the name.
+pub fn estimate_in(dialect: &str) -> Measure {
+    Measure { dialect: Dialect::named(dialect), ..Measure::ESTIMATE }
+}
+
+/// The estimate of what a tool costs a model, as its definition says now.
+pub fn tokens_of(engine: &Engine, tool: &Tool) -> usize {
+    Measure::ESTIMATE.of(&Function::from_json(&function_schema(&engine.resulting(tool.clone()))))
 }

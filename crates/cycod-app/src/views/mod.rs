@@ -6,8 +6,11 @@ mod approval;
 mod confine;
 mod cost;
 mod info;
+mod machine;
 mod placeholders;
+mod policy;
 mod run;
+mod server;
 mod tool;
 mod trust;
 
@@ -15,10 +18,14 @@ pub use approval::{LostView, PendingView, QueuedView, ReachedView, StandingView}
 pub use confine::ConfineView;
 pub use cost::{
     BreakdownView, BudgetView, CostView, CostsView, CutView, FunctionView, MergedView, OffView, PriceView,
-    ShortenedView, ToldView, TurnedOffBy, most_expensive_first, turning_commands,
+    ShortenedView, ToldView, TurnedOffBy, dialect_names, estimate_in, most_expensive_first, tokens_of,
+    turning_commands,
 };
 pub use info::{OriginView, ToolDetail, ToolInfo, example, examples, kind};
+pub use machine::{CheckView, MachineView, check_machine};
 pub use placeholders::{PlaceholderView, places as placeholders};
+pub use policy::{DecisionView, POLICY_ACCEPT, RuleView, WhyView, policy_add};
 pub use run::{Rerun, RunView, StepView, Withheld, ago, moment, outcome, step_times, took, who};
+pub use server::ServerView;
 pub use tool::{Beyond, Note, Parameters, StateReason, ToolView, misuse_of, notes, stated, stated_json, trust_of};
 pub use trust::{ProposalView, SubjectView};

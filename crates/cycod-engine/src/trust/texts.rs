@@ -60,8 +60,19 @@ impl fmt::Display for Difference {
 }
 
 impl Difference {
+    /// How one text becomes another, each with what it is called.
+    pub fn between((old_name, old): (&str, &str), (new_name, new): (&str, &str)) -> Self {
+        let mut difference = Self::default();
+        difference.add([old_name, new_name], old, new);
+        difference
+    }
+
     /// Adds how a file has changed.
     fn file(&mut self, name: &str, old: &str, new: &str) {
+        self.add([&format!("{name} (trusted)"), &format!("{name} (now)")], old, new);
+    }
+
+    fn add(&mut self, names: [&str; 2], old: &str, new: &str) {
         let [old, new] = [old, new].map(|text| text.lines().map(plain).collect::<Vec<_>>());
         let begin = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
         let left = old.len().min(new.len()) - begin;
@@ -69,8 +80,8 @@ impl Difference {
         let mut lines: Vec<(Mark, &str)> = old[..begin].iter().map(|line| (Mark::Same, line.as_str())).collect();
         compare(&old[begin..old.len() - end], &new[begin..new.len() - end], &mut lines);
         lines.extend(old[old.len() - end..].iter().map(|line| (Mark::Same, line.as_str())));
-        self.0.push((Mark::Note, format!("--- {name} (trusted)")));
-        self.0.push((Mark::Note, format!("+++ {name} (now)")));
+        self.0.push((Mark::Note, format!("--- {}", names[0])));
+        self.0.push((Mark::Note, format!("+++ {}", names[1])));
         let changed: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].0 != Mark::Same).collect();
         let is_near = |at: usize| {
             let next = changed.partition_point(|&changed| changed + AROUND < at);

@@ -1,20 +1,30 @@
 //! What pages show, as plain values: made from the engine, the history and the queue, and from nothing else.
 
 mod approvals;
+mod costs;
+pub(crate) mod edit;
+mod policy;
 mod run;
 mod runs;
+mod servers;
 mod tool;
 mod tools;
+mod trust;
 
 use cycod_engine::{Engine, Surface};
 use cycod_store::{StoreError, approvals::RequestId};
 
 pub(crate) use self::{
     approvals::{Approvals, Card, request_of},
+    costs::{BudgetPlan, BudgetStep, CostRow, Costs},
+    edit::{EditPage, Found, Problem, TestRow},
+    policy::{Draft, Outcome, PolicyPage, PolicyTest, is_removable},
     run::{Output, RunPage, StepRow},
     runs::{RunRow, Runs},
+    servers::{ConsentCard, ProposalCard, ServerPage, ServerRow, ServersPage, configured, usable},
     tool::{Ask, Field, FieldKind, Preview, ToolPage},
-    tools::{ToolRow, Tools},
+    tools::{ToolRow, Tools, row as tool_row},
+    trust::{TrustCard, TrustList, TrustPage, TrustRow, subjects as trust_subjects},
 };
 use crate::guard::now;
 
@@ -48,4 +58,13 @@ pub(crate) fn cause(error: &StoreError) -> String {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
     }
+}
+
+/// The names of all tools, in order.
+pub(crate) fn tool_names(engine: &Engine) -> Vec<String> {
+    let entries = engine.catalog().every_entry();
+    let mut names: Vec<String> =
+        entries.iter().filter(|entry| entry.is_active()).map(|entry| entry.name.clone()).collect();
+    names.sort_unstable();
+    names
 }

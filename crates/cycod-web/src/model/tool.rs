@@ -7,7 +7,7 @@ use cycod_app::{
     views::{Beyond, Note, Rerun, notes},
 };
 use cycod_engine::{
-    ArgumentProblem, Engine, EngineError, Given, Plan, PlanError, StepPreview, Surface, Verdict as Decided,
+    ArgumentProblem, Engine, EngineError, Given, Plan, PlanError, Standing, StepPreview, Surface, Verdict as Decided,
     catalog::{Entry, ScopeFilter},
     definition::{Parameter, ParameterType, Tool, function_schema},
     diagnostic::Refusal,
@@ -34,6 +34,10 @@ pub(crate) struct ToolPage {
     pub(crate) path: String,
     pub(crate) tokens: Option<usize>,
     pub(crate) notes: Vec<Note>,
+    /// Whether its file can be edited here.
+    pub(crate) is_editable: bool,
+    /// Whether it waits for trust.
+    pub(crate) needs_trust: bool,
     pub(crate) fields: Vec<Field>,
     pub(crate) preview: Option<Preview>,
     /// What keeps the whole call from being made.
@@ -165,6 +169,8 @@ impl ToolPage {
             path: shown_path(&entry.path, engine.host()),
             tokens: engine.function(entry).map(|function| Measure::ESTIMATE.of(&function)),
             notes: notes(entry, &beyond, engine.host()),
+            is_editable: super::edit::is_editable(entry),
+            needs_trust: beyond.trust.is_some_and(|trust| trust != Standing::Trusted),
             fields: Vec::new(),
             preview: None,
             problems: Vec::new(),

@@ -85,7 +85,8 @@ impl Tools {
     }
 }
 
-fn row(engine: &Engine, tool: &Registered, last: &HashMap<String, Last>) -> ToolRow {
+/// A tool as a row.
+pub(crate) fn row(engine: &Engine, tool: &Registered, last: &HashMap<String, Last>) -> ToolRow {
     let entry = &tool.entry;
     let beyond = Beyond { trust: tool.standing, misuse: None };
     ToolRow {
@@ -100,7 +101,7 @@ fn row(engine: &Engine, tool: &Registered, last: &HashMap<String, Last>) -> Tool
 }
 
 /// When each tool ran last; a history that cannot be read says nothing about it.
-fn last_runs(history: &History) -> HashMap<String, Last> {
+pub(crate) fn last_runs(history: &History) -> HashMap<String, Last> {
     let mut last = HashMap::new();
     _ = history.each_run(&Filter { limit: CALLS, ..Filter::default() }, &mut |run| {
         if run.state != State::Refused {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{
-    parts::{command, empty, level, text},
+    parts::{command, difference_text, empty, level, text},
     tool_address,
 };
 use crate::model::{Approvals, Card};
@@ -88,7 +88,7 @@ pub(super) fn question(card: &Card, buttons: Markup) -> Markup {
                 dt { "rule" } dd { (text(&request.rule)) }
                 @if let Some(why) = &request.justification { dt { "its author says" } dd { (text(why)) } }
                 @for warning in &request.warnings { dt { "warning" } dd { (text(warning)) } }
-                @if let Some(changes) = &request.changes { dt { "changed" } dd { pre.diff { (text(changes)) } } }
+                @if let Some(changes) = &request.changes { dt { "changed" } dd { (difference_text(changes)) } }
             }
             (buttons)
         }

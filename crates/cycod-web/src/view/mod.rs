@@ -3,13 +3,20 @@
 #![expect(clippy::needless_pass_by_value, reason = "a piece of markup is written where it is used, and used once")]
 
 mod approvals;
+mod costs;
+mod edit;
+mod machine;
 mod parts;
+mod policy;
 mod run;
 mod runs;
+mod servers;
 mod tool;
 mod tools;
+mod trust;
 
-use cycod_engine::EngineError;
+use cycod_app::{Visit, views::MachineView};
+use cycod_engine::{EngineError, diagnostic::Refusal};
 use cycod_http::Refused;
 use cycod_store::{Run, StoreError};
 use hyper::StatusCode;
@@ -17,15 +24,20 @@ use maud::{DOCTYPE, Markup, html};
 
 pub(crate) use self::{
     parts::text,
+    policy::answers as policy_answers,
     run::{log_lines, main_of as run_main, parts_of as run_parts},
     runs::list as runs_list,
+    servers::ServerTickets,
     tool::preview as tool_preview,
 };
 use crate::{
     assets::Assets,
     form::{Form, from_path, in_path},
-    guard::{Session, about_call},
-    model::{self, Approvals, RunPage, Runs, ToolPage, Tools},
+    guard::{Session, about_call, about_edit, about_server, about_trust},
+    model::{
+        self, Approvals, Costs, EditPage, Found, PolicyPage, PolicyTest, RunPage, Runs, ServerPage, ServersPage,
+        ToolPage, Tools, TrustList, TrustPage,
+    },
     site::Site,
 };
 
@@ -47,10 +59,26 @@ enum Section {
     Tools,
     Runs,
     Approvals,
+    Trust,
+    Policy,
+    Servers,
+    Costs,
+    Machine,
 }
 
-const SECTIONS: [(Section, &str, &str); 3] =
-    [(Section::Tools, "Tools", "/"), (Section::Runs, "Runs", "/runs"), (Section::Approvals, "Approvals", "/approvals")];
+/// The stream of a page that changes only in how many requests wait.
+const WAITING: &str = "/live?page=waiting";
+
+const SECTIONS: [(Section, &str, &str); 8] = [
+    (Section::Tools, "Tools", "/"),
+    (Section::Runs, "Runs", "/runs"),
+    (Section::Approvals, "Approvals", "/approvals"),
+    (Section::Trust, "Trust", "/trust"),
+    (Section::Policy, "Rules", "/policy"),
+    (Section::Servers, "Servers", "/servers"),
+    (Section::Costs, "Costs", "/costs"),
+    (Section::Machine, "Machine", "/machine"),
+];
 
 impl Page {
     fn new(site: &Site, section: Section, title: impl Into<String>, content: Markup) -> Self {
@@ -181,6 +209,20 @@ pub(crate) fn way_in(why: Option<&str>) -> Markup {
 pub(crate) fn page_at(site: &Site, session: &Session, path: &str, query: &Form) -> Result<Page, Refused> {
     let mut parts = path.trim_matches('/').split('/');
     match (parts.next().unwrap_or_default(), parts.next(), parts.next()) {
+        ("tool", Some(name), Some("edit")) => {
+            let page = EditPage::of(&site.engine(), &from_path(name), None).map_err(|refusal| missing(&refusal))?;
+            edit_page(site, session, &EditPage { is_saved: query.text("saved").is_some(), ..page })
+        }
+        ("tool", Some(name), Some("trust")) => trust_page(site, session, &from_path(name), None),
+        ("trust", None, _) => trust(site),
+        ("servers", None, _) => Ok(servers(site)),
+        ("server", Some(name), None) => server_page(site, session, &from_path(name), None),
+        ("costs", None, _) => Ok(costs(site, query)),
+        ("machine", None, _) => Ok(machine_page(site, &MachineView::unstarted(&site.engine()), false)),
+        ("policy", None, _) => policy(site, query),
+        // A form without script leads to the address of the tool that it names.
+        ("policy", Some("test"), None) => policy_test(site, query.text("tool").unwrap_or_default().trim()),
+        ("policy", Some("test"), Some(name)) => policy_test(site, &from_path(name)),
         ("", None, _) => Ok(tools(site, query)),
         ("tool", Some(name), None) => tool(site, &from_path(name), query),
         ("runs", None, _) => runs(site, query),
@@ -228,7 +270,7 @@ fn run(site: &Site, _session: &Session, id: &str, query: &Form) -> Result<Page, 
         .address("/live", &[("page", Some("run")), ("id", Some(&page.id)), ("seen", Some(&page.seen.to_string()))]);
     let title = format!("{} {}", page.tool, page.outcome);
     let shown = Page::new(site, Section::Runs, title, run::page(&page, site.is_read_only));
-    Ok(if is_running { shown.live(live) } else { shown.live("/live?page=waiting".to_owned()) })
+    Ok(if is_running { shown.live(live) } else { shown.live(WAITING.to_owned()) })
 }
 
 /// The run of a name.
@@ -259,6 +301,109 @@ pub(crate) fn approvals_main(site: &Site, session: &Session) -> Result<Markup, S
     Ok(approvals::page(&approvals, &tickets, site.is_read_only))
 }
 
+fn trust(site: &Site) -> Result<Page, Refused> {
+    let list = TrustList::of(&site.engine()).map_err(|refusal| failed(&refusal))?;
+    Ok(Page::new(site, Section::Trust, "Trust", trust::list(&list)).live(WAITING.to_owned()))
+}
+
+/// The page on which a tool is edited. It carries a ticket for saving what is typed.
+///
+/// # Errors
+/// When the system has no random numbers.
+pub(crate) fn edit_page(site: &Site, session: &Session, page: &EditPage) -> Result<Page, Refused> {
+    let ticket = site.guard.card(session, &about_edit(&page.name, &page.opened));
+    let ticket = ticket.map_err(|error| unreadable(&error))?;
+    let content = edit::page(page, &ticket, site.is_read_only);
+    Ok(Page::new(site, Section::Tools, format!("Edit {}", page.name), content).live(WAITING.to_owned()))
+}
+
+/// What is found in a text, as a part of the editor.
+pub(crate) fn edit_found(name: &str, found: &Found) -> Markup {
+    edit::found(found, &edit_address(name))
+}
+
+/// The page on which a tool is trusted. Each card carries a ticket for its answer.
+///
+/// # Errors
+/// When there is no such tool, or what is trusted cannot be told.
+pub(crate) fn trust_page(site: &Site, session: &Session, name: &str, why: Option<&Refusal>) -> Result<Page, Refused> {
+    let page = TrustPage::of(&site.engine(), name).map_err(|refusal| missing(&refusal))?;
+    let mut tickets = Vec::new();
+    for card in &page.cards {
+        let about = about_trust(&card.name, &card.digest);
+        tickets.push(site.guard.card(session, &about).map_err(|error| unreadable(&error))?);
+    }
+    let why = why.map(parts::refusal);
+    let content = trust::page(&page, &tickets, why.as_ref(), site.is_read_only);
+    Ok(Page::new(site, Section::Trust, format!("Trust {name}"), content).live(WAITING.to_owned()))
+}
+
+fn servers(site: &Site) -> Page {
+    let page = ServersPage::of(&site.engine());
+    Page::new(site, Section::Servers, "Servers", servers::list(&page)).live(WAITING.to_owned())
+}
+
+/// The page of a server, with what came of meeting it. Each card carries a ticket for its answer.
+///
+/// # Errors
+/// When there is no such server.
+pub(crate) fn server_page(
+    site: &Site,
+    session: &Session,
+    name: &str,
+    visit: Option<Result<Visit, Refusal>>,
+) -> Result<Page, Refused> {
+    let page = ServerPage::of(&site.engine(), &site.history(), name, visit).map_err(|refusal| missing(&refusal))?;
+    let name = &page.row.view.name;
+    let ticket = |what: &str, digest: &str| {
+        let ticket = site.guard.card(session, &about_server(name, what, digest));
+        ticket.map_err(|error| unreadable(&error))
+    };
+    let tickets = ServerTickets {
+        consent: page.consent.as_ref().map(|card| ticket("", &card.digest)).transpose()?,
+        proposals: page.proposals.iter().map(|card| ticket(&card.tool, &card.digest)).collect::<Result<_, _>>()?,
+    };
+    let content = servers::page(&page, &tickets, site.is_read_only);
+    Ok(Page::new(site, Section::Servers, name.clone(), content).live(WAITING.to_owned()))
+}
+
+fn costs(site: &Site, query: &Form) -> Page {
+    let costs = Costs::of(&site.engine(), query);
+    Page::new(site, Section::Costs, "Costs", costs::page(&costs, query)).live(WAITING.to_owned())
+}
+
+/// The page of the machine; `is_complete` is whether programs were asked for their versions.
+pub(crate) fn machine_page(site: &Site, view: &MachineView, is_complete: bool) -> Page {
+    let content = machine::page(view, is_complete, site.is_read_only);
+    Page::new(site, Section::Machine, "Machine", content).live(WAITING.to_owned())
+}
+
+fn policy(site: &Site, query: &Form) -> Result<Page, Refused> {
+    let page = PolicyPage::of(&site.engine(), &site.history(), query).map_err(|error| unreadable(&error))?;
+    Ok(Page::new(site, Section::Policy, "Rules", policy::page(&page)).live(WAITING.to_owned()))
+}
+
+fn policy_test(site: &Site, name: &str) -> Result<Page, Refused> {
+    let test = PolicyTest::of(&site.engine(), name, None).map_err(|error| not_found(&error))?;
+    Ok(policy_test_page(site, &test))
+}
+
+/// The page of a call that is tested.
+pub(crate) fn policy_test_page(site: &Site, test: &PolicyTest) -> Page {
+    let title = format!("Rules for {}", test.tool.name);
+    Page::new(site, Section::Policy, title, policy::test_page(test, site.is_read_only)).live(WAITING.to_owned())
+}
+
+/// A refusal because something is not there.
+pub(crate) fn missing(refusal: &Refusal) -> Refused {
+    Refused::new(StatusCode::NOT_FOUND, refusal.why.clone())
+}
+
+/// A refusal of what the engine refuses.
+fn failed(refusal: &Refusal) -> Refused {
+    Refused::new(StatusCode::INTERNAL_SERVER_ERROR, refusal.why.clone())
+}
+
 /// A refusal of something that cannot be read.
 pub(crate) fn unreadable(error: &StoreError) -> Refused {
     Refused::new(StatusCode::INTERNAL_SERVER_ERROR, model::cause(error))
@@ -271,6 +416,26 @@ pub(crate) fn not_found(error: &EngineError) -> Refused {
 /// The address of a tool.
 pub(crate) fn tool_address(name: &str) -> String {
     format!("/tool/{}", in_path(name))
+}
+
+/// The address at which a tool is edited.
+pub(crate) fn edit_address(name: &str) -> String {
+    format!("/tool/{}/edit", in_path(name))
+}
+
+/// The address of a server.
+pub(crate) fn server_address(name: &str) -> String {
+    format!("/server/{}", in_path(name))
+}
+
+/// The address at which a tool is trusted.
+pub(crate) fn trust_address(name: &str) -> String {
+    format!("/tool/{}/trust", in_path(name))
+}
+
+/// The address at which calls of a tool are tested.
+pub(crate) fn policy_test_address(name: &str) -> String {
+    format!("/policy/test/{}", in_path(name))
 }
 
 /// The address of a run.
@@ -287,14 +452,20 @@ mod tests {
     use super::*;
 
     const STYLE: &str = include_str!("../../assets/page.css");
-    const SOURCES: [&str; 7] = [
+    const SOURCES: [&str; 13] = [
         include_str!("mod.rs"),
         include_str!("approvals.rs"),
+        include_str!("costs.rs"),
+        include_str!("edit.rs"),
+        include_str!("machine.rs"),
         include_str!("parts.rs"),
+        include_str!("policy.rs"),
         include_str!("run.rs"),
         include_str!("runs.rs"),
+        include_str!("servers.rs"),
         include_str!("tool.rs"),
         include_str!("tools.rs"),
+        include_str!("trust.rs"),
     ];
 
     /// Text with much of what a page must not take as markup, and of what changes how a text reads.

@@ -6,6 +6,7 @@ use cycod_app::views::Note;
 use cycod_engine::{
     Status,
     diagnostic::{Refusal, visible},
+    trust::Mark,
 };
 use cycod_store::State;
 use maud::{Markup, html};
@@ -13,6 +14,31 @@ use maud::{Markup, html};
 /// Text that is not ours: hidden and direction characters are shown as escapes.
 pub(crate) fn text(text: &str) -> String {
     visible(text).into_owned()
+}
+
+/// A sentence in which names are between backticks, as messages have them.
+pub(super) fn prose(sentence: &str) -> Markup {
+    let shown = text(sentence);
+    let parts: Vec<&str> = shown.split('`').collect();
+    let is_paired = parts.len() % 2 == 1;
+    html! {
+        @if is_paired {
+            @for (at, part) in parts.iter().enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } }
+        } @else { (shown) }
+    }
+}
+
+/// A number with commas between thousands.
+pub(super) fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
 }
 
 /// How long something took: `8.0 s`, `320 ms`, `4 min 2 s`.
@@ -63,6 +89,17 @@ pub(super) fn step_look(status: Option<Status>) -> (&'static str, &'static str, 
     }
 }
 
+/// A verdict as a chip: `allow`, `ask`, `deny`, and `allow-only`.
+pub(super) fn verdict(verdict: &'static str) -> Markup {
+    let (class, sign) = match verdict {
+        "allow" => ("ok", "●"),
+        "ask" => ("wait", "▲"),
+        "deny" => ("bad", "■"),
+        _ => ("warn", "◆"),
+    };
+    html! { span class={ "chip " (class) } { span.sign aria-hidden="true" { (sign) } (verdict) } }
+}
+
 /// A level as a chip.
 pub(super) fn level(level: &str) -> Markup {
     html! { span class={ "chip level-" (level) } title="How dangerous the tool is: read, write or run" { (level) } }
@@ -83,7 +120,7 @@ pub(super) fn refusal(refusal: &Refusal) -> Markup {
 pub(super) fn refused(code: &str, why: &str, attempt: Option<&str>) -> Markup {
     html! {
         div.problem role="alert" {
-            p { strong { "refused" } " " code { (code) } " " (text(why)) }
+            p { strong { "refused" } " " code { (code) } " " (prose(why)) }
             @if let Some(attempt) = attempt.filter(|attempt| !attempt.is_empty()) { p { "Try: " code { (text(attempt)) } } }
         }
     }
@@ -92,6 +129,47 @@ pub(super) fn refused(code: &str, why: &str, attempt: Option<&str>) -> Markup {
 /// A command, line for line.
 pub(super) fn command(command: &str) -> Markup {
     html! { pre.command tabindex="0" role="region" aria-label="Command" { code { (text(command.trim_end())) } } }
+}
+
+/// A difference, line by line: what a line is says its sign, and its color.
+pub(super) fn difference(lines: &[(Mark, String)]) -> Markup {
+    html! {
+        pre.diff tabindex="0" role="region" aria-label="What has changed" {
+            @for (mark, line) in lines {
+                @match mark {
+                    Mark::Note => span.note { (text(line)) "\n" },
+                    Mark::Same => span { " " (text(line)) "\n" },
+                    Mark::Removed => del { "-" (text(line)) "\n" },
+                    Mark::Added => ins { "+" (text(line)) "\n" },
+                }
+            }
+        }
+    }
+}
+
+/// The same of a text whose lines begin with their signs.
+pub(super) fn difference_text(all: &str) -> Markup {
+    let lines: Vec<(Mark, String)> = all.lines().map(signed).collect();
+    difference(&lines)
+}
+
+/// The same of values, each place with what was and what is there.
+pub(super) fn values_difference(all: &str) -> Markup {
+    let lines = all.lines().map(|line| match line.strip_prefix("  ") {
+        Some(value) => signed(value),
+        None => (Mark::Note, line.to_owned()),
+    });
+    difference(&lines.collect::<Vec<_>>())
+}
+
+fn signed(line: &str) -> (Mark, String) {
+    let is_name = line.starts_with("--- ") || line.starts_with("+++ ");
+    match line.split_at_checked(1) {
+        Some(("-", rest)) if !is_name => (Mark::Removed, rest.to_owned()),
+        Some(("+", rest)) if !is_name => (Mark::Added, rest.to_owned()),
+        Some((" ", rest)) => (Mark::Same, rest.to_owned()),
+        _ => (Mark::Note, line.to_owned()),
+    }
 }
 
 /// A page that says what to do next.

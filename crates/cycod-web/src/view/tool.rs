@@ -4,9 +4,9 @@ use cycod_engine::Verdict;
 use maud::{Markup, html};
 
 use super::{
-    approvals,
+    approvals, edit_address,
     parts::{command, level, note, refusal, text},
-    tool_address,
+    policy_test_address, tool_address, trust_address,
 };
 use crate::model::{Field, FieldKind, Preview, ToolPage};
 
@@ -23,10 +23,13 @@ pub(super) fn page(tool: &ToolPage, is_read_only: bool) -> Markup {
             p.facts-line {
                 code { (text(&tool.path)) } " · " (text(&tool.source))
                 @if let Some(tokens) = tool.tokens { " · " (tokens) " tokens" }
+                @if tool.is_editable { " · " a href=(edit_address(&tool.name)) { "Edit" } }
+                " · " a href=(policy_test_address(&tool.name)) { "Rules" }
+                @if tool.needs_trust { " · " a href=(trust_address(&tool.name)) { "Trust it" } }
             }
         }
         @if let Some(broken) = &tool.broken {
-            div.problem role="alert" { p { (text(broken)) } p { "See: " code { "cycod validate " (text(&tool.name)) } } }
+            div.problem role="alert" { p { (text(broken)) } p { "See: " code { "cycod validate " (text(&tool.name)) } @if tool.is_editable { ", or " a href=(edit_address(&tool.name)) { "edit it" } "." } } }
         } @else {
             div.columns {
                 section.card aria-labelledby="arguments-title" {
@@ -113,7 +116,8 @@ fn problem(name: &str, why: &str, help: &str) -> Markup {
     }
 }
 
-fn field(field: &Field) -> Markup {
+/// A parameter as a part of a form.
+pub(super) fn field(field: &Field) -> Markup {
     let name = format!("arg.{}", field.name);
     let id = format!("field-{}", field.name);
     let value = field.values.first().map(String::as_str).unwrap_or_default();

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{
-    parts::{empty, level, note, state, text},
+    parts::{count, empty, level, note, state, text},
     run_address, tool_address,
 };
 use crate::{
@@ -19,7 +19,7 @@ pub(super) fn page(tools: &Tools, query: &Form) -> Markup {
             p.facts-line {
                 @if is_narrowed { (tools.found) " of " }
                 (tools.all) " tools"
-                " · models pay " (tools.tokens) " tokens for those that they are offered"
+                " · models pay " (count(tools.tokens)) " tokens for those that they are offered"
             }
         }
         (filters(tools, query))
@@ -62,7 +62,8 @@ fn filters(tools: &Tools, query: &Form) -> Markup {
     }
 }
 
-fn table(rows: &[ToolRow]) -> Markup {
+/// Tools as a table.
+pub(super) fn table(rows: &[ToolRow]) -> Markup {
     html! {
         table.rows {
             thead { tr { th scope="col" { "Tool" } th scope="col" { "Level" } th scope="col" { "Source" } th.number scope="col" { "Tokens" } th scope="col" { "Last run" } } }
@@ -76,7 +77,7 @@ fn table(rows: &[ToolRow]) -> Markup {
                         }
                         td { (level(row.level)) }
                         td { (row.source) }
-                        td.number { @if let Some(tokens) = row.tokens { (tokens) } @else { "–" } }
+                        td.number data-label="tokens" { @if let Some(tokens) = row.tokens { (count(tokens)) } @else { "–" } }
                         td { @if let Some(last) = &row.last { a href=(run_address(&last.run)) { (state(last.state, &last.outcome)) } " " span.muted { (last.when) } } }
                     }
                 }

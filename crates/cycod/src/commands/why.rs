@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_app::views::WhyView;
 use cycod_engine::{
-    Decision, Layer, Plan, PlanError, Standing, Surface, Verdict,
+    Plan, PlanError, Standing, Surface,
     catalog::{Availability, Entry, ScopeFilter},
-    definition::{Body, Tool},
-    diagnostic::{Code, visible},
+    definition::Tool,
+    diagnostic::visible,
 };
-use cycod_shell::quoted_if_needed;
 use serde_json::{Value, json};
 
 use crate::{
@@ -45,15 +45,6 @@ pub(crate) fn command() -> Command {
     Arguments::command()
 }
 
-/// What would become of a call, by whomever it is made.
-struct Answer {
-    surface: Surface,
-    decision: Decision,
-    overruled: Vec<Decision>,
-    /// The commands that would change it.
-    changes: Vec<String>,
-}
-
 /// Says for each surface what would become of a call, and why. Nothing is run and nobody is asked.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
@@ -74,21 +65,21 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Err(PlanError::Refused(refusal)) => Err(format!("it cannot be planned here: {}", refusal.why)),
         Err(error) => return Err(not_planned(name, error)),
     };
-    let answers: Vec<Answer> = Surface::NAMES
+    let answers: Vec<WhyView> = Surface::NAMES
         .iter()
-        .map(|(_, surface)| {
+        .filter_map(|(_, surface)| {
             let all = match &plan {
                 Ok(plan) => engine.explain(plan, *surface),
                 Err(_) => engine.explain_unplanned(&tool, *surface),
             };
-            answer(*surface, all, &tool)
+            WhyView::of(*surface, &all, &tool)
         })
         .collect();
     let level = plan.as_ref().map_or(entry.level, |plan| plan.level);
     let facts = facts(&entry, &tool, &plan, context);
     if args.format.is_json() {
         let mut whole = json!({"tool": tool.name.as_str(), "level": level.name()});
-        whole["surfaces"] = answers.iter().map(as_json).collect();
+        whole["surfaces"] = json!(answers);
         for (name, values) in &facts {
             whole[*name] = json!(values);
         }
@@ -100,10 +91,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     lines.extend(plan.err().map(|note| format!("  {note}")));
     for answer in &answers {
         lines.push(String::new());
-        lines.push(format!("{}: {}", said_of(answer.surface), answered(&answer.decision)));
+        lines.push(format!("{}: {}", said_of(answer.surface), answered(answer.decision.verdict)));
         lines.push(format!("  rule: {}", answer.decision.rule));
         lines.extend(answer.overruled.iter().map(|decision| format!("  overruled: {}", decision.rule)));
-        lines.extend(answer.changes.iter().map(|change| format!("  to change it: {change}")));
+        lines.extend(answer.to_change_it.iter().map(|change| format!("  to change it: {change}")));
     }
     lines.push(String::new());
     for (name, values) in &facts {
@@ -113,42 +104,6 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.line(&visible(&line));
     }
     Ok(0)
-}
-
-fn answer(surface: Surface, mut all: Vec<Decision>, tool: &Tool) -> Answer {
-    let decision = all.remove(0);
-    // What only holds where nobody decided anything is no news beside what somebody decided.
-    let overruled: Vec<Decision> = all.into_iter().filter(|other| !other.yields).collect();
-    let same = overruled.iter().filter(|other| other.verdict == decision.verdict && decision.verdict != Verdict::Allow);
-    let changes = std::iter::once(&decision).chain(same).flat_map(|decision| change(decision, surface, tool)).collect();
-    Answer { surface, decision, overruled, changes }
-}
-
-/// The commands that take a decision away, or, where nobody decided anything, make another.
-fn change(decision: &Decision, surface: Surface, tool: &Tool) -> Vec<String> {
-    let name = match &tool.body {
-        Body::Remote(remote) => format!("mcp:{}/{}", remote.server, remote.tool),
-        _ => tool.name.to_string(),
-    };
-    let pattern = decision.pattern.as_deref();
-    let scoped =
-        |scope: &str| format!("cycod policy remove {} --{scope}", quoted_if_needed(pattern.unwrap_or_default()));
-    let add = |verdict: &str| format!("cycod policy add {verdict} {} --user --for {surface}", quoted_if_needed(&name));
-    match (decision.origin.layer, decision.verdict) {
-        (Layer::Team, _) => vec!["ask the team, whose next release can change it: cycod team show".to_owned()],
-        (Layer::Global | Layer::User | Layer::Local, _) if pattern.is_none() => {
-            vec![format!("add it to the list in {}", decision.origin)]
-        }
-        (Layer::Global, _) => vec![scoped("global")],
-        (Layer::User, _) => vec![scoped("user")],
-        (Layer::Local, _) => vec![scoped("local")],
-        (Layer::Environment, _) => vec![format!("take {} out of {}", pattern.unwrap_or_default(), decision.origin)],
-        (Layer::CommandLine, _) => vec![format!("leave out {} {}", decision.origin, pattern.unwrap_or_default())],
-        (Layer::BuiltIn, _) if decision.code == Code::PolicyBroken => vec!["cycod policy check".to_owned()],
-        (Layer::BuiltIn, Verdict::Ask) if decision.yields => vec![add("allow")],
-        (Layer::BuiltIn, Verdict::Allow) => vec![add("deny")],
-        (Layer::BuiltIn, _) => Vec::new(),
-    }
 }
 
 /// What else matters to whoever wants to run it.
@@ -185,36 +140,18 @@ fn facts(
     ]
 }
 
-fn said_of(surface: Surface) -> &'static str {
+fn said_of(surface: &str) -> &'static str {
     match surface {
-        Surface::Person => "you",
-        Surface::Mcp => "a model in a host (mcp)",
-        Surface::Agent => "a model by function calling (agent)",
+        "person" => "you",
+        "mcp" => "a model in a host (mcp)",
+        _ => "a model by function calling (agent)",
     }
 }
 
-fn answered(decision: &Decision) -> &'static str {
-    match decision.verdict {
-        Verdict::Allow => "allowed",
-        Verdict::Ask => "asked about",
-        Verdict::Deny => "refused",
+fn answered(verdict: &str) -> &'static str {
+    match verdict {
+        "allow" => "allowed",
+        "ask" => "asked about",
+        _ => "refused",
     }
-}
-
-fn as_json(answer: &Answer) -> Value {
-    let decision = |decision: &Decision| {
-        json!({
-            "verdict": decision.verdict.name(),
-            "rule": decision.rule,
-            "pattern": decision.pattern,
-            "layer": decision.origin.layer.name(),
-            "place": decision.origin.place,
-            "why": decision.why,
-        })
-    };
-    let mut json = decision(&answer.decision);
-    json["surface"] = answer.surface.name().into();
-    json["overruled"] = answer.overruled.iter().map(decision).collect();
-    json["to-change-it"] = json!(answer.changes);
-    json
 }

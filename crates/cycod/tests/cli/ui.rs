@@ -14,6 +14,7 @@ use expect_test::expect;
 
 use crate::{
     background::{process_of, state},
+    mcp_client::with_server,
     serve::Client,
     support::{Place, until},
 };
@@ -26,6 +27,21 @@ parameters:
   COUNT: {type: integer, description: How often, validation: {minimum: 1, maximum: 9}}
 tags: [read]
 "#;
+
+/// The addresses of forms.
+const ACTIONS: [&str; 11] = [
+    "/tool/greet/run",
+    "/tool/greet/trust",
+    "/tool/greet/trust/stop",
+    "/tool/greet/edit",
+    "/tool/greet/edit/fix",
+    "/tool/greet/edit/test",
+    "/policy/test/greet",
+    "/server/test/check",
+    "/server/test/consent",
+    "/server/test/accept",
+    "/machine",
+];
 
 /// A page and a browser that came in.
 struct Page {
@@ -123,12 +139,29 @@ fn only_a_browser_with_the_code_gets_in() {
     let place = place();
     let (server, address, code) = started(&place, &[]);
     let page = Page { server, address, cookie: String::new() };
-    for path in ["/", "/runs", "/run/x", "/approvals", "/tool/greet", "/live?page=runs"] {
+    for path in [
+        "/",
+        "/runs",
+        "/run/x",
+        "/approvals",
+        "/tool/greet",
+        "/live?page=runs",
+        "/policy",
+        "/policy/test/greet",
+        "/tool/greet/edit",
+        "/trust",
+        "/tool/greet/trust",
+        "/servers",
+        "/costs",
+        "/machine",
+    ] {
         let answer = page.get(path);
         assert_eq!(answer.status, 401, "{path}");
         assert!(!answer.body.contains("greet"), "{path}: {}", answer.body);
     }
-    assert_eq!(page.post("/tool/greet/run", "arg.WHO=x&run=1").status, 401);
+    for path in ACTIONS {
+        assert_eq!(page.post(path, "arg.WHO=x&run=1").status, 401, "{path}");
+    }
     assert_eq!(page.post("/in", "code=wrong").status, 403);
     assert_eq!(page.post("/in", &format!("code={code}")).status, 303);
     assert_eq!(page.post("/in", &format!("code={code}")).status, 403, "a code works once");
@@ -154,7 +187,9 @@ fn other_sites_and_other_names_get_nothing() {
         (vec![host, cookie, same], 403),
         (vec![host, ours, same], 401),
     ] {
-        assert_eq!(page.ask("POST", "/tool/greet/run", &headers, body).status, expected, "{headers:?}");
+        for action in ACTIONS {
+            assert_eq!(page.ask("POST", action, &headers, body).status, expected, "{action} {headers:?}");
+        }
     }
     assert_eq!(page.ask("GET", "/", &[host, cookie, ("Sec-Fetch-Site", "cross-site")], "").status, 403);
     assert_eq!(page.ask("DELETE", "/", &[host, cookie, ours, same], "").status, 405);
@@ -168,7 +203,9 @@ fn other_sites_and_other_names_get_nothing() {
 fn every_page_says_what_browsers_may_do_with_it() {
     let place = place();
     let page = Page::open(&place, &[]);
-    for path in ["/", "/runs", "/approvals", "/tool/greet", "/nothing"] {
+    for path in
+        ["/", "/runs", "/approvals", "/tool/greet", "/policy", "/trust", "/servers", "/costs", "/machine", "/nothing"]
+    {
         let head = page.get(path).head;
         for header in [
             "content-security-policy: default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -244,6 +281,30 @@ fn hostile_names_and_texts_are_texts() {
         );
         assert!(body.contains("&lt;script&gt;alert(1)"), "{body}");
     }
+    let typed = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%1B%5B31m";
+    for path in [
+        &format!("/policy?verdict=deny&pattern={typed}&for={typed}&instead={typed}"),
+        &format!("/costs?max={typed}&dialect={typed}"),
+        &format!("/tool/{typed}/edit"),
+        &format!("/tool/{typed}/trust"),
+        &format!("/server/{typed}"),
+        &format!("/policy/test?tool={typed}"),
+        "/tool/evil/edit",
+        "/tool/evil/trust",
+        "/policy/test/evil",
+        "/trust",
+        "/machine",
+    ] {
+        let answer = page.get(path);
+        let is_page = answer.head.contains("text/html");
+        assert!(!is_page || !answer.body.contains("<script>alert"), "{path}: {}", answer.body);
+    }
+    let checked = page.post("/tool/evil/edit/check", &format!("text={typed}"));
+    assert!(
+        !checked.body.contains("<script>alert") && checked.body.contains("&lt;script&gt;alert"),
+        "{}",
+        checked.body
+    );
     let started = page.post("/tool/evil/run", "run=1");
     let path = started.head.lines().find_map(|line| line.strip_prefix("location: ")).expect("an address").to_owned();
     until("it ends", || state(&place, path.trim_start_matches("/run/")) == "ok");
@@ -352,6 +413,306 @@ fn an_untrusted_tool_does_not_run() {
 }
 
 #[test]
+fn a_tool_is_trusted_as_it_was_shown() {
+    let place = Place::cloned();
+    place.tool("greet", TOOL);
+    let page = Page::open(&place, &[]);
+    let list = page.get("/trust").body;
+    assert!(list.contains("href=\"/tool/greet/trust\"") && list.contains(">new<"), "{list}");
+    let shown = page.get("/tool/greet/trust").body;
+    assert!(shown.contains("echo &quot;Hello, {WHO}&quot;"), "{shown}");
+    let (card, digest) = (hidden(&shown, "card").to_owned(), hidden(&shown, "digest").to_owned());
+    let answer = |card: &str, digest: &str| format!("card={card}&subject=greet&digest={digest}");
+    let path = "/tool/greet/trust";
+    let is_trusted = || place.run(&["trust", "--check"]).code() == 0;
+
+    // Nothing but the answer to what was shown counts: not one without its card, of another digest, from another site, from a
+    // browser without a session, or about what is another tool by now.
+    let other = "0".repeat(64);
+    assert_eq!(page.post(path, &answer("", &digest)).status, 409);
+    assert_eq!(page.post(path, &answer(&format!("{card}x"), &digest)).status, 409);
+    assert_eq!(page.post(path, &answer(&card, &other)).status, 409);
+    assert_eq!(page.post(path, &format!("card={card}&subject=other&digest={digest}")).status, 409);
+    let host = ("Host", page.address.as_str());
+    let cookie = ("Cookie", page.cookie.as_str());
+    let origin = format!("http://{}", page.address);
+    let ours = ("Origin", origin.as_str());
+    let body = answer(&card, &digest);
+    let foreign = [host, cookie, ("Origin", "https://evil.example"), ("Sec-Fetch-Site", "cross-site")];
+    assert_eq!(page.ask("POST", path, &foreign, &body).status, 403);
+    assert_eq!(page.ask("POST", path, &[host, ours, ("Sec-Fetch-Site", "same-origin")], &body).status, 401);
+    place.tool("greet", &TOOL.replace("Hello", "Goodbye"));
+    assert_eq!(page.post(path, &body).status, 409, "it has changed since it was shown");
+    assert!(!is_trusted());
+    place.tool("greet", TOOL);
+    // An answer about a tool is none about a call, and the other way around.
+    assert_eq!(page.post("/approvals/abcdefgh", &format!("answer=once&card={card}")).status, 409);
+
+    let shown = page.get(path).body;
+    let body = answer(hidden(&shown, "card"), hidden(&shown, "digest"));
+    assert_eq!(page.post(path, &body).status, 303);
+    assert!(is_trusted());
+    // What it is trusted as, and no change of it.
+    place.tool("greet", &TOOL.replace("Hello", "<b>Goodbye"));
+    assert!(!is_trusted());
+    assert_eq!(page.post(path, &body).status, 409, "it was used");
+    let changed = page.get(path).body;
+    assert!(
+        changed.contains("<del>-bash: echo &quot;Hello") && changed.contains("<ins>+bash: echo &quot;&lt;b&gt;"),
+        "{changed}"
+    );
+    assert!(page.get("/trust").body.contains(">changed<"));
+    assert!(!is_trusted());
+    let body = answer(hidden(&changed, "card"), hidden(&changed, "digest"));
+    assert_eq!(page.post(path, &body).status, 303);
+    assert!(is_trusted());
+    assert_eq!(page.post(&format!("{path}/stop"), "").status, 303);
+    assert!(!is_trusted());
+    assert_eq!(page.get("/tool/nothing/trust").status, 404);
+}
+
+#[test]
+fn another_session_cannot_answer_what_this_one_was_shown() {
+    let place = Place::cloned();
+    place.tool("greet", TOOL);
+    let page = Page::open(&place, &[]);
+    let other = Page::open(&place, &[]);
+    let shown = page.get("/tool/greet/trust").body;
+    let body = format!("card={}&subject=greet&digest={}", hidden(&shown, "card"), hidden(&shown, "digest"));
+    assert_eq!(other.post("/tool/greet/trust", &body).status, 409);
+    assert_eq!(page.post("/tool/greet/trust", &body).status, 303);
+}
+
+/// A project with a server that came with it, and one of the user that changes what it offers when a file says so.
+fn with_servers() -> (Place, Place) {
+    let elsewhere = Place::new();
+    let place = with_server(&["plain", "legacy", &format!("state={}", elsewhere.home().join("state").display())]);
+    place.write(
+        ".cycod/mcp.json",
+        r#"{"mcpServers": {"theirs": {"command": "<b>their-server", "args": ["--all"], "env": {"MODE": "x"}}}}"#,
+    );
+    (place, elsewhere)
+}
+
+#[test]
+fn servers_are_shown_and_met_only_on_demand() {
+    let (place, _state) = with_servers();
+    let page = Page::open(&place, &[]);
+    let list = page.get("/servers").body;
+    assert!(list.contains("href=\"/server/test\"") && list.contains("not met yet"), "{list}");
+    assert!(list.contains("&lt;b&gt;their-server") && list.contains("waits for you"), "{list}");
+    assert_eq!(page.get("/server/nothing").status, 404);
+    assert!(page.get("/server/test").body.contains("Nothing is known yet"));
+    let met = page.post("/server/test/check", "").body;
+    assert!(met.contains("It answered in") && met.contains("mcp_test_hello"), "{met}");
+    assert!(page.get("/servers").body.contains(">9<"), "its tools are known now");
+    // One that is not accepted is not started.
+    let refused = page.post("/server/theirs/check", "").body;
+    assert!(refused.contains("server-not-accepted") && refused.contains("Let this server be started?"), "{refused}");
+    let read_only = Page::open(&place, &["--read-only"]);
+    assert_eq!(read_only.post("/server/test/check", "").status, 403);
+    assert!(!read_only.get("/server/theirs").body.contains("class=\"primary\""));
+}
+
+#[test]
+fn a_server_of_the_project_is_accepted_as_it_was_shown() {
+    let (place, _state) = with_servers();
+    let page = Page::open(&place, &[]);
+    let path = "/server/theirs/consent";
+    let shown = page.get("/server/theirs").body;
+    assert!(shown.contains("MODE=x &#39;&lt;b&gt;their-server&#39; --all") || shown.contains("MODE=x"), "{shown}");
+    let (card, digest) = (hidden(&shown, "card").to_owned(), hidden(&shown, "digest").to_owned());
+    assert_eq!(page.post(path, &format!("digest={digest}")).status, 409);
+    assert_eq!(page.post(path, &format!("card={card}&digest={}", "0".repeat(64))).status, 409);
+    place.write(".cycod/mcp.json", r#"{"mcpServers": {"theirs": {"command": "rm", "args": ["-rf", "x"]}}}"#);
+    assert_eq!(page.post(path, &format!("card={card}&digest={digest}")).status, 409, "it is another server now");
+    let is_accepted = || !place.run(&["mcp", "list"]).stdout().contains("not accepted");
+    assert!(!is_accepted());
+    let shown = page.get("/server/theirs").body;
+    let body = format!("card={}&digest={}", hidden(&shown, "card"), hidden(&shown, "digest"));
+    assert_eq!(page.post(path, &body).status, 303);
+    assert!(is_accepted());
+    assert_eq!(page.post(path, &body).status, 409, "there is nothing more to accept");
+}
+
+#[test]
+fn a_change_of_a_server_is_accepted_as_it_was_shown() {
+    let (place, elsewhere) = with_servers();
+    let page = Page::open(&place, &[]);
+    assert_eq!(page.post("/server/test/check", "").status, 200);
+    let state = elsewhere.home().join("state");
+    fs::write(&state, "description").expect("a file");
+    let met = page.post("/server/test/check", "").body;
+    assert!(
+        met.contains("<del>- &quot;Says hello&quot;") && met.contains("<ins>+ ") && met.contains("&lt;IMPORTANT&gt;"),
+        "{met}"
+    );
+    assert!(page.get("/servers").body.contains("1 to accept"));
+    let path = "/server/test/accept";
+    let shown = page.get("/server/test").body;
+    let (card, digest) = (hidden(&shown, "card").to_owned(), hidden(&shown, "digest").to_owned());
+    let body = |card: &str, digest: &str| format!("card={card}&tool=hello&digest={digest}");
+    assert_eq!(page.post(path, &body("", &digest)).status, 409);
+    assert_eq!(page.post(path, &body(&card, &"0".repeat(64))).status, 409);
+    // It changes again before the answer comes.
+    fs::write(&state, "title").expect("a file");
+    assert_eq!(page.post("/server/test/check", "").status, 200);
+    assert_eq!(page.post(path, &body(&card, &digest)).status, 409);
+    let shown = page.get("/server/test").body;
+    assert_eq!(page.post(path, &body(hidden(&shown, "card"), hidden(&shown, "digest"))).status, 303);
+    assert!(!page.get("/servers").body.contains("to accept"));
+    let (out, _) = crate::mcp_client::cycod(&place, 0, &["tool", "run", "mcp_test_hello", "name=Ada"]);
+    assert_eq!(out, "hello Ada");
+}
+
+/// A text as a value of a form, with the line ends that browsers send.
+fn encoded(text: &str) -> String {
+    text.replace('\n', "\r\n").bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// What the editor sends.
+fn edited(page: &str, text: &str) -> String {
+    format!("opened={}&card={}&text={}", hidden(page, "opened"), hidden(page, "card"), encoded(text))
+}
+
+#[test]
+fn a_tool_is_edited_with_what_is_found_in_it() {
+    let place = place();
+    let path = "/tool/greet/edit";
+    let page = Page::open(&place, &[]);
+    let shown = page.get(path).body;
+    assert!(shown.contains("description: Greet somebody") && shown.contains("<mark>COUNT</mark>"), "{shown}");
+    // A mistake is shown in its line, with its fix; nothing is written.
+    let clean = page.post(&format!("{path}/check"), &edited(&shown, "description: d\nbash: ls\ntags: [read]\n")).body;
+    assert!(clean.contains("No problems."), "{clean}");
+    let wrong = format!("{TOOL}timout: 5000\n");
+    let found = page.post(&format!("{path}/check"), &edited(&shown, &wrong)).body;
+    assert!(found.contains("<mark>timout</mark>") && found.contains("unknown-key"), "{found}");
+    let fix = found.split("name=\"fix\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a fix");
+    let fixed = page.post(&format!("{path}/fix"), &format!("{}&fix={fix}", edited(&found, &wrong))).body;
+    assert!(fixed.contains("timeout: 5000") && !fixed.contains("unknown-key"), "{fixed}");
+    // The name of another fix changes nothing.
+    let same = page.post(&format!("{path}/fix"), &format!("{}&fix=7:no-name", edited(&found, &wrong))).body;
+    assert!(same.contains("timout: 5000"), "{same}");
+    assert_eq!(place.read(".cycod/tools/greet.yaml"), TOOL);
+
+    let longer = TOOL.replace("Greet somebody", "Greet somebody, with all the words that one can find for it");
+    let checked = page.post(&format!("{path}/check"), &edited(&shown, &longer)).body;
+    assert!(checked.contains(" in the file, <strong>"), "{checked}");
+    let saved = page.post(path, &edited(&shown, &longer));
+    assert_eq!(saved.status, 303, "{}", saved.body);
+    assert_eq!(place.read(".cycod/tools/greet.yaml"), longer, "with the line ends that it had");
+    assert_eq!(page.post(path, &edited(&shown, TOOL)).status, 409, "the file is another one than was opened");
+    for missing in ["/tool/read_file/edit", "/tool/nothing/edit"] {
+        assert_eq!(page.get(missing).status, 404, "{missing}");
+        assert_eq!(page.post(missing, "text=x").status, 404, "{missing}");
+    }
+}
+
+#[test]
+fn the_editor_overwrites_nothing_and_trusts_only_what_was_typed_in_it() {
+    let place = Place::cloned();
+    place.tool("greet", TOOL);
+    assert_eq!(place.run(&["trust", "greet", "--yes"]).code(), 0);
+    let is_trusted = || place.run(&["trust", "--check"]).code() == 0;
+    let path = "/tool/greet/edit";
+    let page = Page::open(&place, &[]);
+    let shown = page.get(path).body;
+    let mine = TOOL.replace("Hello", "Mine");
+    // Without the card of this session, nothing is written.
+    let bare = format!("opened={}&text={}", hidden(&shown, "opened"), encoded(&mine));
+    assert_eq!(page.post(path, &bare).status, 409);
+    let other = Page::open(&place, &[]);
+    assert_eq!(other.post(path, &edited(&shown, &mine)).status, 409);
+    let origin = format!("http://{}", page.address);
+    let host = ("Host", page.address.as_str());
+    let cookie = ("Cookie", page.cookie.as_str());
+    let foreign = [host, cookie, ("Origin", "https://evil.example"), ("Sec-Fetch-Site", "cross-site")];
+    assert_eq!(page.ask("POST", path, &foreign, &edited(&shown, &mine)).status, 403);
+    let bare = [host, ("Origin", origin.as_str()), ("Sec-Fetch-Site", "same-origin")];
+    assert_eq!(page.ask("POST", path, &bare, &edited(&shown, &mine)).status, 401);
+    assert_eq!(place.read(".cycod/tools/greet.yaml"), TOOL);
+    // Somebody else changes the file: both texts are shown, and the next answer is about what is there now.
+    let theirs = TOOL.replace("Hello", "<b>Theirs");
+    place.tool("greet", &theirs);
+    let conflict = page.post(path, &edited(&shown, &mine));
+    assert_eq!(conflict.status, 409);
+    assert!(conflict.body.contains("<del>-bash: echo &quot;&lt;b&gt;Theirs"), "{}", conflict.body);
+    assert!(conflict.body.contains("<ins>+bash: echo &quot;Mine"), "{}", conflict.body);
+    assert_eq!(place.read(".cycod/tools/greet.yaml"), theirs);
+    assert_eq!(page.post(path, &edited(&conflict.body, &mine)).status, 303);
+    assert_eq!(place.read(".cycod/tools/greet.yaml"), mine);
+    // What was there was not trusted, so what is saved over it isn't either.
+    assert!(!is_trusted());
+    assert_eq!(place.run(&["trust", "greet", "--yes"]).code(), 0);
+    let shown = page.get(path).body;
+    assert_eq!(page.post(path, &edited(&shown, TOOL)).status, 303);
+    assert!(is_trusted(), "as after `cycod tool edit`");
+    let read_only = Page::open(&place, &["--read-only"]);
+    let shown = read_only.get(path).body;
+    assert!(shown.contains(" readonly") && !shown.contains("class=\"primary\""), "{shown}");
+    assert_eq!(read_only.post(path, &edited(&shown, &mine)).status, 403);
+}
+
+#[test]
+fn tests_run_from_the_editor() {
+    let place = place();
+    place.tool(
+        "greet",
+        &format!("{TOOL}tests:\n- {{name: good, parameters: {{WHO: you}}, expected: {{output-contains: you}}}}\n- {{name: bad, parameters: {{WHO: you}}, expected: {{output-contains: me}}}}\n"),
+    );
+    let page = Page::open(&place, &[]);
+    let shown = page.get("/tool/greet/edit").body;
+    assert!(shown.contains("name=\"test\" value=\"good\"") && !shown.contains("passed"), "{shown}");
+    let one = page.post("/tool/greet/edit/test", "test=good").body;
+    assert!(one.contains("passed") && !one.contains("failed"), "{one}");
+    let all = page.post("/tool/greet/edit/test", "").body;
+    assert!(all.contains("passed") && all.contains("failed") && all.contains("output with"), "{all}");
+    // A test is a call like others: what a rule denies doesn't run.
+    assert_eq!(place.run(&["policy", "add", "deny", "greet", "--user"]).code(), 0);
+    let denied = page.post("/tool/greet/edit/test", "test=good").body;
+    assert!(!denied.contains("passed") && denied.contains("is not allowed to run here"), "{denied}");
+}
+
+#[test]
+fn costs_are_listed_with_a_plan_that_fits() {
+    let place = place();
+    let page = Page::open(&place, &[]);
+    let costs = page.get("/costs").body;
+    assert!(costs.contains("href=\"/tool/greet\"") && !costs.contains("A plan for"), "{costs}");
+    let tokens = place.run(&["tools", "tokens", "--format", "json"]).stdout();
+    let tokens: serde_json::Value = serde_json::from_str(&tokens).expect("JSON");
+    let total = tokens["total_tokens"].as_u64().expect("a number");
+    let shown = costs.replace(',', "");
+    assert!(shown.contains(&format!("<strong>{total}</strong> tokens")), "{costs}");
+    let plan = page.get("/costs?max=500").body;
+    assert!(
+        plan.contains("A plan for 500 tokens") && plan.contains("turn off") && plan.contains("cycod tools disable"),
+        "{plan}"
+    );
+    let fits = page.get("/costs?max=100000&dialect=openai").body;
+    assert!(fits.contains("The tools fit."), "{fits}");
+    let wrong = page.get("/costs?max=%3Cb%3Emany").body;
+    assert!(wrong.contains("isn&#39;t a number of tokens") || wrong.contains("isn't a number of tokens"), "{wrong}");
+    assert!(!wrong.contains("<b>many"));
+}
+
+#[test]
+fn the_machine_is_checked() {
+    let place = place();
+    let page = Page::open(&place, &[]);
+    let quick = page.get("/machine").body;
+    assert!(quick.contains("No program was started for this.") && quick.contains("confinement"), "{quick}");
+    assert_eq!(place.run(&["runs", "list", "--all", "--format", "json"]).stdout().trim(), "[]", "looking runs nothing");
+    let whole = page.post("/machine", "").body;
+    assert!(!whole.contains("No program was started") && whole.contains("bash"), "{whole}");
+    // What a rule asks about is not started from here.
+    assert_eq!(place.run(&["policy", "add", "ask", "cli_check_environment", "--user"]).code(), 0);
+    let asked = page.post("/machine", "").body;
+    assert!(asked.contains("cycod doctor") && asked.contains("No program was started"), "{asked}");
+}
+
+#[test]
 fn a_call_that_a_rule_asks_about_runs_as_it_was_shown() {
     let place = place();
     assert_eq!(place.run(&["policy", "add", "ask", "greet", "--user"]).code(), 0);
@@ -368,12 +729,78 @@ fn a_call_that_a_rule_asks_about_runs_as_it_was_shown() {
 }
 
 #[test]
+fn rules_are_shown_with_their_origin_and_tested() {
+    let place = place();
+    place.write(".cycod/policy.yaml", "rules:\n- deny: greet(WHO=<b>)\n  why: no markup\n- allow: write\n");
+    let page = Page::open(&place, &[]);
+    let rules = page.get("/policy").body;
+    assert!(rules.contains("greet(WHO=&lt;b&gt;)") && rules.contains("no markup"), "{rules}");
+    assert!(rules.contains(".cycod/policy.yaml:2"), "{rules}");
+    // What came with the project allows nothing until its user agrees, and the page says how.
+    assert!(rules.contains("cycod policy accept"), "{rules}");
+
+    assert_eq!(page.get("/policy/test?tool=nothing").status, 404);
+    let form = page.get("/policy/test?tool=greet").body;
+    assert!(form.contains("name=\"arg.WHO\"") && form.contains("any call of the tool"), "{form}");
+    let denied = page.post("/policy/test/greet", "arg.WHO=%3Cb%3E").body;
+    assert_eq!(denied.matches("</span>deny</span>").count(), 3, "{denied}");
+    assert!(denied.contains("no markup"), "{denied}");
+    let allowed = page.post("/policy/test/greet", "arg.WHO=you").body;
+    assert_eq!(allowed.matches("</span>allow</span>").count(), 3, "{allowed}");
+    let wrong = page.post("/policy/test/greet", "arg.WHO=you&arg.COUNT=500").body;
+    assert!(wrong.contains("is more than the maximum 9"), "{wrong}");
+    assert_eq!(place.run(&["runs", "list", "--format", "json"]).stdout().trim(), "[]", "nothing ran");
+}
+
+#[test]
+fn a_change_of_rules_is_compared_with_the_calls_that_were_made() {
+    let place = place();
+    place.tool("shout", "description: d\nbash: echo {WORD}\nparameters: {WORD: {type: string, description: w, sensitive: true}}\ntags: [write]\n");
+    assert_eq!(place.run(&["policy", "add", "deny", "shout", "--user", "--for", "mcp"]).code(), 0);
+    let page = Page::open(&place, &[]);
+    let none = page.get("/policy?verdict=deny&pattern=greet").body;
+    assert!(none.contains("No calls yet in this project"), "{none}");
+    for who in ["a", "b", "c"] {
+        assert_eq!(place.run(&["run", "greet", &format!("WHO={who}")]).code(), 0);
+    }
+    assert_eq!(place.run(&["run", "shout", "WORD=x"]).code(), 0);
+    let narrow = page.get("/policy?verdict=deny&pattern=greet(WHO%3Db)").body;
+    assert!(narrow.contains("<strong>1 of the last 4 calls</strong>"), "{narrow}");
+    let broad = page.get("/policy?verdict=ask&pattern=greet").body;
+    assert!(broad.contains("<strong>3 of the last 4 calls</strong>"), "{broad}");
+    assert!(broad.contains("cycod policy add ask greet --user"), "{broad}");
+    let others = page.get("/policy?verdict=deny&pattern=greet&for=model").body;
+    assert!(others.contains("Nothing would have been different"), "{others}");
+    // A value that the history doesn't hold may be anything, so a rule about it may apply.
+    let withheld = page.get("/policy?verdict=deny&pattern=shout(WORD%3Dz)").body;
+    assert!(withheld.contains("<strong>1 of the last 4 calls</strong>"), "{withheld}");
+    // Without a rule that is there.
+    let rules: serde_json::Value =
+        serde_json::from_str(&place.run(&["policy", "list", "--format", "json"]).stdout()).expect("JSON");
+    let at = rules[0]["place"].as_str().expect("a place").replace('/', "%2F");
+    let removed = page.get(&format!("/policy?instead={at}")).body;
+    assert!(
+        removed.contains("Nothing would have been different") && removed.contains("cycod policy remove"),
+        "{removed}"
+    );
+    let wrong = page.get("/policy?verdict=deny&pattern=greet(").body;
+    assert!(wrong.contains("aria-invalid=\"true\"") && !wrong.contains("id=\"outcome\""), "{wrong}");
+    let unknown = page.get("/policy?verdict=deny&pattern=gret").body;
+    assert!(unknown.contains("did you mean <code>greet</code>?"), "{unknown}");
+    let after: serde_json::Value =
+        serde_json::from_str(&place.run(&["policy", "list", "--format", "json"]).stdout()).expect("JSON");
+    assert_eq!(rules, after, "nothing is changed");
+}
+
+#[test]
 fn read_only_pages_do_nothing() {
     let place = place();
     let page = Page::open(&place, &["--read-only"]);
     assert!(!page.get("/tool/greet").body.contains("class=\"primary\""));
     assert_eq!(page.post("/tool/greet/run", "arg.WHO=x&run=1").status, 403);
-    assert_eq!(page.post("/approvals/abcdefgh", "answer=once").status, 403);
+    for path in ACTIONS.into_iter().chain(["/approvals/abcdefgh"]) {
+        assert_eq!(page.post(path, "answer=once").status, 403, "{path}");
+    }
 }
 
 #[test]

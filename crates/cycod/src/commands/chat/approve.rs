@@ -120,7 +120,7 @@ fn waiting(context: &Context, name: &str) -> Result<Option<String>, CommandError
 fn rule(context: &mut Context, name: &str, verdict: Verdict, given: &mut Vec<Rule>) -> Result<(), CommandError> {
     let command = if verdict == Verdict::Allow { "/approve" } else { "/deny" };
     let pattern = Pattern::parse(name).map_err(|error| rules::wrong(&format!("{command} "), name, &error))?;
-    if let Some((code, doubt)) = rules::doubts(&pattern, &context.engine).into_iter().next() {
+    if let Some((code, doubt)) = cycod_app::doubts(&pattern, &context.engine).into_iter().next() {
         let mut failed = CommandError::failure(format!("`{name}`: {doubt}")).hint("see: /approve list");
         failed.code = Some(code);
         return Err(failed);

@@ -1,19 +1,12 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_app::views::ProposalView;
+use cycod_app::{server_entry_lines, views::ProposalView};
 use cycod_engine::{
     catalog::ScopeFilter,
     diagnostic::{Shown, shown},
 };
 use cycod_settings::{Consents, Server, Servers, Transport};
 
-use crate::{
-    cli::Context,
-    command_error::CommandError,
-    commands::mcp::{get::keys, usable},
-    editor::ask,
-    options::parsed,
-    store,
-};
+use crate::{cli::Context, command_error::CommandError, commands::mcp::usable, editor::ask, options::parsed, store};
 
 /// What `cycod mcp accept` takes.
 #[derive(Parser)]
@@ -85,7 +78,7 @@ fn consent(context: &mut Context, name: &str, all: bool) -> Result<bool, Command
     let what = Shown::from(&format!("{place}: the server `{name}` would {does}")).on_one_line();
     context.printer.line(what);
     context.printer.line(shown!["    ", &how].on_one_line());
-    for line in keys(&server.entry, &["type", "command", "args", "env", "url"]) {
+    for line in server_entry_lines(&server.entry, &["type", "command", "args", "env", "url"]) {
         context.printer.line(shown!["  ", &line].on_one_line());
     }
     if !all {

@@ -1,8 +1,7 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_app::server_entry_lines;
 use cycod_engine::diagnostic::visible;
-use cycod_settings::{ServerEntry, Servers, masked, to_json};
-use cycod_shell::quoted_if_needed;
-use serde_json::Value;
+use cycod_settings::{Servers, masked, to_json};
 
 use crate::{
     cli::Context,
@@ -45,7 +44,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let origin = &server.origin;
     let mut lines =
         vec![format!("{} ({} scope, {}:{})", server.name, origin.scope, shown(&origin.path, host), origin.line)];
-    lines.extend(keys(&masked(&server.entry), &[]));
+    lines.extend(server_entry_lines(&masked(&server.entry), &[]));
     if let Some(path) = &server.shadowed_by {
         lines.push(format!("  another server of this name comes before it: {}", shown(path, host)));
     }
@@ -59,38 +58,4 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     context.printer.line(&visible(&lines.join("\n")));
     Ok(0)
-}
-
-/// The keys of an entry as people read them, without those that are shown otherwise.
-pub(super) fn keys(entry: &ServerEntry, shown: &[&str]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (key, value) in entry.to_json().as_object().into_iter().flatten() {
-        match value {
-            _ if shown.contains(&key.as_str()) => {}
-            Value::Object(pairs) => {
-                lines.push(format!("  {key}:"));
-                lines.extend(pairs.iter().map(|(name, value)| format!("    {name}: {}", plain(value))));
-            }
-            value => lines.push(format!("  {key}: {}", plain(value))),
-        }
-    }
-    lines
-}
-
-/// A value as people read it: a list of words as a command line.
-pub(super) fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            let quoted = |item: &Value| {
-                let text = plain(item);
-                if text.contains("****") {
-                    return text;
-                }
-                quoted_if_needed(&text)
-            };
-            items.iter().map(quoted).collect::<Vec<_>>().join(" ")
-        }
-        other => other.to_string(),
-    }
 }

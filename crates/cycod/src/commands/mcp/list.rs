@@ -1,22 +1,16 @@
-use std::sync::Arc;
-
 use anstyle::Style;
 use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
-use cycod_app::server_problem;
-use cycod_engine::{catalog::ScopeFilter, definition::Host};
-use cycod_mcp_client::RemoteServers as Connections;
-use cycod_settings::{Server, ServerSecurity, Servers, Transport, masked, to_json};
+use cycod_app::{remote_servers, server_problem, views::ServerView};
+use cycod_engine::catalog::ScopeFilter;
+use cycod_settings::{Servers, to_json};
 use serde_json::{Value, json};
 
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::mcp::get::plain,
     options::parsed,
-    person::Terminal,
     printer::{DIM, WARNING},
     scope::ScopeOptions,
-    store::shown,
     table::{Cell, Table},
 };
 
@@ -77,14 +71,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         Format::Table if all.servers.is_empty() => {}
         Format::Table => {
-            let connections = Connections::of(&context.engine, Arc::new(Terminal));
+            let connections = remote_servers(&context.engine);
             let mut table = Table::new(&["NAME", "SCOPE", "HOW"]);
             for server in &all.servers {
-                let is_used = server.shadowed_by.is_none() && server.entry.enabled;
+                let view = ServerView::of(server, host, connections.as_deref());
                 table.row(vec![
-                    Cell::default().with(server.name.as_str(), if is_used { Style::new() } else { DIM }),
-                    Cell::new(server.origin.scope.name()),
-                    how(server, host, connections.as_deref().filter(|_| is_used)),
+                    Cell::default().with(server.name.as_str(), if view.in_use { Style::new() } else { DIM }),
+                    Cell::new(view.scope),
+                    how(&view),
                 ]);
             }
             table.print(&mut context.printer);
@@ -100,33 +94,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// How a server is started or reached, and what keeps it from that.
-fn how(server: &Server, host: &Host, connections: Option<&Connections>) -> Cell<'static> {
-    let mut notes = Vec::new();
-    if let Some(path) = &server.shadowed_by {
-        notes.push(format!("shadowed by {}", shown(path, host)));
+fn how(view: &ServerView) -> Cell<'static> {
+    let mut notes = view.notes.clone();
+    if view.failure.is_some() {
+        notes.push(format!("failed when it was last used: cycod mcp test {}", view.name));
     }
-    if !server.entry.enabled {
-        notes.push("switched off".to_owned());
-    }
-    if !server.is_ours {
-        notes.push("not accepted".to_owned());
-    }
-    if !server.entry.overrides.is_empty() {
-        let tools: Vec<&str> = server.entry.overrides.iter().map(|(tool, _)| tool.as_str()).collect();
-        notes.push(format!("overrides {}", tools.join(", ")));
-    }
-    if server.entry.security.as_ref().is_some_and(ServerSecurity::confines) {
-        notes.push("confined".to_owned());
-    }
-    let met = connections.and_then(|connections| connections.last_met(&server.name));
-    if met.is_some_and(|met| met.failure.is_some()) {
-        notes.push(format!("failed when it was last used: cycod mcp test {}", server.name));
-    }
-    let how = match masked(&server.entry).transport {
-        Transport::Stdio { command, args, .. } => plain(&json!([vec![command], args].concat())),
-        Transport::Http { url, .. } => url,
-    };
     let notes = notes.join("; ");
     let dash = if notes.is_empty() { "" } else { " - " };
-    Cell::default().with(notes, WARNING).with(dash, Style::new()).with(how, Style::new())
+    Cell::default().with(notes, WARNING).with(dash, Style::new()).with(view.how.clone(), Style::new())
 }

@@ -1,4 +1,5 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_app::doubts;
 use cycod_engine::{
     Pattern, Surfaces, Verdict,
     catalog::{Scope, ScopeFilter},
@@ -11,7 +12,7 @@ use crate::{
     command_error::CommandError,
     commands::{approvals::ConfirmationOptions, policy::file_error},
     options::{one_of, parsed},
-    rules::{doubts, wrong},
+    rules::wrong,
     scope::ScopeOptions,
 };
 

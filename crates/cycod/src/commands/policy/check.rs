@@ -1,6 +1,7 @@
 use std::{fs, path::PathBuf};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_app::doubts;
 use cycod_engine::{
     catalog::Scope,
     diagnostic::{Code, Diagnostic, RenderStyle, Severity, SourceFile, SourceReport, count, render_text, to_json},
@@ -13,7 +14,6 @@ use crate::{
     command_error::{CommandError, exit},
     commands::policy::rules,
     options::{TextOrJson, parsed},
-    rules::doubts,
 };
 
 /// What `cycod policy check` takes.
