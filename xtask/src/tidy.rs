@@ -177,7 +177,16 @@ const ARROWS: [(&str, &[&str]); 41] = [
     ),
     (
         "cycod-mcp-server",
-        &["cycod-thread", "cycod-http", "cycod-engine", "cycod-process", "cycod-schema", "cycod-search", "cycod-store"],
+        &[
+            "cycod-thread",
+            "cycod-http",
+            "cycod-engine",
+            "cycod-mcp-client",
+            "cycod-process",
+            "cycod-schema",
+            "cycod-search",
+            "cycod-store",
+        ],
     ),
     ("cycod-web", &["cycod-app", "cycod-engine", "cycod-http", "cycod-store", "cycod-thread"]),
     (

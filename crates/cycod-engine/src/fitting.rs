@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use cycod_definition::JsonSchema;
 use cycod_diagnostic::visible;
 use cycod_schema::escaped_token;
-use cycod_store::{Maker, StoreError, StoredOutput, tokens};
+use cycod_store::{Maker, RunId, StoreError, StoredOutput, tokens};
 use serde_json::{Map, Value as Json};
 
 use crate::{Block, Content, Payload, ToolAnswer, outputs::Shelf, scaling::scaled};
@@ -71,6 +71,23 @@ pub(crate) fn fitted(mut answer: ToolAnswer, cap: usize, shape: &Shape<'_>, keep
     fit_texts(&mut answer.blocks, cap, keeper);
     answer.blocks.append(&mut notes);
     answer
+}
+
+/// Cuts content of another program to `cap` tokens of text, and to what hosts take of everything else. What is cut is kept for
+/// `owner`, as something that `tool` made.
+///
+/// # Errors
+/// When the system gives no random numbers.
+pub fn fitted_content(
+    blocks: Vec<Block>,
+    cap: usize,
+    shelf: &Shelf,
+    owner: &str,
+    tool: &str,
+) -> Result<Vec<Block>, StoreError> {
+    let (run, maker) = (RunId::random()?.to_string(), Maker::new(owner, tool));
+    let mut keeper = Keeper { shelf, run: &run, maker, kept: 0 };
+    Ok(fitted(ToolAnswer { blocks, ..ToolAnswer::default() }, cap, &Shape::default(), &mut keeper).blocks)
 }
 
 /// Cuts structured content, and the text that says the same.

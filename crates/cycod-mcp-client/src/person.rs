@@ -10,6 +10,15 @@ pub trait Person: Send + Sync {
 
     /// Answers a question. It may take as long as a person takes; the call's time goes on.
     fn answer(&self, question: &ServerQuestion) -> ServerReply;
+
+    /// Asks a model for a server whose entry allows it; `request` and the answer are as on the wire.
+    ///
+    /// # Errors
+    /// Why no model is asked.
+    fn sample(&self, server: &str, request: Json) -> Result<Json, String> {
+        _ = (server, request);
+        Err("there is no client here whose model could be asked".to_owned())
+    }
 }
 
 /// What a server asks during a call.

@@ -30,6 +30,7 @@ mod in_process;
 mod options;
 mod outputs;
 mod pipe;
+mod relay;
 mod reply;
 mod roots;
 mod running;
@@ -37,6 +38,7 @@ mod shared;
 mod shelf;
 mod stdio;
 mod tasks;
+mod upstream;
 mod uri;
 mod watch;
 mod wire;
@@ -44,7 +46,9 @@ mod wire;
 pub use cycod_engine::Selection;
 pub use http::{HttpAccess, HttpError, HttpLimits, HttpOptions, IssuerKeys, OAuth, serve_http};
 pub use options::{Equip, NotOfferedSink, ServerOptions};
+pub use relay::Relay;
 pub use stdio::serve_stdio;
+pub use upstream::Upstreams;
 
 /// What reads the messages of others, for tests that throw bytes at it.
 #[doc(hidden)]

@@ -32,6 +32,10 @@ pub struct ServerOptions {
     pub jq_worker: Vec<OsString>,
     /// What is done with every engine that the server opens.
     pub equip: Option<Equip>,
+    /// The servers of a place, whose prompts and resources are offered with their tools.
+    pub upstreams: Option<crate::Upstreams>,
+    /// The way from these servers to the clients that call their tools.
+    pub relay: crate::Relay,
     /// Gets the tools that are selected and not offered, each time the tools are looked at.
     pub waiting: Option<NotOfferedSink>,
     /// Directories beside those of the tools whose changes may change what is offered.
