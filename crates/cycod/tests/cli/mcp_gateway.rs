@@ -237,7 +237,7 @@ fn what_is_offered_of_servers_is_selected_with_their_tools() {
 }
 
 /// The text of a call's answer, in which the client answered one question with `answer`.
-fn asked(client: &mut Client, tool: &str, method: &str, answer: Value) -> (Value, Value) {
+fn asked(client: &mut Client, tool: &str, method: &str, answer: &Value) -> (Value, Value) {
     let id = client.begin("tools/call", json!({"name": tool, "arguments": {}}));
     let question = client.wait(|message| message["method"] == method);
     client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
@@ -251,7 +251,7 @@ fn a_server_asks_the_user_of_the_client_that_calls() {
     let place = with_servers();
     let mut client = Client::legacy(&place, &[], json!({"elicitation": {}}));
     let yes = json!({"action": "accept", "content": {"ok": true}});
-    let (question, answer) = asked(&mut client, "mcp_one_ask", "elicitation/create", yes.clone());
+    let (question, answer) = asked(&mut client, "mcp_one_ask", "elicitation/create", &yes);
     assert_eq!(question["params"]["message"], "The server `one` asks:\nSure?");
     assert_eq!(answer, yes);
     drop(client);
@@ -270,7 +270,7 @@ fn a_server_asks_a_model_where_its_entry_allows_it() {
     std::fs::write(&path, servers.to_string()).unwrap();
     let mut client = Client::legacy(&place, &[], json!({"sampling": {}}));
     let said = json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Thought"}});
-    let (question, answer) = asked(&mut client, "mcp_one_think", "sampling/createMessage", said);
+    let (question, answer) = asked(&mut client, "mcp_one_think", "sampling/createMessage", &said);
     assert_eq!(question["params"]["messages"][0]["content"]["text"], "Think");
     assert_eq!(answer["content"]["text"], "Thought");
     let refused = client.call("mcp_two_think", json!({}));
