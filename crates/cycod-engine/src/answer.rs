@@ -202,12 +202,9 @@ impl Block {
         }
     }
 
-    /// A block of another program, in the words of the protocol.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn foreign(json: &Json) -> Result<Self, String> {
-        Reader::FOREIGN.block(json).map_err(|wrong| wrong.why)
+    /// A block of another program, in the words of the protocol; nothing when it is none.
+    pub fn foreign(json: &Json) -> Option<Self> {
+        Reader::FOREIGN.block(json).ok()
     }
 
     /// A text without annotations.

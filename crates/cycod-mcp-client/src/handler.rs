@@ -1,3 +1,4 @@
+//! What we do when a server speaks first.
 #![expect(deprecated, reason = "servers of the old era still log, and still ask for directories")]
 
 use std::sync::Arc;
@@ -81,7 +82,7 @@ impl Handler {
             let _place = place;
             person.sample(&server, request)
         });
-        asking.await.map_err(|error| internal(&error))?.map_err(refused)
+        asking.await.map_err(|error| internal(&error))?.map_err(|refusal| refused(refusal.why))
     }
 }
 

@@ -14,16 +14,10 @@ use serde_json::{Map, Value as Json, json};
 use crate::{
     listing::Listing,
     offered::{local_name, origin, pinned},
+    pinned::{EXTRAS, PROMPT, Pinned, RESOURCES, TEMPLATE},
     pins::AcceptedTools,
     text::{answer, line, misleads, paragraph},
 };
-
-/// The kinds of pins beside that of tools.
-pub(crate) const PROMPT: &str = "prompt";
-pub(crate) const TEMPLATE: &str = "template";
-/// One pin for the words about all resources, and one for what is added to all tools.
-pub(crate) const RESOURCES: &str = "resources";
-pub(crate) const EXTRAS: &str = "extras";
 
 /// The longest address of a resource, in bytes.
 const LONGEST_ADDRESS: usize = 4 * 1024;
@@ -42,36 +36,6 @@ pub(crate) struct OtherLists {
     pub(crate) resources: Vec<Json>,
     pub(crate) templates: Vec<Json>,
     pub(crate) problems: Vec<String>,
-}
-
-/// Something besides tools that is pinned.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Pinned {
-    pub(crate) kind: &'static str,
-    /// What the server calls it; nothing where one pin is for all.
-    pub(crate) name: String,
-    /// Everything about it that is pinned.
-    pub(crate) definition: Json,
-}
-
-impl Pinned {
-    /// Whether it is what was accepted. One that is for all stays so when some of them are gone.
-    pub(crate) fn is_within(&self, accepted: &Json) -> bool {
-        match (self.kind, &self.definition) {
-            (RESOURCES | EXTRAS, Json::Object(words)) => {
-                words.iter().all(|(name, words)| accepted.get(name) == Some(words))
-            }
-            (_, definition) => definition == accepted,
-        }
-    }
-
-    /// How people name it.
-    pub(crate) fn label(&self) -> String {
-        match self.kind {
-            RESOURCES | EXTRAS => self.kind.to_owned(),
-            kind => format!("{kind}:{}", line(&self.name)),
-        }
-    }
 }
 
 /// What a server offers besides tools, as it was when it was last met: nothing hidden, and nothing that was not accepted.

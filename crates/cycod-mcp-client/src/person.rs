@@ -1,3 +1,4 @@
+use cycod_diagnostic::{Code, Refusal};
 use cycod_schema::Schema;
 use serde_json::{Value as Json, json};
 
@@ -15,9 +16,10 @@ pub trait Person: Send + Sync {
     ///
     /// # Errors
     /// Why no model is asked.
-    fn sample(&self, server: &str, request: Json) -> Result<Json, String> {
-        _ = (server, request);
-        Err("there is no client here whose model could be asked".to_owned())
+    fn sample(&self, server: &str, request: Json) -> Result<Json, Refusal> {
+        _ = request;
+        let why = "there is no client here whose model could be asked";
+        Err(Refusal::new(Code::NobodyToAnswer, why).place(server))
     }
 }
 

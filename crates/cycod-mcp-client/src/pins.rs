@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     failure::chain,
     offered::{Offered, origin},
-    others::Pinned,
+    pinned::Pinned,
     text::line,
 };
 

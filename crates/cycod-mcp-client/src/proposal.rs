@@ -1,4 +1,4 @@
-use crate::{offered::Offered, others::Pinned, pins::Blocked, text::line};
+use crate::{offered::Offered, pinned::Pinned, pins::Blocked, text::line};
 
 /// Something that a server offers and that waits to be accepted.
 #[derive(Clone, Debug)]

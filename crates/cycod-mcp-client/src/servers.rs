@@ -30,7 +30,8 @@ use crate::{
     runtime::Runtime,
     slot::{Met, Shared, Slot},
     snapshot::{Snapshot, Snapshots},
-    updates::{self, Updates},
+    subscriptions,
+    updates::Updates,
     visit,
 };
 
@@ -305,12 +306,12 @@ impl RemoteServers {
     /// # Errors
     /// Why the server does not tell of it.
     pub async fn watch(&self, server: &str, uri: &str) -> Result<ResourceWatch, Refusal> {
-        let (slot, shared, runtime) = (self.slot(server)?, Arc::clone(&self.shared), self.runtime()?.handle());
-        let watch = ResourceWatch { slot: Arc::clone(slot), shared, runtime, uri: uri.to_owned() };
+        let (slot, runtime) = (self.slot(server)?, self.runtime()?.handle());
+        let watch = ResourceWatch { slot: Arc::clone(slot), runtime, uri: uri.to_owned() };
         let uri = uri.to_owned();
         let subscribing = self.at(server, async move |slot, shared| {
             let connection = slot.meet(&shared).await?.connection;
-            updates::subscribe(&slot, &shared, &connection, &uri).await
+            subscriptions::subscribe(&slot.subscriptions, &shared.around.updates, &connection, &uri).await
         });
         subscribing.await.map(|()| watch)
     }

@@ -26,13 +26,14 @@ use crate::{
     failure, given,
     health::Health,
     offered::{Offered, offered},
-    others::{self, PROMPT, Pinned},
+    others,
     outcome::{clean_content, outcome},
     overriding,
+    pinned::{PROMPT, Pinned},
     pins::Accepted,
     snapshot::{Snapshot, Snapshots},
+    subscriptions::{Subscriptions, subscribe_again},
     text::{line, paragraph},
-    updates::{Subscriptions, subscribe_again},
     watch::{Follow, lock},
 };
 
@@ -127,7 +128,7 @@ impl Slot {
                     refusal
                 })?);
                 detach_task(follow(Arc::downgrade(self), Arc::downgrade(shared), Arc::clone(&connection)));
-                subscribe_again(self, shared, &connection).await;
+                subscribe_again(&self.subscriptions, &shared.around.updates, &connection).await;
                 open.insert(self.learn(connection, shared)?).clone()
             }
         };

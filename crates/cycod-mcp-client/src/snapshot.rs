@@ -1,3 +1,5 @@
+//! What servers said when they were last met.
+
 use std::{fs, path::PathBuf, time::SystemTime};
 
 use cycod_diagnostic::Refusal;

@@ -6,8 +6,8 @@ use std::{
 use cycod_diagnostic::Refusal;
 
 use crate::{
-    others::{self, Pinned},
-    overriding,
+    others, overriding,
+    pinned::Pinned,
     slot::{Met, Shared, Slot},
     snapshot::Snapshot,
     text::{line, paragraph},

@@ -1,3 +1,5 @@
+//! What happens on a connection besides answers.
+
 use std::{
     collections::{HashMap, VecDeque},
     sync::{

@@ -260,7 +260,7 @@ impl Handler {
         let caller = self.caller(context);
         let result = tokio::select! {
             result = servers.read(&route.server, &route.uri) => result.map_err(|refusal| refused(&refusal))?,
-            () = caller.gone() => return Err(missing("nobody waits for it", uri)),
+            () = caller.gone() => return Err(missing("the client no longer waits for it", uri)),
         };
         let (principal, meta) = (principal(context), result.meta);
         let receiver = self.receiver(stock, lists, &route.server, owner(&principal));

@@ -45,10 +45,9 @@ mod wire;
 
 pub use cycod_engine::Selection;
 pub use http::{HttpAccess, HttpError, HttpLimits, HttpOptions, IssuerKeys, OAuth, serve_http};
-pub use options::{Equip, NotOfferedSink, ServerOptions};
+pub use options::{Equip, NotOfferedSink, ServerOptions, Upstreams};
 pub use relay::Relay;
 pub use stdio::serve_stdio;
-pub use upstream::Upstreams;
 
 /// What reads the messages of others, for tests that throw bytes at it.
 #[doc(hidden)]

@@ -12,7 +12,10 @@ use std::{
     time::Duration,
 };
 
-use cycod_engine::definition::{Body, Tool};
+use cycod_engine::{
+    definition::{Body, Tool},
+    diagnostic::{Code, Refusal},
+};
 use cycod_mcp_client::{Person, ServerQuestion, ServerReply};
 use rmcp::{
     RoleServer,
@@ -140,8 +143,9 @@ impl Person for Relay {
         }
     }
 
-    fn sample(&self, server: &str, request: Json) -> Result<Json, String> {
-        self.ask(server, What::Message(request)).map_err(str::to_owned)
+    fn sample(&self, server: &str, request: Json) -> Result<Json, Refusal> {
+        let refused = |why: &str| Refusal::new(Code::NobodyToAnswer, why).place(server);
+        self.ask(server, What::Message(request)).map_err(refused)
     }
 }
 

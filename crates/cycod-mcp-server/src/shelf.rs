@@ -417,7 +417,10 @@ impl Stock {
             let parts = parts.into_iter().map(|part| part.join().unwrap_or_default());
             parts.fold(Lists::default(), Lists::join)
         });
-        upstream::add(&mut lists, self.of_servers().to_vec(), &self.offer.selection);
+        let Lists { tools, prompts, resources, templates, sources, .. } = &mut lists;
+        let is_ours = |uri: &str| sources.iter().any(|source| source.address.matches(uri).is_some());
+        let listed = upstream::Listed { tools, prompts, resources, templates };
+        lists.routes = upstream::add(listed, &is_ours, self.of_servers().to_vec(), &self.offer.selection);
         lists.left_out = finding::left_out(&lists.tools, &self.engine, self.offer.list_tokens);
         lists.add_own_tools();
         lists

@@ -8,20 +8,21 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 use cycod_engine::{
-    Block, Content, Engine, Payload, Selection,
+    Block, Content, Payload, Selection,
     diagnostic::{Code, Refusal, visible},
     outputs::{Shelf, fitted_content, refused},
 };
-use cycod_mcp_client::{RemoteServers, ServerOffers};
-use rmcp::model::{CallToolResult, ContentBlock, PromptMessage, ResourceContents};
+use cycod_mcp_client::ServerOffers;
+use rmcp::model::{
+    CallToolResult, ContentBlock, Prompt, PromptMessage, Resource, ResourceContents, ResourceTemplate, Tool,
+};
 use serde_json::{Value as Json, json};
 
-use crate::{reply, shelf::Lists};
+use crate::reply;
 
 /// How an address begins that names its server.
 const SCHEME: &str = "cycod://servers/";
@@ -35,18 +36,6 @@ const ALL_INSTRUCTIONS: usize = 8_000;
 
 /// The most characters of an address that are shown.
 const LONGEST_SHOWN: usize = 200;
-
-/// Finds the servers of a place.
-#[derive(Clone)]
-pub struct Upstreams(pub Arc<FindServers>);
-
-type FindServers = dyn Fn(&Engine) -> Option<Arc<RemoteServers>> + Send + Sync;
-
-impl fmt::Debug for Upstreams {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Upstreams")
-    }
-}
 
 /// Which server what is listed belongs to.
 #[derive(Debug, Default, PartialEq)]
@@ -106,8 +95,21 @@ fn whole(server: &str, uri: &str) -> String {
     format!("{SCHEME}{server}/{uri}")
 }
 
-/// Adds what servers offer, and is selected, to what is offered anyway.
-pub(crate) fn add(lists: &mut Lists, offers: Vec<ServerOffers>, selection: &Selection) {
+/// What is listed, to which that of servers is added.
+pub(crate) struct Listed<'l> {
+    pub(crate) tools: &'l mut [Tool],
+    pub(crate) prompts: &'l mut Vec<Prompt>,
+    pub(crate) resources: &'l mut Vec<Resource>,
+    pub(crate) templates: &'l mut Vec<ResourceTemplate>,
+}
+
+/// Adds what servers offer, and is selected, to what is offered anyway. `is_ours` says whether an address is one of our own.
+pub(crate) fn add(
+    lists: Listed<'_>,
+    is_ours: &dyn Fn(&str) -> bool,
+    offers: Vec<ServerOffers>,
+    selection: &Selection,
+) -> Routes {
     let mut routes = Routes::default();
     let mut claims: HashMap<String, usize> = HashMap::new();
     for offer in &offers {
@@ -116,9 +118,7 @@ pub(crate) fn add(lists: &mut Lists, offers: Vec<ServerOffers>, selection: &Sele
             *claims.entry(uri.clone()).or_default() += 1;
         }
     }
-    let is_own = |uri: &str| {
-        uri.starts_with("cycod:") || lists.sources.iter().any(|source| source.address.matches(uri).is_some())
-    };
+    let is_own = |uri: &str| uri.starts_with("cycod:") || is_ours(uri);
     let is_plain = |uri: &str| claims.get(uri).is_none_or(|claims| *claims < 2) && !is_own(uri);
     let (mut resources, mut templates) = (Vec::new(), Vec::new());
     let mut taken: HashSet<String> = lists.prompts.iter().map(|known| known.name.to_ascii_lowercase()).collect();
@@ -154,7 +154,7 @@ pub(crate) fn add(lists: &mut Lists, offers: Vec<ServerOffers>, selection: &Sele
         }
         routes.servers.push(server);
     }
-    for tool in &mut lists.tools {
+    for tool in lists.tools {
         if let Some(extra) = extras.remove(&*tool.name) {
             (tool.icons, tool.meta) = (extra.icons, extra.meta);
         }
@@ -162,7 +162,7 @@ pub(crate) fn add(lists: &mut Lists, offers: Vec<ServerOffers>, selection: &Sele
     lists.resources.append(&mut resources);
     lists.templates.append(&mut templates);
     lists.prompts.sort_by(|one, other| one.name.cmp(&other.name));
-    lists.routes = routes;
+    routes
 }
 
 impl Routes {
@@ -360,11 +360,11 @@ impl Receiver<'_> {
     ) -> Result<ResourceContents, Refusal> {
         uri_of(&mut piece).clone_from(&address);
         let json = json!({ "type": "resource", "resource": piece });
-        let wrong = |why: String| {
-            let why = format!("the server `{}` gave a resource that cannot be read: {why}", self.server);
+        let wrong = || {
+            let why = format!("the server `{}` gave a resource that holds neither text nor base64", self.server);
             Refusal::new(Code::RemoteFailed, why).place(self.server)
         };
-        let block = Block::foreign(&json).map_err(wrong)?;
+        let block = Block::foreign(&json).ok_or_else(wrong)?;
         let (media_type, size) = match &block.content {
             Content::Resource { media_type, payload: Payload::Text(text), .. } => (media_type.clone(), text.len()),
             Content::Resource { media_type, payload: Payload::Bytes(bytes), .. } => (media_type.clone(), bytes.len()),
@@ -399,7 +399,7 @@ impl Receiver<'_> {
         for PromptMessage { role, mut content, .. } in messages {
             self.routes.link_block(self.server, &mut content, self.links);
             let json = serde_json::to_value(&content).unwrap_or(Json::Null);
-            let Ok(block) = Block::foreign(&json) else {
+            let Some(block) = Block::foreign(&json) else {
                 fitting.push(PromptMessage::new(role, content));
                 continue;
             };
@@ -427,24 +427,27 @@ mod tests {
 
     #[test]
     fn an_address_of_two_servers_belongs_to_neither() {
-        let mut lists = Lists::default();
+        let (mut resources, mut prompts, mut templates) = (Vec::new(), Vec::new(), Vec::new());
+        let lists =
+            Listed { tools: &mut [], prompts: &mut prompts, resources: &mut resources, templates: &mut templates };
         let offer = |server: &str, uris: &[&str]| ServerOffers {
             server: server.to_owned(),
             resources: uris.iter().map(|uri| rmcp::model::Resource::new(*uri, "r")).collect(),
             ..ServerOffers::default()
         };
-        add(
-            &mut lists,
+        let routes = add(
+            lists,
+            &|_| false,
             vec![offer("a", &["x:1", "x:2"]), offer("b", &["x:2", "cycod://runs/0/stdout"])],
             &Selection::default(),
         );
-        let listed: Vec<&str> = lists.resources.iter().map(|resource| resource.uri.as_str()).collect();
+        let listed: Vec<&str> = resources.iter().map(|resource| resource.uri.as_str()).collect();
         assert_eq!(
             listed,
             ["x:1", "cycod://servers/a/x:2", "cycod://servers/b/x:2", "cycod://servers/b/cycod://runs/0/stdout"]
         );
         let links = Links::default();
-        let to = |uri: &str| lists.routes.route(uri, &links).map(|route| (route.server, route.uri));
+        let to = |uri: &str| routes.route(uri, &links).map(|route| (route.server, route.uri));
         assert_eq!(to("x:1"), Ok(("a".to_owned(), "x:1".to_owned())));
         assert_eq!(to("cycod://servers/b/x:2"), Ok(("b".to_owned(), "x:2".to_owned())));
         assert!(to("x:2").unwrap_err().why.contains("several servers"));
@@ -453,7 +456,7 @@ mod tests {
         assert_eq!(to("x:3"), Ok(("a".to_owned(), "x:3".to_owned())));
         links.add("b", "x:3");
         assert!(to("x:3").is_err());
-        assert_eq!(lists.routes.address("b", "x:3", &links), "cycod://servers/b/x:3");
+        assert_eq!(routes.address("b", "x:3", &links), "cycod://servers/b/x:3");
     }
 
     #[test]
