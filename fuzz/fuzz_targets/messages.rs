@@ -50,6 +50,8 @@ static SERVER: LazyLock<(InProcessServer, tempfile::TempDir)> = LazyLock::new(||
         // Calls are planned and decided about, and none is carried out.
         rules: vec![Rule::new(Verdict::Deny, Pattern::parse("*").unwrap(), Origin::new(Layer::CommandLine, "fuzz"))],
         wait_for_approval: Duration::ZERO,
+        upstreams: None,
+        relay: Default::default(),
         reply_tokens: ServerOptions::REPLY_TOKENS,
         list_tokens: ServerOptions::LIST_TOKENS,
         jq_worker: Vec::new(),

@@ -1,6 +1,7 @@
 """Other people's clients against our server: every check with every client, transport and protocol era.
 
-    CYCOD=… NODE=… NODE_MODULES=… run.py [CLIENT…]     official, official1, fast, sdk1, sdk2, inspector, awkward
+    CYCOD=… NODE=… NODE_MODULES=… run.py [CLIENT…]     official, official1, fast, sdk1, sdk2, inspector, awkward,
+                                                       gateway
 """
 
 import json
@@ -17,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from outside import NODE, Home, Server, Table, alive, eventually, expect  # noqa: E402
 
 import awkward  # noqa: E402
+import gateway  # noqa: E402
 import inspector  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -327,18 +329,34 @@ def awkward_tools(table):
                 table.check(name, era, use)
 
 
+def through_the_gateway(table):
+    """Every client reaches everything of servers of every SDK."""
+    with Home() as home:
+        servers = gateway.place(home, SCRIPTS)
+        for server in servers:
+            table.check(server, "accepted", lambda: gateway.accept(home, server))
+        for name, (driver, eras) in DRIVERS.items():
+            for era in eras:
+                with Client(driver, home, era, None) as client:
+                    for server in servers:
+                        table.check(server, f"{name} {era}", lambda: gateway.passes(client, server))
+
+
 def main(wanted):
     shutil.rmtree(SCRIPTS, ignore_errors=True)
-    shutil.copytree(HERE, SCRIPTS, ignore=lambda _, names: [name for name in names if not name.endswith(".mjs")])
+    shutil.copytree(HERE, SCRIPTS, ignore=lambda _, names: [name for name in names if not name.endswith((".mjs", "servers"))])
     places = [f"{transport} {era}" for transport in ("stdio", "http") for era in ERAS]
     tables = {
         name: Table(*(place for place in places if name not in ("sdk1", "official1") or place.endswith("legacy")))
-        for name in [*DRIVERS, "inspector", "awkward"]
+        for name in [*DRIVERS, "inspector", "awkward", "gateway"]
         if not wanted or name in wanted
     }
     if "awkward" in tables:
         tables["awkward"] = Table("cycod", *ERAS)
         awkward_tools(tables["awkward"])
+    if "gateway" in tables:
+        tables["gateway"] = Table("accepted")
+        through_the_gateway(tables["gateway"])
     with ThreadPoolExecutor(2) as pool:
         columns = [
             pool.submit(column, tables[name], name, transport, era)

@@ -179,7 +179,16 @@ const ARROWS: [(&str, &[&str]); 42] = [
     ),
     (
         "cycod-mcp-server",
-        &["cycod-thread", "cycod-http", "cycod-engine", "cycod-process", "cycod-schema", "cycod-search", "cycod-store"],
+        &[
+            "cycod-thread",
+            "cycod-http",
+            "cycod-engine",
+            "cycod-mcp-client",
+            "cycod-process",
+            "cycod-schema",
+            "cycod-search",
+            "cycod-store",
+        ],
     ),
     ("cycod-web", &["cycod-app", "cycod-engine", "cycod-http", "cycod-settings", "cycod-store", "cycod-thread"]),
     (

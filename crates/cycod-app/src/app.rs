@@ -163,7 +163,7 @@ impl Lasting {
     }
 
     /// The servers that were configured for this place when it was first opened. Another place has others.
-    fn servers(&self, place: &Engine) -> Option<Arc<RemoteServers>> {
+    pub fn servers(&self, place: &Engine) -> Option<Arc<RemoteServers>> {
         let workspace = place.catalog().scopes().workspace();
         let mut known = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {

@@ -20,6 +20,7 @@ impl Tool {
             input_schema: Some(input),
             returns: None,
             produces: Produces::default(),
+            rank: Vec::new(),
             offer: OfferedAs::default(),
             hints: Hints::default(),
             asks: Vec::new(),

@@ -76,6 +76,8 @@ pub struct Tool {
     pub returns: Option<JsonSchema>,
     /// What its standard output is.
     pub produces: Produces,
+    /// What of its value matters most, in this order: names of properties, each with those that lead to it.
+    pub rank: Vec<Vec<String>>,
     /// How hosts are shown it.
     pub offer: OfferedAs,
     /// What its author says about its effects.

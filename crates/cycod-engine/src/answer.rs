@@ -17,6 +17,8 @@ pub struct ToolAnswer {
     pub blocks: Vec<Block>,
     /// The same as one JSON value, where the tool promises one.
     pub structured: Option<Json>,
+    /// What another program says to hosts about it: an object, passed on as it is.
+    pub meta: Option<Json>,
     /// Whether the call failed; the blocks say how, so that a model can do better.
     pub is_error: bool,
     /// Why, when it is more than an exit code.
@@ -30,6 +32,8 @@ pub struct Block {
     pub content: Content,
     /// For whom it is and how much it matters, as the tool said it: an object, passed on as it is.
     pub annotations: Option<Json>,
+    /// What another program adds for hosts, such as `_meta` and `icons`, passed on as it is.
+    pub extras: Map<String, Json>,
 }
 
 /// The kinds of content.
@@ -95,7 +99,7 @@ impl ToolAnswer {
             return Self::failed(tool, report);
         }
         match produced(tool, report) {
-            Ok((blocks, structured)) => Self { blocks, structured, is_error: false, problem: None },
+            Ok((blocks, structured)) => Self { blocks, structured, ..Self::default() },
             Err(refusal) => {
                 // Half a picture tells nobody anything.
                 let is_media = matches!(tool.produces, Produces::Media(_));
@@ -161,7 +165,8 @@ impl ToolAnswer {
     fn passed_on(outcome: &ToolOutcome, blocks: &Json) -> Self {
         let block = |json: &Json| Reader::FOREIGN.block(json).unwrap_or_else(|_| Block::text(json.to_string()));
         let blocks = blocks.as_array().into_iter().flatten().map(block).collect();
-        Self { blocks, structured: outcome.structured.clone(), is_error: outcome.is_error, problem: None }
+        let (structured, meta) = (outcome.structured.clone(), outcome.meta.clone());
+        Self { blocks, structured, meta, is_error: outcome.is_error, problem: None }
     }
 }
 
@@ -197,6 +202,11 @@ impl Block {
         }
     }
 
+    /// A block of another program, in the words of the protocol; nothing when it is none.
+    pub fn foreign(json: &Json) -> Option<Self> {
+        Reader::FOREIGN.block(json).ok()
+    }
+
     /// A text without annotations.
     pub fn text(text: impl Into<String>) -> Self {
         Self::from(Content::Text(text.into()))
@@ -205,7 +215,7 @@ impl Block {
 
 impl From<Content> for Block {
     fn from(content: Content) -> Self {
-        Self { content, annotations: None }
+        Self { content, annotations: None, extras: Map::new() }
     }
 }
 
@@ -325,6 +335,9 @@ const TYPES: [(&str, &[&str]); 6] = [
     ("resource_link", &["uri", "name", "title", "description", "media-type", "mimeType"]),
 ];
 
+/// What a block of another program may hold for hosts.
+const EXTRAS: [&str; 3] = ["_meta", "icons", "size"];
+
 impl Reader<'_> {
     const FOREIGN: Self = Self { report: None };
 
@@ -366,7 +379,9 @@ impl Reader<'_> {
                 media_type: media_type(fields).ok(),
             },
         };
-        Ok(Block { content, annotations })
+        let passed_on = EXTRAS.iter().filter(|_| self.report.is_none());
+        let extras = passed_on.filter_map(|key| Some(((*key).to_owned(), fields.get(*key)?.clone()))).collect();
+        Ok(Block { content, annotations, extras })
     }
 
     fn bytes(&self, fields: &Map<String, Json>) -> Result<Vec<u8>, Wrong> {

@@ -13,7 +13,7 @@ use cycod_store::{Maker, OutputId, RunId, Spool, StoreError, StoredOutput};
 use crate::{
     Block, Control, Engine, ToolAnswer, Wrote,
     artifacts::links,
-    fitting::{Keeper, fitted},
+    fitting::{Keeper, Shape, fitted},
     outputs::{IN_MEMORY, Shelf},
 };
 
@@ -32,6 +32,8 @@ pub struct RunEnd {
     run: (String, Maker),
     /// What the tool declares that it gives back.
     returns: Option<JsonSchema>,
+    /// What of its value matters most.
+    rank: Vec<Vec<String>>,
     /// The most of its output that a model gets at once, in tokens, where its user said so.
     most: Option<usize>,
 }
@@ -146,6 +148,7 @@ impl Engine {
             error,
             run: (run, maker),
             returns: effective.returns.clone(),
+            rank: effective.rank.clone(),
             most: most(&effective),
         }
     }
@@ -185,7 +188,8 @@ impl RunEnd {
         let answer = self.answer.take()?.readable();
         let (run, maker) = (&self.run.0, self.run.1);
         let cap = self.most.map_or(cap, |most| most.min(cap));
-        Some(fitted(answer, cap, self.returns.as_ref(), &mut Keeper { shelf, run, maker, kept: 0 }))
+        let shape = Shape { returns: self.returns.as_ref(), rank: &self.rank };
+        Some(fitted(answer, cap, &shape, &mut Keeper { shelf, run, maker, kept: 0 }))
     }
 
     /// What it says to a model, in at most `cap` tokens of output.

@@ -3,10 +3,12 @@
 //! Text is cut in the middle, between lines. JSON stays JSON: lists lose elements, texts lose characters, and what was
 //! lost is counted. Pictures get fewer dots. Sounds and other files can't be cut: those that are too large become links.
 
+use std::collections::{HashMap, HashSet};
+
 use cycod_definition::JsonSchema;
 use cycod_diagnostic::visible;
 use cycod_schema::escaped_token;
-use cycod_store::{Maker, StoreError, StoredOutput, tokens};
+use cycod_store::{Maker, RunId, StoreError, StoredOutput, tokens};
 use serde_json::{Map, Value as Json};
 
 use crate::{Block, Content, Payload, ToolAnswer, outputs::Shelf, scaling::scaled};
@@ -43,20 +45,24 @@ impl Keeper<'_> {
     }
 }
 
-/// Cuts an answer to `cap` tokens of text, and as many of structured content. That of a tool that `returns` a schema stays
+/// What a tool says about its value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shape<'a> {
+    /// The schema that it keeps to.
+    pub(crate) returns: Option<&'a JsonSchema>,
+    /// What of it matters most, in this order.
+    pub(crate) rank: &'a [Vec<String>],
+}
+
+/// Cuts an answer to `cap` tokens of text, and as many of structured content. That of a tool that returns a schema stays
 /// right; where no cut can be, it is left whole.
-pub(crate) fn fitted(
-    mut answer: ToolAnswer,
-    cap: usize,
-    returns: Option<&JsonSchema>,
-    keeper: &mut Keeper<'_>,
-) -> ToolAnswer {
+pub(crate) fn fitted(mut answer: ToolAnswer, cap: usize, shape: &Shape<'_>, keeper: &mut Keeper<'_>) -> ToolAnswer {
     let mut notes = Vec::new();
     if let Some(value) = answer.structured.take() {
         let text = value.to_string();
         answer.structured = Some(if tokens(&text) > cap {
-            let returns = returns.filter(|_| !answer.is_error);
-            fit_structured(value, &text, cap, returns, &mut answer.blocks, keeper, &mut notes)
+            let returns = shape.returns.filter(|_| !answer.is_error);
+            fit_structured(value, &text, cap, &Shape { returns, ..*shape }, &mut answer.blocks, keeper, &mut notes)
         } else {
             value
         });
@@ -67,18 +73,36 @@ pub(crate) fn fitted(
     answer
 }
 
+/// Cuts content of another program to `cap` tokens of text, and to what hosts take of everything else. What is cut is kept for
+/// `owner`, as something that `tool` made.
+///
+/// # Errors
+/// When the system gives no random numbers.
+pub fn fitted_content(
+    blocks: Vec<Block>,
+    cap: usize,
+    shelf: &Shelf,
+    owner: &str,
+    tool: &str,
+) -> Result<Vec<Block>, StoreError> {
+    let (run, maker) = (RunId::random()?.to_string(), Maker::new(owner, tool));
+    let mut keeper = Keeper { shelf, run: &run, maker, kept: 0 };
+    Ok(fitted(ToolAnswer { blocks, ..ToolAnswer::default() }, cap, &Shape::default(), &mut keeper).blocks)
+}
+
 /// Cuts structured content, and the text that says the same.
 fn fit_structured(
     value: Json,
     text: &str,
     cap: usize,
-    returns: Option<&JsonSchema>,
+    shape: &Shape<'_>,
     blocks: &mut [Block],
     keeper: &mut Keeper<'_>,
     notes: &mut Vec<Block>,
 ) -> Json {
     let mut cutter = Cutter::default();
-    let short = cutter.cut(&value, cap.saturating_mul(4), "");
+    let rank: Vec<&[String]> = shape.rank.iter().map(Vec::as_slice).collect();
+    let short = cutter.cut(&value, cap.saturating_mul(4), "", &rank);
     let says_the_same = |block: &&mut Block| match &block.content {
         Content::Text(said) => serde_json::from_str::<Json>(said).is_ok_and(|said| said == value),
         _ => false,
@@ -99,7 +123,7 @@ fn fit_structured(
         Err(error) => notes.push(Block::text(format!("[cut to fit: {cuts}; the rest is lost: {error}]"))),
     }
     // A host holds it to the schema.
-    let is_right = returns.is_none_or(|returns| returns.violations(&short).is_ok_and(|wrong| wrong.is_empty()));
+    let is_right = shape.returns.is_none_or(|returns| returns.violations(&short).is_ok_and(|wrong| wrong.is_empty()));
     if is_right { short } else { value }
 }
 
@@ -238,8 +262,8 @@ struct Cutter {
 }
 
 impl Cutter {
-    /// The value in about as many characters.
-    fn cut(&mut self, value: &Json, room: usize, pointer: &str) -> Json {
+    /// The value in about as many characters. What `rank` names is kept first, in its order; its names lead through lists.
+    fn cut(&mut self, value: &Json, room: usize, pointer: &str, rank: &[&[String]]) -> Json {
         match value {
             value if size(value) <= room => value.clone(),
             Json::String(text) => {
@@ -259,7 +283,7 @@ impl Cutter {
                 let (cuts, more) = (std::mem::take(&mut self.cuts), std::mem::take(&mut self.more));
                 for (at, item) in items.iter().enumerate() {
                     let each = left.min((room / 4).max(ELEMENT));
-                    let item = self.cut(item, each, &format!("{pointer}/{at}"));
+                    let item = self.cut(item, each, &format!("{pointer}/{at}"), rank);
                     let taken = size(&item) + 1;
                     if taken > left && at > 0 {
                         break;
@@ -276,30 +300,54 @@ impl Cutter {
                 inner.into_iter().for_each(|cut| self.list(cut));
                 Json::Array(shown)
             }
-            Json::Object(fields) => {
-                let mut sizes: Vec<usize> = fields.values().map(size).collect();
-                let names: usize = fields.keys().map(|name| name.len() + 4).sum();
-                let limit = share(&mut sizes, room.saturating_sub(names));
-                let mut shown = Map::new();
-                let mut left = room;
-                for (name, value) in fields {
-                    let at = format!("{pointer}/{}", escaped_token(name));
-                    let value = self.cut(value, limit, &at);
-                    let taken = size(&value) + name.len() + 4;
-                    // Of a table with more names than there is room for, as many as there is.
-                    if names > room && taken > left {
-                        break;
-                    }
-                    left = left.saturating_sub(taken);
-                    shown.insert(name.clone(), value);
-                }
-                if shown.len() < fields.len() {
-                    self.note(pointer, shown.len(), fields.len(), "properties");
-                }
-                Json::Object(shown)
-            }
+            Json::Object(fields) => self.cut_object(fields, room, pointer, rank),
             other => other.clone(),
         }
+    }
+
+    fn cut_object(&mut self, fields: &Map<String, Json>, room: usize, pointer: &str, rank: &[&[String]]) -> Json {
+        let names: usize = fields.keys().map(|name| name.len() + 4).sum();
+        // What matters gets what it needs, one after the other; what is left is shared by everything else.
+        let mut left = room.saturating_sub(names);
+        let mut limits: HashMap<&str, usize> = HashMap::new();
+        for name in rank.iter().filter_map(|path| path.first()) {
+            if let Some(value) = fields.get(name).filter(|_| !limits.contains_key(name.as_str())) {
+                let room = size(value).min(left);
+                limits.insert(name, room);
+                left -= room;
+            }
+        }
+        let others = || fields.iter().filter(|(name, _)| !limits.contains_key(name.as_str()));
+        let limit = share(&mut others().map(|(_, value)| size(value)).collect::<Vec<_>>(), left);
+        // Of a table with more names than there is room for, as many as there is, the ranked ones first.
+        let mut kept: HashSet<&str> = fields.keys().map(String::as_str).collect();
+        if names > room {
+            kept = limits.keys().copied().collect();
+            let mut left = room.saturating_sub(kept.iter().map(|name| name.len() + 4).sum());
+            for (name, value) in others() {
+                let taken = size(value).min(SHORTEST) + name.len() + 4;
+                if taken > left {
+                    break;
+                }
+                left -= taken;
+                kept.insert(name);
+            }
+        }
+        let mut shown = Map::new();
+        for (name, value) in fields.iter().filter(|(name, _)| kept.contains(name.as_str())) {
+            let below: Vec<&[String]> = rank
+                .iter()
+                .filter_map(|path| path.split_first())
+                .filter_map(|(first, below)| (first == name && !below.is_empty()).then_some(below))
+                .collect();
+            let room = limits.get(name.as_str()).copied().unwrap_or(limit);
+            let at = format!("{pointer}/{}", escaped_token(name));
+            shown.insert(name.clone(), self.cut(value, room, &at, &below));
+        }
+        if shown.len() < fields.len() {
+            self.note(pointer, shown.len(), fields.len(), "properties");
+        }
+        Json::Object(shown)
     }
 
     fn note(&mut self, pointer: &str, shown: usize, all: usize, what: &str) {
@@ -351,7 +399,7 @@ mod tests {
             "log": "y".repeat(100_000),
         });
         let mut cutter = Cutter::default();
-        let short = cutter.cut(&value, 8_000, "");
+        let short = cutter.cut(&value, 8_000, "", &[]);
         assert!(size(&short) < 9_000, "{}", size(&short));
         assert_eq!(short["name"], value["name"]);
         let items = short["items"].as_array().unwrap();
@@ -365,9 +413,43 @@ mod tests {
     fn a_table_of_many_names_loses_names() {
         let value = Json::Object((0..10_000).map(|n| (format!("name-{n}"), json!(n))).collect());
         let mut cutter = Cutter::default();
-        let short = cutter.cut(&value, 4_000, "");
+        let short = cutter.cut(&value, 4_000, "", &[]);
         assert!(size(&short) < 4_200 && short.as_object().unwrap().len() > 100);
         assert!(cutter.told().contains("of 10000 properties"));
+    }
+
+    #[test]
+    fn what_matters_most_is_kept_first() {
+        let item = |n: usize| json!({"log": "l".repeat(300), "title": format!("title {n} {}", "t".repeat(300))});
+        let value = json!({
+            "log": "y".repeat(100_000),
+            "errors": (0..150).map(|n| format!("error {n}")).collect::<Vec<_>>(),
+            "results": (0..500).map(item).collect::<Vec<_>>(),
+        });
+        let cut = |rank: &[&str]| {
+            let rank: Vec<Vec<String>> = rank.iter().map(|path| path.split('.').map(str::to_owned).collect()).collect();
+            let short = Cutter::default().cut(&value, 3_000, "", &rank.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            assert!(size(&short) < 3_600, "{}", size(&short));
+            short
+        };
+        assert_ne!(cut(&[])["errors"], value["errors"]);
+        let short = cut(&["errors"]);
+        assert_eq!(short["errors"], value["errors"]);
+        assert!(short["log"].as_str().unwrap().len() > 100 && !short["results"].as_array().unwrap().is_empty());
+        // An order, and a name in the elements of a list.
+        let short = cut(&["errors", "results.title"]);
+        assert_eq!(short["errors"], value["errors"]);
+        let first = &short["results"][0];
+        assert_eq!(first["title"], value["results"][0]["title"]);
+        assert!(first["log"].as_str().unwrap().len() < 200, "{first}");
+    }
+
+    #[test]
+    fn a_ranked_name_is_among_many() {
+        let mut fields: Map<String, Json> = (0..10_000).map(|n| (format!("name-{n}"), json!(n))).collect();
+        fields.insert("summary".to_owned(), json!("all is well"));
+        let short = Cutter::default().cut(&Json::Object(fields), 4_000, "", &[&["summary".to_owned()]]);
+        assert!(size(&short) < 4_400 && short["summary"] == "all is well", "{}", size(&short));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use serde_json::{Map, Value as Json, json};
 pub use crate::artifacts::artifact_retention;
 use crate::artifacts::is_artifact;
 pub use crate::ended::{Rest, RunEnd, RunOutput, ShownOutput};
+pub use crate::fitting::fitted_content;
 
 /// How long an output is kept.
 const AGE: Duration = Duration::from_secs(24 * 3600);

@@ -34,6 +34,7 @@ fn resolve(engine: &Engine, tool: Tool, depth: usize) -> Tool {
         input_schema: merged.input_schema,
         returns: merged.returns,
         produces: merged.produces,
+        rank: merged.rank,
         hints: merged.hints,
         asks: merged.asks,
         reports: merged.reports,

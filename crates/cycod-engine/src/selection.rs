@@ -96,6 +96,23 @@ impl Selection {
     }
 }
 
+impl Selection {
+    /// Whether something is meant that another MCP server offers besides tools: a prompt by its name, or a resource, which has
+    /// none that could be chosen by. It is of level read, and in the group of its server.
+    pub fn admits_of_server(&self, server: &str, name: Option<&str>) -> bool {
+        let has_name = |names: &[String]| name.is_some_and(|name| names.iter().any(|one| is_same(one, name)));
+        let fits = |patterns: &[ToolPattern]| name.is_some_and(|name| patterns.iter().any(|one| one.matches(name)));
+        self.names.as_ref().is_none_or(|names| has_name(names))
+            && (self.groups.0.is_empty() || self.groups.has(&format!("mcp/{server}")))
+            && self.tags.iter().all(|wanted| wanted.has(Level::Read.name()))
+            && self.category.is_none()
+            && self.words.is_empty()
+            && self.matching.as_ref().is_none_or(|patterns| fits(patterns))
+            && self.servers.as_ref().is_none_or(|servers| servers.iter().any(|one| is_same(one, server)))
+            && self.and.iter().all(|also| also.admits_of_server(server, name))
+    }
+}
+
 /// The group that a tool is listed under; one that its author put into none is among the custom ones.
 pub fn group_of(entry: &Entry) -> &str {
     match (&entry.summary.group, entry.scope) {

@@ -112,11 +112,11 @@ async fn answers(connection: &Connection, requests: InputRequests) -> Result<Inp
     let server = &*connection.handler.server;
     let mut responses = InputResponses::new();
     for (key, request) in requests {
-        let InputRequest::Elicitation(elicitation) = request else {
-            let why = "it asks for a model or for directories, which it was not offered";
-            return Err(failure::broken(server, why));
+        let answer = match request {
+            InputRequest::Elicitation(elicitation) => connection.handler.answer(elicitation.params).await,
+            InputRequest::CreateMessage(message) => connection.handler.sample(message.params).await,
+            _ => return Err(failure::broken(server, "it asks for directories, which it was not offered")),
         };
-        let answer = connection.handler.answer(elicitation.params).await;
         responses.insert(key, answer.map_err(|error| failure::broken(server, error.message))?);
     }
     Ok(responses)

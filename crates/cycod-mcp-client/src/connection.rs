@@ -16,7 +16,10 @@ use cycod_settings::{Protocol, Server, ServerSecurity, Transport};
 use cycod_thread::detach_task;
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, Peer, RoleClient, ServiceError,
-    model::{ProtocolVersion, ServerPeerInfo, SubscriptionFilter},
+    model::{
+        ErrorCode, GetPromptRequestParams, GetPromptResult, JsonObject, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResult, ServerNotification, ServerPeerInfo, SubscriptionFilter,
+    },
     service::{ClientCacheConfig, RunningService},
     transport::{
         AuthClient, StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
@@ -29,9 +32,11 @@ use crate::{
     handler::{Handler, MOST_QUESTIONS},
     http,
     lines::Lines,
-    listing::{Listing, list},
+    listing::{ListKind, Listing, list},
     oauth::Logins,
+    others::OtherLists,
     person::Person,
+    updates::Updates,
     watch::Watch,
 };
 
@@ -40,6 +45,9 @@ pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
 
 /// How long a listing counts. Not every server tells that its tools have changed.
 const LISTING_AGE: Duration = Duration::from_secs(30);
+
+/// How long a server may take to list what it offers besides tools. Its tools don't wait any longer for that.
+const OTHERS_LIMIT: Duration = Duration::from_secs(10);
 
 /// How long a server has to start and to say what it offers. Some fetch themselves first.
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(60);
@@ -52,6 +60,7 @@ pub(crate) struct Connection {
     service: RunningService<RoleClient, Handler>,
     pub(crate) handler: Handler,
     listing: RwLock<(Instant, Arc<Listing>)>,
+    others: RwLock<Arc<OtherLists>>,
     logins: Logins,
 }
 
@@ -60,6 +69,8 @@ pub(crate) struct Surroundings {
     pub(crate) host: Arc<Host>,
     pub(crate) person: Arc<dyn Person>,
     pub(crate) logins: Logins,
+    /// Where servers say that a resource has changed.
+    pub(crate) updates: Updates,
     /// Who watches what servers touch; they are confined to nothing then.
     pub(crate) observed: Option<ObservedProgram>,
 }
@@ -107,6 +118,8 @@ impl Connection {
             server: server.name.as_str().into(),
             person: Arc::clone(&around.person),
             watch: Arc::clone(&watch),
+            updates: around.updates.clone(),
+            may_sample: server.entry.sampling,
             questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
         };
         let mode = if legacy {
@@ -150,6 +163,7 @@ impl Connection {
                 service,
                 handler: handler.clone(),
                 listing: RwLock::new((Instant::now(), Arc::default())),
+                others: RwLock::default(),
                 logins: around.logins.clone(),
             };
             connection.list().await?;
@@ -213,10 +227,75 @@ impl Connection {
         Ok(if is_announced { Refreshed::Announced } else { Refreshed::Aged })
     }
 
+    /// What it lists besides tools, as of the same time.
+    pub(crate) fn others(&self) -> Arc<OtherLists> {
+        Arc::clone(&self.others.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     async fn list(&self) -> Result<(), Refusal> {
-        let listing = list(self.peer()).await.map_err(|error| self.refusal(&error))?;
+        let mut problems = Vec::new();
+        let (tools, others) = tokio::join!(list(self.peer(), ListKind::Tools, &mut problems), self.list_others());
+        let tools = tools.map_err(|error| self.refusal(&error))?;
+        let listing = Listing { tools, problems };
         *self.listing.write().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), Arc::new(listing));
+        *self.others.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(others);
         Ok(())
+    }
+
+    /// Lists what the server says it has besides tools. What fails is a problem of that list alone.
+    async fn list_others(&self) -> OtherLists {
+        let mut others = OtherLists::default();
+        let Some(info) = self.info() else { return others };
+        let (has_prompts, has_resources) = (info.capabilities.prompts.is_some(), info.capabilities.resources.is_some());
+        let peer = self.peer();
+        let listed = |kind: ListKind, is_there: bool| async move {
+            let mut problems = Vec::new();
+            if !is_there {
+                return (Vec::new(), problems);
+            }
+            let noun = kind.noun();
+            let listing = tokio::time::timeout(OTHERS_LIMIT, list(peer, kind, &mut problems)).await;
+            let members = match listing {
+                Ok(Ok(members)) => members,
+                // Many servers have resources and no templates, and say so with an error.
+                Ok(Err(ServiceError::McpError(error)))
+                    if kind == ListKind::Templates && error.code == ErrorCode::METHOD_NOT_FOUND =>
+                {
+                    Vec::new()
+                }
+                Ok(Err(error)) => {
+                    let why = failure::of_service(&self.handler.server, &error).why;
+                    problems.push(format!("its list of {noun} cannot be read: {why}"));
+                    Vec::new()
+                }
+                Err(_) => {
+                    problems.push(format!("it did not list its {noun} within {} s", OTHERS_LIMIT.as_secs()));
+                    Vec::new()
+                }
+            };
+            (members, problems)
+        };
+        let (prompts, resources, templates) = tokio::join!(
+            listed(ListKind::Prompts, has_prompts),
+            listed(ListKind::Resources, has_resources),
+            listed(ListKind::Templates, has_resources),
+        );
+        others.problems = [prompts.1, resources.1, templates.1].concat();
+        (others.prompts, others.resources, others.templates) = (prompts.0, resources.0, templates.0);
+        others
+    }
+
+    /// Reads a resource. What the server asks on the way is answered as during a call.
+    pub(crate) async fn read(&self, uri: &str) -> Result<ReadResourceResult, Refusal> {
+        let params = ReadResourceRequestParams::new(uri);
+        self.service.read_resource(params).await.map_err(|error| self.refusal(&error))
+    }
+
+    /// Gets a prompt, as [`Self::read`] reads a resource.
+    pub(crate) async fn prompt(&self, name: &str, arguments: JsonObject) -> Result<GetPromptResult, Refusal> {
+        let mut params = GetPromptRequestParams::new(name);
+        params.arguments = (!arguments.is_empty()).then_some(arguments);
+        self.service.get_prompt(params).await.map_err(|error| self.refusal(&error))
     }
 
     /// Why a request has no result; what the server wants of a login is remembered.
@@ -327,18 +406,23 @@ fn environment(server: &Server, host: &Host, own: Vec<(String, String)>) -> Vec<
     environment
 }
 
-/// Hears about changed tools from a server of the new era, which speaks of them only to those who listen.
+/// Hears about changed lists from a server of the new era, which speaks of them only to those who listen.
 fn listen(peer: Peer<RoleClient>, watch: &Arc<Watch>) {
-    let speaks = peer.peer_info().is_some_and(|info| {
-        let tools = info.capabilities.tools.as_ref();
-        !info.protocol_version.has_initialize() && tools.is_some_and(|tools| tools.list_changed == Some(true))
-    });
-    if !speaks {
+    let Some(info) = peer.peer_info().filter(|info| !info.protocol_version.has_initialize()) else { return };
+    let capabilities = &info.capabilities;
+    let mut filter = SubscriptionFilter::default();
+    let tells = |is_telling: bool| is_telling.then_some(true);
+    filter.tools_list_changed =
+        tells(capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true)));
+    filter.prompts_list_changed =
+        tells(capabilities.prompts.as_ref().is_some_and(|prompts| prompts.list_changed == Some(true)));
+    filter.resources_list_changed =
+        tells(capabilities.resources.as_ref().is_some_and(|resources| resources.list_changed == Some(true)));
+    if filter == SubscriptionFilter::default() {
         return;
     }
     let watch = Arc::downgrade(watch);
     detach_task(async move {
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let Ok(mut subscription) = peer.listen(filter).await else { return };
         drop(peer);
         while let Ok(Some(_)) = subscription.next().await {
@@ -350,4 +434,17 @@ fn listen(peer: Peer<RoleClient>, watch: &Arc<Watch>) {
             watch.set_stale();
         }
     });
+}
+
+/// Hears about a resource from a server, until it is dropped; `told` is called with each address that has changed.
+pub(crate) async fn listen_to(connection: &Connection, uri: &str, told: impl Fn(&str)) -> Result<(), Refusal> {
+    let refused = |error: ServiceError| connection.refusal(&error);
+    let filter = SubscriptionFilter::builder().resource_subscriptions([uri]).build();
+    let mut subscription = connection.peer().listen(filter).await.map_err(refused)?;
+    while let Some(notification) = subscription.next().await.map_err(refused)? {
+        if let ServerNotification::ResourceUpdatedNotification(updated) = notification {
+            told(&updated.params.uri);
+        }
+    }
+    Ok(())
 }

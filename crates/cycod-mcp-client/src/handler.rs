@@ -1,3 +1,4 @@
+//! What we do when a server speaks first.
 #![expect(deprecated, reason = "servers of the old era still log, and still ask for directories")]
 
 use std::sync::Arc;
@@ -6,9 +7,11 @@ use cycod_thread::blocking;
 use rmcp::{
     ClientHandler, RoleClient,
     model::{
-        ClientCapabilities, ClientConfig, CustomNotification, ElicitRequestParams, ElicitResult, ElicitationCapability,
-        ErrorData, FormElicitationCapability, Implementation, JsonObject, ListRootsRequestMethod, ListRootsResult,
-        LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, TASKS_EXTENSION_ID,
+        ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, CustomNotification,
+        ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode, ErrorData, FormElicitationCapability,
+        Implementation, JsonObject, ListRootsRequestMethod, ListRootsResult, LoggingLevel,
+        LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, ResourceUpdatedNotificationParam,
+        SamplingCapability, TASKS_EXTENSION_ID,
     },
     service::{NotificationContext, RequestContext},
 };
@@ -17,18 +20,26 @@ use tokio::sync::Semaphore;
 
 use crate::{
     person::{Person, ask},
+    updates::Updates,
     watch::Watch,
 };
 
 /// How many questions of a server may wait for the person at once; further ones are declined.
 pub(crate) const MOST_QUESTIONS: usize = 8;
 
-/// What we do when a server speaks first. It is told of nothing but forms: no model, no directories.
+/// The number of the error that says that the user refuses a server a model, as the protocol gives it.
+const REFUSED: i32 = -1;
+
+/// What we do when a server speaks first. It is told of forms, of a model only where its entry lets it ask one, and of no
+/// directories.
 #[derive(Clone)]
 pub(crate) struct Handler {
     pub(crate) server: Arc<str>,
     pub(crate) person: Arc<dyn Person>,
     pub(crate) watch: Arc<Watch>,
+    pub(crate) updates: Updates,
+    /// Whether its entry lets it ask a model.
+    pub(crate) may_sample: bool,
     /// Places for questions that wait.
     pub(crate) questions: Arc<Semaphore>,
 }
@@ -51,6 +62,27 @@ impl Handler {
             ask(&*person, &server, &message, form)
         });
         asking.await.map_err(|error| internal(&error))
+    }
+}
+
+impl Handler {
+    /// Asks a model for the server, where its entry lets it.
+    pub(crate) async fn sample(&self, request: CreateMessageRequestParams) -> Result<Json, ErrorData> {
+        let refused = |why: String| ErrorData::new(ErrorCode(REFUSED), why, None);
+        if !self.may_sample {
+            let why = "the user's entry of this server has no `\"sampling\": true`, so it may not ask a model";
+            return Err(refused(why.to_owned()));
+        }
+        let Ok(place) = Arc::clone(&self.questions).try_acquire_owned() else {
+            return Err(refused(format!("{MOST_QUESTIONS} questions of it wait already")));
+        };
+        let request = serde_json::to_value(request).map_err(|error| internal(&error))?;
+        let (person, server) = (Arc::clone(&self.person), Arc::clone(&self.server));
+        let asking = blocking(move || {
+            let _place = place;
+            person.sample(&server, request)
+        });
+        asking.await.map_err(|error| internal(&error))?.map_err(|refusal| refused(refusal.why))
     }
 }
 
@@ -80,12 +112,23 @@ impl ClientHandler for Handler {
             let forms = FormElicitationCapability::new().with_schema_validation(true);
             capabilities.elicitation = Some(ElicitationCapability::new().with_form(forms));
         }
+        if self.may_sample && self.person.is_there() {
+            capabilities.sampling = Some(SamplingCapability::default());
+        }
         ClientConfig::new(capabilities, Implementation::new("cycod", env!("CARGO_PKG_VERSION")))
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
         Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
+    }
+
+    async fn create_message(
+        &self,
+        request: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        serde_json::from_value(self.sample(request).await?).map_err(|error| internal(&error))
     }
 
     async fn create_elicitation(
@@ -111,6 +154,18 @@ impl ClientHandler for Handler {
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.watch.set_stale();
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.watch.set_stale();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.watch.set_stale();
+    }
+
+    async fn on_resource_updated(&self, params: ResourceUpdatedNotificationParam, _: NotificationContext<RoleClient>) {
+        self.updates.tell(&self.server, &params.uri);
     }
 
     async fn on_custom_notification(&self, _: CustomNotification, _: NotificationContext<RoleClient>) {}

@@ -2,17 +2,21 @@ use std::collections::HashSet;
 
 use rmcp::{
     Peer, RoleClient, ServiceError,
-    model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool},
+    model::{
+        ClientRequest, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest,
+        PaginatedRequestParams, Prompt, Resource, ResourceTemplate, Tool,
+    },
     service::PeerRequestOptions,
 };
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value as Json;
 
 use crate::text::line;
 
-/// The most pages of tools that are asked for.
+/// The most pages of a list that are asked for.
 const MOST_PAGES: usize = 100;
 
-/// The most tools of one server that are taken.
+/// The most tools of one server that are taken, and as many of everything else.
 pub(crate) const MOST_TOOLS: usize = 10_000;
 
 /// What a server offers, as it says it.
@@ -24,66 +28,110 @@ pub(crate) struct Listing {
     pub(crate) problems: Vec<String>,
 }
 
-/// Asks for all tools, within bounds: a list that does not end is cut, and says so.
-pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listing, ServiceError> {
-    let mut listing = Listing::default();
+/// The lists that a server may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListKind {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl ListKind {
+    /// What its members are called.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::Templates => "templates of resources",
+        }
+    }
+
+    /// What they are called on the wire.
+    fn key(self) -> &'static str {
+        if self == Self::Templates { "resourceTemplates" } else { self.noun() }
+    }
+
+    fn request(self, params: Option<PaginatedRequestParams>) -> ClientRequest {
+        match self {
+            Self::Tools => ClientRequest::ListToolsRequest(ListToolsRequest { params, ..ListToolsRequest::default() }),
+            Self::Prompts => {
+                ClientRequest::ListPromptsRequest(ListPromptsRequest { params, ..ListPromptsRequest::default() })
+            }
+            Self::Resources => {
+                ClientRequest::ListResourcesRequest(ListResourcesRequest { params, ..ListResourcesRequest::default() })
+            }
+            Self::Templates => ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
+                params,
+                ..ListResourceTemplatesRequest::default()
+            }),
+        }
+    }
+
+    /// A member as it reads whatever is next to it: its digest depends on it.
+    fn normal(self, wire: &mut Json) {
+        fn read<T: Serialize + DeserializeOwned>(wire: &Json) -> Option<Json> {
+            serde_json::to_value(serde_json::from_value::<T>(wire.clone()).ok()?).ok()
+        }
+        let normal = match self {
+            Self::Tools => read::<Tool>(wire),
+            Self::Prompts => read::<Prompt>(wire),
+            Self::Resources => read::<Resource>(wire),
+            Self::Templates => read::<ResourceTemplate>(wire),
+        };
+        if let Some(normal) = normal {
+            *wire = normal;
+        }
+    }
+}
+
+/// Asks for everything in a list, within bounds: one that does not end is cut, and the problem says so.
+pub(crate) async fn list(
+    peer: &Peer<RoleClient>,
+    kind: ListKind,
+    problems: &mut Vec<String>,
+) -> Result<Vec<Json>, ServiceError> {
+    let noun = kind.noun();
+    let mut members = Vec::new();
     let mut cursors = HashSet::new();
     let mut cursor: Option<String> = None;
     for page in 1.. {
         let params = cursor.clone().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
-        let (tools, next) = self::page(peer, params).await?;
-        listing.tools.extend(tools);
-        if listing.tools.len() > MOST_TOOLS {
-            listing.tools.truncate(MOST_TOOLS);
-            listing.problems.push(format!("it offers more than {MOST_TOOLS} tools; the others are left out"));
+        let (more, next) = self::page(peer, kind, params).await?;
+        members.extend(more);
+        if members.len() > MOST_TOOLS {
+            members.truncate(MOST_TOOLS);
+            problems.push(format!("it offers more than {MOST_TOOLS} {noun}; the others are left out"));
             break;
         }
         let Some(next) = next.filter(|next| !next.is_empty()) else { break };
         if !cursors.insert(next.clone()) {
-            listing
-                .problems
-                .push(format!("its list of tools comes back to the page `{}`; it was ended there", line(&next)));
+            problems.push(format!("its list of {noun} comes back to the page `{}`; it was ended there", line(&next)));
             break;
         }
         if page == MOST_PAGES {
-            listing
-                .problems
-                .push(format!("its list of tools has more than {MOST_PAGES} pages; the others are left out"));
+            problems.push(format!("its list of {noun} has more than {MOST_PAGES} pages; the others are left out"));
             break;
         }
         cursor = Some(next);
     }
-    Ok(listing)
+    Ok(members)
 }
 
-/// One page, and where the next begins. Read without types first: one tool that is wrong must not hide the others.
+/// One page, and where the next begins. Read without types first: one member that is wrong must not hide the others.
 async fn page(
     peer: &Peer<RoleClient>,
+    kind: ListKind,
     params: Option<PaginatedRequestParams>,
 ) -> Result<(Vec<Json>, Option<String>), ServiceError> {
-    let request = ListToolsRequest { params, ..ListToolsRequest::default() };
-    let handle = peer
-        .send_request_with_option(ClientRequest::ListToolsRequest(request), PeerRequestOptions::no_options())
-        .await?;
-    let unexpected = ServiceError::UnexpectedResponse;
-    match handle.await_response().await? {
-        ServerResult::ListToolsResult(result) => {
-            let tools = result.tools.iter().map(serde_json::to_value).collect::<Result<_, _>>();
-            Ok((tools.map_err(|_| unexpected)?, result.next_cursor))
-        }
-        ServerResult::CustomResult(result) => match result.0 {
-            Json::Object(mut result) => {
-                let Some(Json::Array(mut tools)) = result.remove("tools") else { return Err(unexpected) };
-                // A tool reads the same whatever stands beside it: its digest depends on it.
-                for wire in &mut tools {
-                    if let Ok(tool) = serde_json::from_value::<Tool>(wire.clone()).and_then(serde_json::to_value) {
-                        *wire = tool;
-                    }
-                }
-                Ok((tools, result.get("nextCursor").and_then(Json::as_str).map(str::to_owned)))
-            }
-            _ => Err(unexpected),
-        },
-        _ => Err(unexpected),
-    }
+    let handle = peer.send_request_with_option(kind.request(params), PeerRequestOptions::no_options()).await?;
+    let Ok(Json::Object(mut result)) = serde_json::to_value(handle.await_response().await?) else {
+        return Err(ServiceError::UnexpectedResponse);
+    };
+    let Some(Json::Array(mut members)) = result.remove(kind.key()) else {
+        return Err(ServiceError::UnexpectedResponse);
+    };
+    members.iter_mut().for_each(|wire| kind.normal(wire));
+    Ok((members, result.get("nextCursor").and_then(Json::as_str).map(str::to_owned)))
 }

@@ -91,7 +91,7 @@ pub(crate) fn offered(server: &Server, instructions: Option<&str>, listing: &Lis
 
 /// What each tool is pinned with of its server's instructions: of long ones the beginning and a digest, because a server may
 /// offer thousands of tools.
-fn pinned(instructions: &str) -> Cow<'_, str> {
+pub(crate) fn pinned(instructions: &str) -> Cow<'_, str> {
     if instructions.len() <= LONGEST_INSTRUCTIONS {
         return instructions.into();
     }
@@ -174,6 +174,12 @@ fn adopt(
     };
     tool.tags = vec![level.unwrap_or(Level::Run).name().to_owned()];
     Ok(tool)
+}
+
+/// What something that a server calls `remote` is called here, unless the user changed that.
+pub(crate) fn local_name(server: &Server, remote: &str) -> String {
+    let change = server.tools().changes(remote);
+    name(&server.name, change.name.as_deref().unwrap_or(remote)).to_string()
 }
 
 /// What a tool of a server is called here.

@@ -2,9 +2,13 @@ use cycod_definition::JsonSchema;
 use cycod_diagnostic::{Code, Refusal};
 use cycod_run::ToolOutcome;
 use rmcp::model::CallToolResult;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use crate::{failure, text::answer};
+use crate::{
+    failure,
+    others::{icons, meta},
+    text::answer,
+};
 
 /// Turns a result into an outcome, held to the schema that the tool declares.
 pub(crate) fn outcome(
@@ -18,6 +22,7 @@ pub(crate) fn outcome(
         check(server, tool, result.structured_content.as_ref(), schema)?;
     }
     let blocks = serde_json::to_value(&result.content).map_err(|error| failure::broken(server, error))?;
+    let meta = result.meta.as_ref().and_then(|said| meta(&json!({ "_meta": said })));
     let Json::Array(mut blocks) = blocks else { unreachable!("a list is written as an array") };
     blocks.iter_mut().for_each(clean);
     let mut texts: Vec<String> = blocks.iter().map(shown).collect();
@@ -29,6 +34,7 @@ pub(crate) fn outcome(
         error: Vec::new(),
         blocks: Some(Json::Array(blocks)),
         structured: result.structured_content,
+        meta: meta.map(|meta| Json::Object(meta.0)),
         is_error,
     })
 }
@@ -53,12 +59,44 @@ fn check(server: &str, tool: &str, structured: Option<&Json>, schema: &JsonSchem
     }
 }
 
-/// Shows what would mislead in the texts of a block. Data that is not text stays as it is.
-fn clean(block: &mut Json) {
-    for pointer in ["/text", "/resource/text", "/name", "/title", "/description"] {
+/// What of a block is text that somebody reads.
+const TEXTS: [&str; 9] = [
+    "/text",
+    "/uri",
+    "/mimeType",
+    "/name",
+    "/title",
+    "/description",
+    "/resource/text",
+    "/resource/uri",
+    "/resource/mimeType",
+];
+
+/// Shows what would mislead in the texts of a block, and leaves out pictures and metadata that are not passed on. Data that is
+/// not text stays as it is.
+pub(crate) fn clean(block: &mut Json) {
+    for pointer in TEXTS {
         if let Some(Json::String(text)) = block.pointer_mut(pointer) {
             *text = answer(text).into_owned();
         }
+    }
+    let (icons, meta) = (icons(block), meta(block));
+    if let Some(fields) = block.as_object_mut() {
+        fields.remove("icons");
+        fields.remove("_meta");
+        fields.extend(icons.and_then(|icons| Some(("icons".to_owned(), serde_json::to_value(icons).ok()?))));
+        fields.extend(meta.map(|meta| ("_meta".to_owned(), Json::Object(meta.0))));
+    }
+    if let Some(resource) = block.get_mut("resource").filter(|resource| resource.get("_meta").is_some()) {
+        clean(resource);
+    }
+}
+
+/// The same for a piece of a resource, or a message of a prompt.
+pub(crate) fn clean_content(piece: &mut Json) {
+    match piece.get_mut("content") {
+        Some(block) => clean(block),
+        None => clean(piece),
     }
 }
 

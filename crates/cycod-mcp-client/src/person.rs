@@ -1,3 +1,4 @@
+use cycod_diagnostic::{Code, Refusal};
 use cycod_schema::Schema;
 use serde_json::{Value as Json, json};
 
@@ -10,6 +11,16 @@ pub trait Person: Send + Sync {
 
     /// Answers a question. It may take as long as a person takes; the call's time goes on.
     fn answer(&self, question: &ServerQuestion) -> ServerReply;
+
+    /// Asks a model for a server whose entry allows it; `request` and the answer are as on the wire.
+    ///
+    /// # Errors
+    /// Why no model is asked.
+    fn sample(&self, server: &str, request: Json) -> Result<Json, Refusal> {
+        _ = request;
+        let why = "there is no client here whose model could be asked";
+        Err(Refusal::new(Code::NobodyToAnswer, why).place(server))
+    }
 }
 
 /// What a server asks during a call.

@@ -14,6 +14,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     failure::chain,
     offered::{Offered, origin},
+    pinned::Pinned,
     text::line,
 };
 
@@ -47,6 +48,11 @@ impl Accepted {
         Pins::open(&self.directory.join(format!("{name}.json")))
     }
 
+    /// What was accepted besides tools, which most commands have no need of.
+    fn other_pins(&self, name: &str) -> Pins {
+        Pins::open(&self.directory.join(format!("{name}.others.json")))
+    }
+
     /// Pins of a name that stands in two files are two pins: who writes one file must not speak for the other.
     fn key(server: &Server, kind: &str, name: &str) -> PinKey {
         PinKey::new(kind, &server.origin.path.to_string_lossy(), name)
@@ -67,7 +73,16 @@ impl Accepted {
 
     /// Reads what was accepted of a server.
     pub(crate) fn of(&self, server: &Server) -> Result<AcceptedTools, Refusal> {
-        let pins = self.pins(&server.name).all().map_err(|error| unreadable(&server.name, &error))?;
+        Self::read(server, &self.pins(&server.name))
+    }
+
+    /// Reads what was accepted of a server besides tools.
+    pub(crate) fn others_of(&self, server: &Server) -> Result<AcceptedTools, Refusal> {
+        Self::read(server, &self.other_pins(&server.name))
+    }
+
+    fn read(server: &Server, pins: &Pins) -> Result<AcceptedTools, Refusal> {
+        let pins = pins.all().map_err(|error| unreadable(&server.name, &error))?;
         Ok(AcceptedTools {
             origin: server.origin.path.to_string_lossy().into_owned(),
             is_known: pins.contains_key(&Self::key(server, SERVER, "")),
@@ -77,16 +92,18 @@ impl Accepted {
 
     /// Forgets what was accepted of the server that a file calls `name`.
     pub(crate) fn forget(&self, name: &str, path: &Path) -> Result<(), Refusal> {
-        let pins = self.pins(name);
         let path = path.to_string_lossy();
-        let forgotten = pins.all().and_then(|all| {
-            // Most servers are new, and have no file yet that could be changed.
-            if all.keys().all(|key| key.scope != path) {
-                return Ok(());
-            }
-            pins.update(|pins| pins.retain(|key, _| key.scope != path))
-        });
-        forgotten.map_err(|error| unreadable(name, &error))
+        for pins in [self.pins(name), self.other_pins(name)] {
+            let forgotten = pins.all().and_then(|all| {
+                // Most servers are new, and have no file yet that could be changed.
+                if all.keys().all(|key| key.scope != path) {
+                    return Ok(());
+                }
+                pins.update(|pins| pins.retain(|key, _| key.scope != path))
+            });
+            forgotten.map_err(|error| unreadable(name, &error))?;
+        }
+        Ok(())
     }
 
     /// Accepts tools as they are offered now.
@@ -100,6 +117,21 @@ impl Accepted {
             // One that cannot be used is not accepted either: of two with one name, the first counts.
             for tool in tools.into_iter().filter(|tool| tool.tool.is_ok()) {
                 pins.insert(Self::key(server, TOOL, &tool.remote), Pin::new(tool.definition.clone(), now()));
+            }
+        });
+        update.map_err(|error| unreadable(&server.name, &error))
+    }
+
+    /// Accepts what is offered besides tools as it is now.
+    pub(crate) fn accept_others<'a>(
+        &self,
+        server: &Server,
+        others: impl IntoIterator<Item = &'a Pinned>,
+    ) -> Result<(), Refusal> {
+        let update = self.other_pins(&server.name).update(|pins| {
+            pins.entry(Self::key(server, SERVER, "")).or_insert_with(|| Pin::new(origin(server), now()));
+            for other in others {
+                pins.insert(Self::key(server, other.kind, &other.name), Pin::new(other.definition.clone(), now()));
             }
         });
         update.map_err(|error| unreadable(&server.name, &error))
@@ -124,6 +156,20 @@ impl AcceptedTools {
             None => Some(Blocked::New),
         }
     }
+
+    /// Why something besides tools is not what was accepted, if it is not.
+    pub(crate) fn blocks_other(&self, other: &Pinned) -> Option<Blocked> {
+        match self.pins.get(&PinKey::new(other.kind, &self.origin, &other.name)) {
+            Some(pin) if other.is_within(&pin.definition) => None,
+            Some(pin) => Some(Blocked::Changed(pin.definition.clone())),
+            None => Some(Blocked::New),
+        }
+    }
+
+    /// What was accepted by the one pin of a kind.
+    pub(crate) fn definition(&self, kind: &str) -> Option<&Json> {
+        self.pins.get(&PinKey::new(kind, &self.origin, "")).map(|pin| &pin.definition)
+    }
 }
 
 impl fmt::Display for Blocked {
@@ -137,22 +183,23 @@ impl fmt::Display for Blocked {
 
 impl Blocked {
     /// What a person has to judge.
-    pub(crate) fn difference(&self, offered: &Offered) -> String {
+    pub(crate) fn difference(&self, definition: &Json) -> String {
         match self {
-            Self::Changed(before) => render(&diff(before, &offered.definition)),
-            Self::New => render(&diff(&json!({}), &offered.definition)),
+            Self::Changed(before) => render(&diff(before, definition)),
+            Self::New => render(&diff(&json!({}), definition)),
         }
     }
 
-    pub(crate) fn refusal(&self, server: &Server, offered: &Offered) -> Refusal {
-        let (name, tool) = (&server.name, line(&offered.remote));
+    /// The refusal of what is called `label` and defined so now.
+    pub(crate) fn refusal(&self, server: &Server, label: &str, definition: &Json) -> Refusal {
+        let (name, tool) = (&server.name, line(label));
         let why = match self {
             Self::Changed(_) => {
-                format!("`{tool}` of the server `{name}` is not what was accepted:\n{}", self.difference(offered))
+                format!("`{tool}` of the server `{name}` is not what was accepted:\n{}", self.difference(definition))
             }
             Self::New => format!("`{tool}` was not there when the server `{name}` was accepted"),
         };
-        let is_plain = tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+        let is_plain = tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:".contains(c));
         let attempt =
             if is_plain { format!("cycod mcp accept {name} {tool}") } else { format!("cycod mcp accept {name}") };
         Refusal::new(Code::DefinitionChanged, why).place(name).attempt(attempt)

@@ -38,6 +38,36 @@ impl Runtime {
     }
 }
 
+impl Runtime {
+    /// Carries out `future` on the thread for a task of another runtime; nothing when the thread ends. Dropping it stops it.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Result<T, Broken>> {
+        let (sender, receiver) = oneshot::channel();
+        let task = task_on(&self.handle, async move {
+            // Nobody waits any more: then nobody needs the value.
+            drop(sender.send(guarded(future).await));
+        });
+        let _stopped = Stopped(task);
+        receiver.await.ok()
+    }
+
+    /// The thread, for what is to happen there without anybody who waits.
+    pub(crate) fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+}
+
+/// Stops a task when nobody waits for it.
+struct Stopped(DetachedTask<()>);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 impl Drop for Runtime {
     fn drop(&mut self) {
         drop(self.over.take());

@@ -9,25 +9,29 @@ use std::{
 };
 
 use cycod_catalog::{Adopted, ToolOrigin, ToolSource};
-use cycod_definition::{Host, RemoteTool, Value};
+use cycod_definition::{Host, RemoteTool, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::{Engine, EngineBuilder};
 use cycod_process::{Observer, Stop};
 use cycod_run::{ObservedProgram, RemoteCall, RemoteNews, Remotes, ToolOutcome};
 use cycod_settings::{Server, Transport};
-use rmcp::model::JsonObject;
+use rmcp::model::{CompleteRequestParams, CompletionInfo, GetPromptResult, JsonObject, ReadResourceResult};
 
 use crate::{
-    LastMet, ToolProposal, Visit,
+    LastMet, ResourceUpdate, ResourceWatch, ServerOffers, ToolProposal, Visit,
     connection::Surroundings,
     failure, given,
     oauth::{Browse, Identity, Logins},
     offered::{Offered, offered},
+    others::{self, Pinned},
     person::Person,
     pins::Accepted,
+    proposal::Proposed,
     runtime::Runtime,
-    slot::{Shared, Slot},
-    snapshot::Snapshots,
+    slot::{Met, Shared, Slot},
+    snapshot::{Snapshot, Snapshots},
+    subscriptions,
+    updates::Updates,
     visit,
 };
 
@@ -90,7 +94,13 @@ impl RemoteServers {
         observed: Option<ObservedProgram>,
     ) -> Self {
         let shared = Shared {
-            around: Surroundings { host, person, logins: Logins::new(home.join("mcp/logins")), observed },
+            around: Surroundings {
+                host,
+                person,
+                logins: Logins::new(home.join("mcp/logins")),
+                updates: Updates::default(),
+                observed,
+            },
             accepted: Accepted::new(home.join("mcp/accepted")),
             snapshots: Snapshots { directory: home.join("cache/mcp") },
         };
@@ -214,8 +224,8 @@ impl RemoteServers {
         let (slot, shared) = (Arc::clone(self.slot(name)?), Arc::clone(&self.shared));
         slot.forgive();
         self.block(async move {
-            let offered = slot.meet(&shared).await?.offered;
-            waiting(&shared, &slot.server, &offered)
+            let Met { offered, others, .. } = slot.meet(&shared).await?;
+            waiting(&shared, &slot.server, &offered, &others)
         })
     }
 
@@ -225,8 +235,13 @@ impl RemoteServers {
     /// When there is no such server, or it cannot be told what was accepted.
     pub fn known_proposals(&self, name: &str) -> Result<Vec<ToolProposal>, Refusal> {
         let server = &self.slot(name)?.server;
-        let Some(snapshot) = self.shared.snapshots.load(server) else { return Ok(Vec::new()) };
-        waiting(&self.shared, server, &offered(server, snapshot.instructions.as_deref(), &snapshot.listing))
+        let Some(Snapshot { instructions, listing, .. }) = self.shared.snapshots.load(server) else {
+            return Ok(Vec::new());
+        };
+        let offered = offered(server, instructions.as_deref(), &listing);
+        let lists = self.shared.snapshots.load_others(server);
+        let others = others::pins(server, instructions.as_deref(), &listing, &lists);
+        waiting(&self.shared, server, &offered, &others)
     }
 
     /// Accepts tools exactly as they were proposed.
@@ -234,7 +249,107 @@ impl RemoteServers {
     /// # Errors
     /// When that cannot be written down.
     pub fn accept<'a>(&self, name: &str, proposals: impl IntoIterator<Item = &'a ToolProposal>) -> Result<(), Refusal> {
-        self.shared.accepted.accept(&self.slot(name)?.server, proposals.into_iter().map(|proposal| &proposal.offered))
+        let server = &self.slot(name)?.server;
+        let (mut tools, mut others) = (Vec::new(), Vec::new());
+        for proposal in proposals {
+            match &proposal.proposed {
+                Proposed::Tool(tool) => tools.push(&**tool),
+                Proposed::Other(other) => others.push(other),
+            }
+        }
+        if !others.is_empty() {
+            self.shared.accepted.accept_others(server, others)?;
+        }
+        self.shared.accepted.accept(server, tools)
+    }
+
+    /// What all servers offer besides tools, as it was when each was last met. Nothing is started for it.
+    pub fn offers(&self) -> Vec<ServerOffers> {
+        let Shared { accepted, snapshots, .. } = &*self.shared;
+        let of = |slot: &Arc<Slot>| {
+            let server = &slot.server;
+            accepted.consents(server).ok()?;
+            let (Snapshot { instructions, listing, .. }, lists) =
+                (snapshots.load(server)?, snapshots.load_others(server));
+            let (of_tools, of_others) = (accepted.of(server).ok()?, accepted.others_of(server).ok()?);
+            let tools = offered(server, instructions.as_deref(), &listing);
+            let has_tools = tools.iter().any(|one| one.tool.is_ok() && of_tools.blocks(one).is_none());
+            let instructions = instructions.as_deref();
+            // A visit tells what is wrong.
+            let problems = &mut Vec::new();
+            Some(others::offers(server, instructions, &listing, &lists, &of_others, has_tools, problems))
+        };
+        self.slots.values().filter_map(of).collect()
+    }
+
+    /// Reads a resource of a server, by the address that the server gives it.
+    ///
+    /// # Errors
+    /// Why the server gives no content.
+    pub async fn read(&self, server: &str, uri: &str) -> Result<ReadResourceResult, Refusal> {
+        let uri = uri.to_owned();
+        self.at(server, async move |slot, shared| slot.read(&shared, &uri).await).await
+    }
+
+    /// Gets a prompt of a server, by the name that the server gives it.
+    ///
+    /// # Errors
+    /// Why the server gives no messages, or that the prompt is not what was accepted.
+    pub async fn prompt(&self, server: &str, name: &str, arguments: JsonObject) -> Result<GetPromptResult, Refusal> {
+        let name = name.to_owned();
+        self.at(server, async move |slot, shared| slot.prompt(&shared, &name, arguments).await).await
+    }
+
+    /// Completes a value of a prompt or a template of a server, by the name that the server gives it. One that completes nothing
+    /// knows no values.
+    ///
+    /// # Errors
+    /// Why the server gives no answer.
+    pub async fn complete(&self, server: &str, params: CompleteRequestParams) -> Result<CompletionInfo, Refusal> {
+        self.at(server, async move |slot, shared| slot.complete(&shared, params).await).await
+    }
+
+    /// Hears of a resource of a server from now on, by [`Self::updates`]. A server that tells of no changes is not asked.
+    ///
+    /// # Errors
+    /// Why the server does not tell of it.
+    pub async fn watch(&self, server: &str, uri: &str) -> Result<ResourceWatch, Refusal> {
+        let (slot, runtime) = (self.slot(server)?, self.runtime()?.handle());
+        let watch = ResourceWatch { slot: Arc::clone(slot), runtime, uri: uri.to_owned() };
+        let uri = uri.to_owned();
+        let subscribing = self.at(server, async move |slot, shared| {
+            let connection = slot.meet(&shared).await?.connection;
+            subscriptions::subscribe(&slot.subscriptions, &shared.around.updates, &connection, &uri).await
+        });
+        subscribing.await.map(|()| watch)
+    }
+
+    /// The resources that change, of those that are watched.
+    pub fn updates(&self) -> tokio::sync::broadcast::Receiver<ResourceUpdate> {
+        self.shared.around.updates.listen()
+    }
+
+    /// Does something with a server, within the time that a call of it may take.
+    async fn at<T: Send + 'static, F>(
+        &self,
+        server: &str,
+        work: impl FnOnce(Arc<Slot>, Arc<Shared>) -> F,
+    ) -> Result<T, Refusal>
+    where
+        F: Future<Output = Result<T, Refusal>> + Send + 'static,
+    {
+        let slot = Arc::clone(self.slot(server)?);
+        let longest = slot.server.entry.timeout.unwrap_or(Tool::DEFAULT_TIMEOUT);
+        let name = slot.server.name.clone();
+        let working = work(slot, Arc::clone(&self.shared));
+        let working = async move { tokio::time::timeout(longest, working).await };
+        match self.runtime()?.run(working).await.ok_or_else(gone)?? {
+            Ok(done) => done,
+            Err(_) => {
+                let why = format!("the server `{name}` did not answer within {} ms", longest.as_millis());
+                Err(Refusal::new(Code::TimedOut, why).place(&name).attempt("raise `timeout` in its entry"))
+            }
+        }
     }
 
     /// Logs in to a server at an address. `browse` shows a person where.
@@ -307,11 +422,19 @@ impl RemoteServers {
 }
 
 /// What of a server waits to be accepted.
-fn waiting(shared: &Shared, server: &Server, offered: &[Offered]) -> Result<Vec<ToolProposal>, Refusal> {
+fn waiting(
+    shared: &Shared,
+    server: &Server,
+    offered: &[Offered],
+    others: &[Pinned],
+) -> Result<Vec<ToolProposal>, Refusal> {
     let accepted = shared.accepted.of(server)?;
     let usable = offered.iter().filter(|one| one.tool.is_ok());
     let blocked = usable.filter_map(|one| Some((one, accepted.blocks(one)?)));
-    Ok(blocked.map(|(one, blocked)| ToolProposal::new(one, &blocked)).collect())
+    let tools = blocked.map(|(one, blocked)| ToolProposal::new(one, &blocked));
+    let known = shared.accepted.others_of(server)?;
+    let others = others.iter().filter_map(|other| Some(ToolProposal::other(other, &known.blocks_other(other)?)));
+    Ok(tools.chain(others).collect())
 }
 
 fn gone() -> Refusal {

@@ -1,3 +1,5 @@
+//! What servers said when they were last met.
+
 use std::{fs, path::PathBuf, time::SystemTime};
 
 use cycod_diagnostic::Refusal;
@@ -5,7 +7,7 @@ use cycod_file::{Durability, FileAccess};
 use cycod_settings::Server;
 use serde_json::{Value as Json, json};
 
-use crate::{connection::Connection, listing::Listing, offered::origin};
+use crate::{connection::Connection, listing::Listing, offered::origin, others::OtherLists};
 
 /// What a server said of itself when it was last met, so that its tools can be listed without meeting it again.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,6 +77,40 @@ impl Snapshots {
                 problems: problems.filter_map(Json::as_str).map(str::to_owned).collect(),
             },
         })
+    }
+
+    /// What a server listed besides tools when it was last met.
+    pub(crate) fn load_others(&self, server: &Server) -> OtherLists {
+        let read = || -> Option<Json> { serde_json::from_slice(&fs::read(self.others_path(server)).ok()?).ok() };
+        let Some(mut json) = read().filter(|json| json["server"] == origin(server)) else {
+            return OtherLists::default();
+        };
+        let mut list = |key: &str| match json[key].take() {
+            Json::Array(members) => members,
+            _ => Vec::new(),
+        };
+        let (prompts, resources, templates) = (list("prompts"), list("resources"), list("templates"));
+        OtherLists { prompts, resources, templates, problems: Vec::new() }
+    }
+
+    /// Keeps it, if there is any.
+    pub(crate) fn save_others(&self, server: &Server, lists: &OtherLists) {
+        let path = self.others_path(server);
+        let OtherLists { prompts, resources, templates, problems: _ } = lists;
+        if prompts.is_empty() && resources.is_empty() && templates.is_empty() && !path.exists() {
+            return;
+        }
+        let json = json!({
+            "server": origin(server),
+            "prompts": prompts,
+            "resources": resources,
+            "templates": templates,
+        });
+        self.write(&path, json.to_string().as_bytes());
+    }
+
+    fn others_path(&self, server: &Server) -> PathBuf {
+        self.directory.join(format!("{}.others.json", server.name))
     }
 
     /// How the last meeting with a server went.

@@ -1,9 +1,13 @@
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use cycod_diagnostic::Refusal;
 
 use crate::{
-    overriding,
+    others, overriding,
+    pinned::Pinned,
     slot::{Met, Shared, Slot},
     snapshot::Snapshot,
     text::{line, paragraph},
@@ -20,6 +24,10 @@ pub struct Visit {
     pub instructions: Option<String>,
     /// What it offers, in its order.
     pub tools: Vec<VisitedTool>,
+    /// How many prompts, resources and templates of resources it offers.
+    pub others: [(&'static str, usize); 3],
+    /// What of these waits to be accepted, as people name it.
+    pub blocked: Vec<String>,
     /// What is wrong with it or its list.
     pub problems: Vec<String>,
     /// Whether its tools were accepted by this visit, because nothing was known of it.
@@ -43,14 +51,22 @@ pub struct VisitedTool {
     pub problem: Option<String>,
 }
 
-pub(crate) async fn visit(slot: &Slot, shared: &Shared) -> Result<Visit, Refusal> {
+pub(crate) async fn visit(slot: &Arc<Slot>, shared: &Arc<Shared>) -> Result<Visit, Refusal> {
     let began = Instant::now();
     let is_first = !shared.accepted.of(&slot.server)?.is_known;
-    let Met { connection, offered, .. } = slot.meet(shared).await?;
+    let Met { connection, offered, others: pinned, .. } = slot.meet(shared).await?;
     let took = began.elapsed();
     let Snapshot { era, identity, version: _, instructions, listing } = Snapshot::of(&connection);
-    let mut problems = listing.problems;
+    let mut problems = listing.problems.clone();
     problems.extend(connection.handler.watch.warnings());
+    let lists = connection.others();
+    problems.extend(lists.problems.iter().cloned());
+    let accepted = shared.accepted.others_of(&slot.server)?;
+    let blocked = pinned.iter().filter(|other| accepted.blocks_other(other).is_some()).map(Pinned::label).collect();
+    // What cannot be offered is a problem; what is offered is for those who ask for it.
+    drop(others::offers(&slot.server, instructions.as_deref(), &listing, &lists, &accepted, true, &mut problems));
+    let others =
+        [("prompts", lists.prompts.len()), ("resources", lists.resources.len()), ("templates", lists.templates.len())];
     let remotes: Vec<&str> = listing.tools.iter().filter_map(|wire| wire["name"].as_str()).collect();
     for (key, name) in slot.server.tools().idle(&remotes) {
         problems.push(format!("it does not offer `{name}`, which `{key}` of its entry names"));
@@ -81,5 +97,5 @@ pub(crate) async fn visit(slot: &Slot, shared: &Shared) -> Result<Visit, Refusal
         });
     }
     let (identity, instructions) = (line(&identity), instructions.as_deref().map(paragraph));
-    Ok(Visit { era, identity, instructions, tools, problems, is_first, took })
+    Ok(Visit { era, identity, instructions, tools, others, blocked, problems, is_first, took })
 }

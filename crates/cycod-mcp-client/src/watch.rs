@@ -1,3 +1,5 @@
+//! What happens on a connection besides answers.
+
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
@@ -8,6 +10,7 @@ use std::{
 
 use cycod_run::RemoteNews;
 use rmcp::model::ProgressToken;
+use tokio::sync::Notify;
 
 use crate::text::line;
 
@@ -29,6 +32,8 @@ pub(crate) struct Watch {
     garbage_count: AtomicU64,
     dropped: AtomicU64,
     is_stale: AtomicBool,
+    /// Told when the lists may have changed.
+    pub(crate) changed: Notify,
 }
 
 #[derive(Debug)]
@@ -83,6 +88,7 @@ impl Watch {
     /// The tools may have changed since they were listed.
     pub(crate) fn set_stale(&self) {
         self.is_stale.store(true, Ordering::Release);
+        self.changed.notify_one();
     }
 
     /// Returns whether the tools may have changed, once.

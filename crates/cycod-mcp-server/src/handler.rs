@@ -1,7 +1,7 @@
 //! Answers the requests of a host, whichever transport they come over.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -10,12 +10,13 @@ use cycod_engine::{
     definition::{Body, OfferedAs, TaskSupport, Tool as Definition},
     diagnostic::Refusal,
 };
-use cycod_thread::detach_task;
+use cycod_mcp_client::ResourceWatch;
+use cycod_thread::{DetachedTask, detach_task, task};
 use rmcp::{
     ErrorData, Peer, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities,
-        CompleteRequestParams, CompleteResult, CreateTaskResult, DiscoverResult, GetPromptRequestParams,
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ClientCapabilities,
+        CompleteRequestParams, CompleteResult, ContentBlock, CreateTaskResult, DiscoverResult, GetPromptRequestParams,
         GetPromptResponse, GetPromptResult, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
         InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
         ListToolsResult, LoggingLevel, PaginatedRequestParams, PromptMessage, ReadResourceRequestParams,
@@ -41,6 +42,7 @@ use crate::{
     shared::Shared,
     shelf::{Difference, Lists, Shown, Stock},
     tasks::{self, Kind},
+    upstream::Receiver,
     wire,
 };
 
@@ -62,13 +64,40 @@ pub(crate) struct Handler {
 #[derive(Debug, Default)]
 struct Session {
     log: Mutex<Option<LoggingLevel>>,
-    watched: Mutex<Vec<String>>,
+    watched: Mutex<BTreeMap<String, Option<Watched>>>,
     /// The tools that were found by searching, which are listed from then on.
     found: Mutex<BTreeSet<String>>,
     /// Whether the client was not heard yet about its roots, which decide what it is offered.
     is_unsettled: watch::Sender<bool>,
     /// Roots are asked for one after the other, so that the last answer counts.
     asking: AsyncMutex<()>,
+}
+
+/// A resource of another server that a client hears of.
+#[derive(Debug)]
+struct Watched {
+    _watch: ResourceWatch,
+    telling: DetachedTask<()>,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.telling.abort();
+    }
+}
+
+/// Everything that a stock offers.
+async fn listed(stock: &Arc<Stock>) -> Result<Arc<Lists>, ErrorData> {
+    let stock = Arc::clone(stock);
+    blocking(move || stock.lists()).await
+}
+
+/// A refusal in one text.
+fn told(refusal: &Refusal) -> String {
+    match &refusal.attempt {
+        Some(attempt) => format!("{}; {attempt}", refusal.why),
+        None => refusal.why.clone(),
+    }
 }
 
 impl Handler {
@@ -190,6 +219,132 @@ impl Handler {
         Ok(drive(call, &self.caller(context), Goal::End).await)
     }
 
+    /// Writes the links of another server's answer so that they can be read here.
+    async fn link(&self, stock: &Arc<Stock>, tool: &Definition, result: &mut CallToolResult) -> Result<(), ErrorData> {
+        let Body::Remote(remote) = &tool.body else { return Ok(()) };
+        let has_address =
+            |block: &ContentBlock| matches!(block, ContentBlock::ResourceLink(_) | ContentBlock::Resource(_));
+        if stock.upstream.is_some() && result.content.iter().any(has_address) {
+            let lists = listed(stock).await?;
+            lists.routes.link(&remote.server, result, &self.shared.links);
+        }
+        Ok(())
+    }
+
+    /// What is done with what another server answers.
+    fn receiver<'a>(&'a self, stock: &Stock, lists: &'a Lists, server: &'a str, owner: &'a str) -> Receiver<'a> {
+        let (routes, links) = (&lists.routes, &self.shared.links);
+        Receiver { cap: stock.offer.reply_tokens, shelf: &self.shared.outputs, owner, server, routes, links }
+    }
+
+    /// Refuses more subscriptions than a session may have.
+    fn may_watch(&self, uri: &str) -> Result<(), ErrorData> {
+        let watched = self.session.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if uri.len() > LONGEST_WATCHED || watched.len() >= MOST_WATCHED && !watched.contains_key(uri) {
+            let why = format!("{MOST_WATCHED} addresses of at most {LONGEST_WATCHED} bytes can be subscribed to");
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        Ok(())
+    }
+
+    /// Reads a resource of another server.
+    async fn read_upstream(
+        &self,
+        stock: &Stock,
+        lists: &Lists,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResult, ErrorData> {
+        let refused = |refusal: &Refusal| unread(refusal, uri);
+        let Some(servers) = &stock.upstream else { return Err(missing("there is no such resource", uri)) };
+        let route = lists.routes.route(uri, &self.shared.links).map_err(|refusal| missing(&told(&refusal), uri))?;
+        let caller = self.caller(context);
+        let result = tokio::select! {
+            result = servers.read(&route.server, &route.uri) => result.map_err(|refusal| refused(&refusal))?,
+            () = caller.gone() => return Err(missing("the client no longer waits for it", uri)),
+        };
+        let (principal, meta) = (principal(context), result.meta);
+        let receiver = self.receiver(stock, lists, &route.server, owner(&principal));
+        let mut read =
+            ReadResourceResult::new(receiver.contents(result.contents).map_err(|refusal| refused(&refusal))?);
+        read.meta = meta;
+        Ok(fresh(read))
+    }
+
+    /// Gets a prompt of another server; nothing when no server has one of this name.
+    async fn prompt_upstream(
+        &self,
+        stock: &Arc<Stock>,
+        request: &GetPromptRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<GetPromptResult>, ErrorData> {
+        let Some(servers) = &stock.upstream else { return Ok(None) };
+        let lists = listed(stock).await?;
+        let Some((server, name)) = lists.routes.prompt(&request.name) else { return Ok(None) };
+        let arguments = request.arguments.clone().unwrap_or_default();
+        let refused = |refusal: Refusal| reply::refused_as_error(&refusal);
+        let theirs = servers.prompt(server, name, arguments).await.map_err(refused)?;
+        let principal = principal(context);
+        let receiver = self.receiver(stock, &lists, server, owner(&principal));
+        // What their era leaves out, ours needs: the result is made again.
+        let mut result = GetPromptResult::new(receiver.messages(theirs.messages).map_err(refused)?);
+        (result.description, result.meta) = (theirs.description, theirs.meta);
+        Ok(Some(result))
+    }
+
+    /// Completes a value of something that another server offers; nothing when none does.
+    async fn complete_upstream(
+        &self,
+        stock: &Arc<Stock>,
+        request: &CompleteRequestParams,
+    ) -> Result<Option<CompleteResult>, ErrorData> {
+        let Some(servers) = &stock.upstream else { return Ok(None) };
+        let lists = listed(stock).await?;
+        let (server, reference) = match &request.r#ref {
+            Reference::Prompt(prompt) => match lists.routes.prompt(&prompt.name) {
+                Some((server, name)) => (server.as_str(), Reference::for_prompt(name)),
+                None => return Ok(None),
+            },
+            Reference::Resource(resource) => match lists.routes.template(&resource.uri) {
+                Some((server, template)) => (server, Reference::for_resource(template)),
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        let mut params = CompleteRequestParams::new(reference, request.argument.clone());
+        params.context.clone_from(&request.context);
+        let info = servers.complete(server, params).await.map_err(|refusal| reply::refused_as_error(&refusal))?;
+        Ok(Some(CompleteResult::new(info)))
+    }
+
+    /// Hears of a resource of another server; nothing when it is none of theirs.
+    async fn watch_upstream(&self, stock: &Arc<Stock>, uri: &str) -> Result<Option<Watched>, ErrorData> {
+        let Some(servers) = &stock.upstream else { return Ok(None) };
+        let lists = listed(stock).await?;
+        if lists.source(uri).is_some() {
+            return Ok(None);
+        }
+        let Ok(route) = lists.routes.route(uri, &self.shared.links) else { return Ok(None) };
+        let mut updates = servers.updates();
+        let watch = servers.watch(&route.server, &route.uri).await.map_err(|refusal| unread(&refusal, uri))?;
+        let (changes, uri) = (self.shared.changes.clone(), uri.to_owned());
+        let telling = task(async move {
+            use tokio::sync::broadcast::error::RecvError;
+            loop {
+                let is_meant = match updates.recv().await {
+                    Ok(update) => update.server == route.server && update.uri == route.uri,
+                    // It may have been among those that were missed.
+                    Err(RecvError::Lagged(_)) => true,
+                    Err(RecvError::Closed) => return,
+                };
+                if is_meant {
+                    changes.publish(Difference { updated: vec![uri.clone()], ..Difference::default() });
+                }
+            }
+        });
+        Ok(Some(Watched { _watch: watch, telling }))
+    }
+
     fn handle(&self, id: &str, context: &RequestContext<RoleServer>) -> Result<Arc<Handle>, ErrorData> {
         let found = self.shared.handles.get(id, &principal(context));
         found.ok_or_else(|| ErrorData::invalid_params(format!("there is no task `{id}`"), None))
@@ -206,7 +361,8 @@ impl Handler {
             };
             let Some(difference) = difference.filter(|_| !peer.is_transport_closed()) else { return };
             let Difference { tools, prompts, resources, updated } = &*difference;
-            let watched = self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let watched: BTreeSet<String> =
+                self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
             let told = async {
                 if *tools {
                     peer.notify_tool_list_changed().await?;
@@ -217,7 +373,7 @@ impl Handler {
                 if *resources {
                     peer.notify_resource_list_changed().await?;
                 }
-                for uri in updated.iter().filter(|uri| watched.contains(uri)) {
+                for uri in updated.iter().filter(|uri| watched.contains(*uri)) {
                     let param = rmcp::model::ResourceUpdatedNotificationParam::new(uri);
                     peer.notify_resource_updated(param).await?;
                 }
@@ -357,8 +513,17 @@ impl ServerHandler for Handler {
         let goal = if as_task { Goal::Task } else { Goal::End };
         let stock = Arc::clone(&call.stock);
         let for_era = |result| wire::for_era(result, stock.returned_by(&tool).as_ref(), is_modern(&context)).into();
-        Ok(match drive(call, &caller, goal).await {
-            Outcome::Ended(ended) => for_era(reply::result(*ended, stock.offer.reply_tokens, &self.shared.outputs)),
+        let driving = drive(call, &caller, goal);
+        let outcome = match self.shared.options.relay.begin(&tool, &context) {
+            Some(askable) => askable.during(&context, driving).await,
+            None => driving.await,
+        };
+        Ok(match outcome {
+            Outcome::Ended(ended) => {
+                let mut result = reply::result(*ended, stock.offer.reply_tokens, &self.shared.outputs);
+                self.link(&stock, &tool, &mut result).await?;
+                for_era(result)
+            }
             Outcome::Refused(refusal) => for_era(reply::refused_by(&tool, refusal)),
             Outcome::InputRequired(required) => required.into(),
             Outcome::Protocol(error) => return Err(error),
@@ -384,6 +549,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let stock = self.stock(&context).await?;
+        if let Some(result) = self.prompt_upstream(&stock, &request, &context).await? {
+            return Ok(result.into());
+        }
         let unknown = || ErrorData::invalid_params(format!("there is no prompt `{}`", request.name), None);
         let tool = stock.tool(&request.name).ok_or_else(unknown)?;
         let arguments = texts(request.arguments.unwrap_or_default());
@@ -420,6 +588,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let stock = self.stock(&context).await?;
+        if let Some(result) = self.complete_upstream(&stock, &request).await? {
+            return Ok(result);
+        }
         blocking(move || {
             let name = match &request.r#ref {
                 Reference::Prompt(prompt) => Some(prompt.name.clone()),
@@ -472,12 +643,11 @@ impl ServerHandler for Handler {
             return Ok(fresh(ReadResourceResult::new(vec![contents])).into());
         }
         let stock = self.stock(&context).await?;
-        let lists = {
-            let stock = Arc::clone(&stock);
-            blocking(move || stock.lists()).await?
-        };
+        let lists = listed(&stock).await?;
         let found = lists.source(&uri).and_then(|(source, values)| Some((stock.tool(&source.tool)?, values)));
-        let (tool, values) = found.ok_or_else(|| missing("there is no such resource", &uri))?;
+        let Some((tool, values)) = found else {
+            return Ok(self.read_upstream(&stock, &lists, &uri, &context).await?.into());
+        };
         let arguments = values.into_iter().map(|(name, value)| (name, Given::Text(value))).collect();
         let retry = (request.request_state, request.input_responses);
         match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
@@ -499,6 +669,12 @@ impl ServerHandler for Handler {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut changes = self.shared.changes.listen();
         let sink = context.sink();
+        let stock = self.stock(context.request_context()).await?;
+        let mut watched = Vec::new();
+        for uri in context.requested().resource_subscriptions.iter().flatten().take(MOST_WATCHED) {
+            // A server that does not tell of one resource does of others.
+            watched.extend(self.watch_upstream(&stock, uri).await.ok().flatten());
+        }
         loop {
             let difference = tokio::select! {
                 difference = changes.next() => difference,
@@ -530,17 +706,13 @@ impl ServerHandler for Handler {
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.may_watch(&request.uri)?;
+        let stock = self.stock(&context).await?;
+        let upstream = self.watch_upstream(&stock, &request.uri).await?;
         let mut watched = self.session.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        if watched.contains(&request.uri) {
-            return Ok(());
-        }
-        if watched.len() >= MOST_WATCHED || request.uri.len() > LONGEST_WATCHED {
-            let why = format!("{MOST_WATCHED} addresses of at most {LONGEST_WATCHED} bytes can be subscribed to");
-            return Err(ErrorData::invalid_params(why, None));
-        }
-        watched.push(request.uri);
+        watched.insert(request.uri, upstream);
         Ok(())
     }
 
@@ -549,7 +721,7 @@ impl ServerHandler for Handler {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).retain(|uri| *uri != request.uri);
+        self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(&request.uri);
         Ok(())
     }
 

@@ -30,6 +30,7 @@ mod in_process;
 mod options;
 mod outputs;
 mod pipe;
+mod relay;
 mod reply;
 mod roots;
 mod running;
@@ -37,13 +38,15 @@ mod shared;
 mod shelf;
 mod stdio;
 mod tasks;
+mod upstream;
 mod uri;
 mod watch;
 mod wire;
 
 pub use cycod_engine::Selection;
 pub use http::{HttpAccess, HttpError, HttpLimits, HttpOptions, IssuerKeys, OAuth, serve_http};
-pub use options::{Equip, NotOfferedSink, ServerOptions};
+pub use options::{Equip, NotOfferedSink, ServerOptions, Upstreams};
+pub use relay::Relay;
 pub use stdio::serve_stdio;
 
 /// What reads the messages of others, for tests that throw bytes at it.

@@ -1,6 +1,7 @@
 use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use cycod_engine::{EngineBuilder, NotOffered, Selection, definition::Host};
+use cycod_engine::{Engine, EngineBuilder, NotOffered, Selection, definition::Host};
+use cycod_mcp_client::RemoteServers;
 use cycod_store::Retention;
 
 /// How a server is set up.
@@ -32,6 +33,10 @@ pub struct ServerOptions {
     pub jq_worker: Vec<OsString>,
     /// What is done with every engine that the server opens.
     pub equip: Option<Equip>,
+    /// The servers of a place, whose prompts and resources are offered with their tools.
+    pub upstreams: Option<Upstreams>,
+    /// The way from these servers to the clients that call their tools.
+    pub relay: crate::Relay,
     /// Gets the tools that are selected and not offered, each time the tools are looked at.
     pub waiting: Option<NotOfferedSink>,
     /// Directories beside those of the tools whose changes may change what is offered.
@@ -45,6 +50,18 @@ pub struct Equip(pub Arc<dyn Fn(EngineBuilder) -> EngineBuilder + Send + Sync>);
 /// What gets the tools that are not offered.
 #[derive(Clone)]
 pub struct NotOfferedSink(pub Arc<TakeNames>);
+
+/// Finds the servers of a place.
+#[derive(Clone)]
+pub struct Upstreams(pub Arc<FindServers>);
+
+type FindServers = dyn Fn(&Engine) -> Option<Arc<RemoteServers>> + Send + Sync;
+
+impl fmt::Debug for Upstreams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Upstreams")
+    }
+}
 
 type TakeNames = dyn Fn(&[NotOffered]) + Send + Sync;
 

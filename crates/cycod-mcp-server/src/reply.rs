@@ -95,6 +95,7 @@ fn of_answer(answer: ToolAnswer, ended: &RunEnd) -> CallToolResult {
     let blocks = answer.blocks.into_iter().map(block).collect();
     let mut result = if answer.is_error { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
     result.structured_content = answer.structured;
+    result.meta = answer.meta.and_then(|meta| serde_json::from_value(meta).ok());
     with_meta(result, &ended.report)
 }
 
@@ -110,7 +111,7 @@ fn with_meta(mut result: CallToolResult, report: &RunReport) -> CallToolResult {
         meta.insert("cached".to_owned(), json!(cached));
     }
     if !meta.is_empty() {
-        result.meta = serde_json::from_value(json!({ "cycod/run": meta })).ok();
+        result.meta.get_or_insert_default().0.insert("cycod/run".to_owned(), meta.into());
     }
     result
 }
@@ -122,25 +123,31 @@ fn explained(refusal: &Refusal) -> ContentBlock {
 /// A block in the words of the protocol.
 pub(crate) fn block(block: Block) -> ContentBlock {
     let annotations = block.annotations.and_then(|annotations| serde_json::from_value(annotations).ok());
+    let extra = |key: &str| block.extras.get(key).cloned();
+    let meta = extra("_meta").and_then(|meta| serde_json::from_value(meta).ok());
     match block.content {
         Content::Text(text) => {
             let mut content = TextContent::new(text);
             content.annotations = annotations;
+            content.meta = meta;
             ContentBlock::Text(content)
         }
         Content::Image { media_type, bytes } => {
             let mut content = ImageContent::new(BASE64_STANDARD.encode(bytes), media_type);
             content.annotations = annotations;
+            content.meta = meta;
             ContentBlock::Image(content)
         }
         Content::Audio { media_type, bytes } => {
             let mut content = AudioContent::new(BASE64_STANDARD.encode(bytes), media_type);
             content.annotations = annotations;
+            content.meta = meta;
             ContentBlock::Audio(content)
         }
         Content::Resource { uri, media_type, payload } => {
             let mut content = EmbeddedResource::new(contents(uri, media_type, payload));
             content.annotations = annotations;
+            content.meta = meta;
             ContentBlock::Resource(content)
         }
         Content::Link { uri, name, title, description, media_type } => {
@@ -149,6 +156,9 @@ pub(crate) fn block(block: Block) -> ContentBlock {
             resource.description = description;
             resource.mime_type = media_type;
             resource.annotations = annotations;
+            resource.meta = meta;
+            resource.icons = extra("icons").and_then(|icons| serde_json::from_value(icons).ok());
+            resource.size = extra("size").and_then(|size| size.as_u64());
             ContentBlock::ResourceLink(resource)
         }
     }

@@ -6,7 +6,7 @@ use cycod_engine::outputs::Shelf as Outputs;
 use cycod_store::{RunId, StoreError, Tickets};
 use tokio::sync::Notify;
 
-use crate::{ServerOptions, changes::Changes, handles::Handles, running::Running, shelf::Shelf};
+use crate::{ServerOptions, changes::Changes, handles::Handles, running::Running, shelf::Shelf, upstream::Links};
 
 /// How many questions may be out at once.
 const TICKETS: usize = 4_096;
@@ -22,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) handles: Handles,
     pub(crate) outputs: Outputs,
     pub(crate) tickets: Tickets,
+    /// Where links in the answers of other servers lead.
+    pub(crate) links: Links,
     /// What no other server is called.
     pub(crate) session: RunId,
 }
@@ -48,6 +50,7 @@ impl Shared {
             moved: Arc::default(),
             handles: Handles::default(),
             outputs,
+            links: Links::default(),
             tickets: Tickets::of_this_process("mcp request state", TICKETS)?,
             session: RunId::random()?,
         }))

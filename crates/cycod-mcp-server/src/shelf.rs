@@ -17,12 +17,14 @@ use cycod_engine::{
     outputs::LOOK,
     settings::ClientProfile,
 };
+use cycod_mcp_client::{RemoteServers, ServerOffers};
 use cycod_process::{Pool, PoolSize};
 use cycod_search::Index;
 use rmcp::model::{self, CallToolResult, JsonObject};
 
 use crate::{
     Equip, NotOfferedSink, ServerOptions, builtin, finding,
+    upstream::{self, Routes},
     uri::UriTemplate,
     wire::{self, Listed},
 };
@@ -64,6 +66,9 @@ pub(crate) struct Stock {
     /// Made at the first search.
     index: OnceLock<Index>,
     options: Arc<ServerOptions>,
+    /// The other servers of this place, and what they offer besides tools.
+    pub(crate) upstream: Option<Arc<RemoteServers>>,
+    offers: OnceLock<Vec<ServerOffers>>,
     /// The profiles as they were then.
     profiles: Vec<ClientProfile>,
     /// The same for clients with profiles, by what the profiles are.
@@ -137,6 +142,8 @@ pub(crate) struct Lists {
     pub(crate) templates: Vec<model::ResourceTemplate>,
     /// The address of each resource and template, with the tool behind it and what its file holds.
     pub(crate) sources: Vec<Source>,
+    /// To which servers those lead that other servers offer.
+    pub(crate) routes: Routes,
     /// The group of each tool.
     groups: BTreeMap<String, String>,
     /// The tools that are found by searching, because the whole list would cost a model too much.
@@ -321,7 +328,8 @@ impl Stock {
         }
         let engine = Arc::new(engine.build());
         let profiles = engine.settings_now().profiles().map(|said| said.value.clone()).collect();
-        Self { profiles, ..Self::with(engine, Offer::of(&options), options) }
+        let upstream = options.upstreams.as_ref().and_then(|upstreams| (upstreams.0)(&engine));
+        Self { profiles, upstream, ..Self::with(engine, Offer::of(&options), options) }
     }
 
     fn with(engine: Arc<Engine>, offer: Offer, options: Arc<ServerOptions>) -> Self {
@@ -333,6 +341,8 @@ impl Stock {
             loaded: Mutex::default(),
             index: OnceLock::new(),
             options,
+            upstream: None,
+            offers: OnceLock::new(),
             views: Mutex::default(),
         }
     }
@@ -354,7 +364,8 @@ impl Stock {
             // The profile that was asked for is no longer there: nothing is offered in its place.
             offer.selection = offer.selection.narrowed(Selection { names: Some(Vec::new()), ..Selection::default() });
         }
-        let view = Arc::new(Self::with(Arc::clone(&self.engine), offer, Arc::clone(&self.options)));
+        let view = Self::with(Arc::clone(&self.engine), offer, Arc::clone(&self.options));
+        let view = Arc::new(Self { upstream: self.upstream.clone(), ..view });
         if views.len() >= MOST_VIEWS {
             views.clear();
         }
@@ -406,9 +417,18 @@ impl Stock {
             let parts = parts.into_iter().map(|part| part.join().unwrap_or_default());
             parts.fold(Lists::default(), Lists::join)
         });
+        let Lists { tools, prompts, resources, templates, sources, .. } = &mut lists;
+        let is_ours = |uri: &str| sources.iter().any(|source| source.address.matches(uri).is_some());
+        let listed = upstream::Listed { tools, prompts, resources, templates };
+        lists.routes = upstream::add(listed, &is_ours, self.of_servers().to_vec(), &self.offer.selection);
         lists.left_out = finding::left_out(&lists.tools, &self.engine, self.offer.list_tokens);
         lists.add_own_tools();
         lists
+    }
+
+    /// What other servers offer besides tools.
+    fn of_servers(&self) -> &[ServerOffers] {
+        self.offers.get_or_init(|| self.upstream.as_ref().map(|servers| servers.offers()).unwrap_or_default())
     }
 
     /// Lists entries, each with whether it has changed since it was trusted.
@@ -507,6 +527,11 @@ impl Stock {
             "If an output is too large, you get the beginning and the end. Read the rest with `{LOOK}`."
         ));
         told.extend(self.told_of_missing());
+        let has_tools = |server: &str| {
+            remote.iter().any(|entry| entry.origin.owner.as_deref() == Some(server))
+                || self.offer.selection.admits_of_server(server, None)
+        };
+        told.extend(upstream::instructions(self.of_servers().iter().filter(|offers| has_tools(&offers.server))));
         told.join("\n")
     }
 

@@ -270,6 +270,8 @@ struct AnswerRow {
     bytes: [usize; 2],
     blocks: Option<Json>,
     structured: Option<Json>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    meta: Option<Json>,
     is_error: bool,
 }
 
@@ -298,6 +300,7 @@ impl ReportRow {
                 bytes: [bytes(&answer.output), bytes(&answer.error)],
                 blocks: answer.blocks.clone(),
                 structured: answer.structured.clone(),
+                meta: answer.meta.clone(),
                 is_error: answer.is_error,
             }),
             value: report.raw_value.clone(),
@@ -322,6 +325,7 @@ impl ReportRow {
                 error: bytes(answer.bytes[1])?,
                 blocks: answer.blocks,
                 structured: answer.structured,
+                meta: answer.meta,
                 is_error: answer.is_error,
             })),
         };

@@ -172,6 +172,7 @@ pub(crate) fn without_secrets(masks: &Masks, answer: ToolOutcome, is_promised: b
         error: shown(masks, answer.error, false),
         blocks: blocks.map(|blocks| with_words(&blocks, masks.json(blocks.clone()))),
         structured: answer.structured.map(|value| masks.json(value)),
+        meta: answer.meta.map(|value| masks.json(value)),
         is_error: answer.is_error,
     }
 }

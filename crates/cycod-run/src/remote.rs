@@ -116,6 +116,8 @@ pub struct ToolOutcome {
     pub blocks: Option<serde_json::Value>,
     /// Its structured content.
     pub structured: Option<serde_json::Value>,
+    /// What another program says to hosts about it: an object, passed on as it is.
+    pub meta: Option<serde_json::Value>,
     /// Whether it says of itself that it failed.
     pub is_error: bool,
 }

@@ -31,6 +31,8 @@ pub struct ServerEntry {
     pub overrides: Vec<(String, ToolOverride)>,
     /// The version of the protocol to begin with; found out when nothing is said.
     pub protocol: Option<Protocol>,
+    /// Whether it may ask the model of the client that calls it.
+    pub sampling: bool,
     /// What a program is confined to.
     pub security: Option<ServerSecurity>,
 }
@@ -139,6 +141,7 @@ impl ServerEntry {
             levels: Vec::new(),
             overrides: Vec::new(),
             protocol: None,
+            sampling: false,
             security: None,
         }
     }
@@ -178,6 +181,7 @@ impl ServerEntry {
             levels: parts.levels,
             overrides: parts.overrides.into_iter().map(|read| (read.tool, read.change)).collect(),
             protocol: parts.protocol,
+            sampling: parts.sampling,
             security: parts.security,
         };
         if entry.security.is_some() && matches!(entry.transport, Transport::Http { .. }) {
@@ -284,6 +288,9 @@ impl ServerEntry {
         if let Some(protocol) = self.protocol {
             set("protocol", json!(protocol.name()));
         }
+        if self.sampling {
+            set("sampling", json!(true));
+        }
         if let Some(security) = &self.security {
             set("security", security.to_json());
         }
@@ -324,6 +331,7 @@ struct Parts {
     levels: Vec<(String, Level)>,
     overrides: Vec<overriding::Read>,
     protocol: Option<Protocol>,
+    sampling: bool,
     security: Option<ServerSecurity>,
     notes: Vec<Wrong>,
 }
@@ -445,6 +453,7 @@ impl Parts {
                 };
                 self.protocol = Some(known.ok_or_else(wrong)?.1);
             }
+            "sampling" if dialect.is_ours => self.sampling = boolean(node)?,
             "security" if dialect.is_ours => self.security = Some(ServerSecurity::read(node)?),
             // What zed says of an entry that it starts itself.
             "source" if node.scalar().as_deref() == Some("custom") => {}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use cycod_diagnostic::{Code, Diagnostic, Span, is_slip};
+use cycod_diagnostic::{Code, Diagnostic, Span, closest, is_slip};
 use cycod_schema::{Era, RULES, published_output, unknown_words};
 use cycod_syntax::yaml::{MappingEntry, Node, NodeKind};
 use serde_json::Value as Json;
@@ -202,6 +202,40 @@ impl Lowering<'_> {
             }
             (_, produces) => produces.unwrap_or_default(),
         }
+    }
+
+    /// Reads `rank`, and holds its names against `returns`.
+    pub(crate) fn rank(&self, view: &View<'_>) -> Vec<Vec<String>> {
+        let Some(entry) = view.entry("rank") else { return Vec::new() };
+        let produces = view.text("produces").map(|text| text.scalar.text.trim());
+        if view.entry("returns").is_none() && produces != Some("application/json") {
+            let message = "`rank` has no effect on a tool whose output isn't JSON";
+            self.sink.report(
+                Diagnostic::warning(Code::UnusedKey, entry.key_span, message)
+                    .help("describe the output with `returns`, or remove `rank`"),
+            );
+        }
+        let returns = view.node("returns").map(|node| plain_value(node).to_json());
+        let mut rank: Vec<Vec<String>> = Vec::new();
+        for text in view.texts("rank") {
+            let written = text.scalar.text.trim();
+            let names: Vec<String> = written.split('.').map(str::to_owned).collect();
+            if names.iter().any(String::is_empty) {
+                let message = format!("`{written}` is no name of a property");
+                self.sink.report(
+                    Diagnostic::error(Code::UnknownChoice, text.span, message)
+                        .note("it is a name such as `errors`, or several such as `results.title`"),
+                );
+            } else if let Some((name, near)) = returns.as_ref().and_then(|returns| unknown_property(returns, &names)) {
+                let message = format!("`returns` describes no property `{name}`");
+                let help = near.map(|near| format!("did you mean `{near}`?"));
+                let help = help.unwrap_or_else(|| "add it to `returns`, or remove it from `rank`".to_owned());
+                self.sink.report(Diagnostic::error(Code::UnknownChoice, text.span, message).help(help));
+            } else if !rank.contains(&names) {
+                rank.push(names);
+            }
+        }
+        rank
     }
 
     pub(crate) fn hints(&self, view: &View<'_>) -> Hints {
@@ -482,4 +516,31 @@ fn node_at<'n>(node: &'n Node, pointer: &str) -> &'n Node {
             inner.ok_or(node)
         })
         .unwrap_or_else(|innermost| innermost)
+}
+
+/// The first of the names that a schema does not describe, with the nearest that it does. A schema that leaves its properties open
+/// describes every name.
+fn unknown_property(returns: &Json, names: &[String]) -> Option<(String, Option<String>)> {
+    let mut schema = returns;
+    for name in names {
+        // The names lead through the elements of lists.
+        while let Some(items) = schema.get("items").filter(|items| items.is_object()) {
+            schema = items;
+        }
+        let properties = schema.get("properties")?.as_object()?;
+        match properties.get(name) {
+            Some(property) => schema = property,
+            None if ["patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if"]
+                .iter()
+                .any(|key| schema.get(key).is_some()) =>
+            {
+                return None;
+            }
+            None => {
+                let near = closest(name, properties.keys().map(String::as_str)).map(str::to_owned);
+                return Some((name.clone(), near));
+            }
+        }
+    }
+    None
 }

@@ -69,6 +69,7 @@ impl Lowering<'_> {
             input_schema,
             returns: self.returns(view),
             produces: self.produces(view),
+            rank: self.rank(view),
             offer: self.offer(view),
             hints: self.hints(view),
             asks: self.asks(view),

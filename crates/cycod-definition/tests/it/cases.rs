@@ -2500,6 +2500,32 @@ task: required
     }
 
     #[test]
+    fn a_rank_of_what_is_not_returned() {
+        let returns = "returns:\n  type: object\n  properties:\n    errors: {type: array, items: {type: string}}\n    results: {type: array, items: {type: object, properties: {title: {type: string}}}}\n    open: {type: object}\n";
+        let tool = |rank: &str| format!("name: a\ndescription: b\nbash: ls\n{returns}rank: {rank}\n");
+        check(&tool("[errors, results.title, open.anything]"), expect![""]);
+        check(
+            &tool("[error, results.titel, .x]"),
+            expect![[r#"
+                10:8-10:13 error[unknown-choice]: `returns` describes no property `error`
+                  help: did you mean `errors`?
+                10:15-10:28 error[unknown-choice]: `returns` describes no property `titel`
+                  help: did you mean `title`?
+                10:30-10:32 error[unknown-choice]: `.x` is no name of a property
+                  note: it is a name such as `errors`, or several such as `results.title`
+            "#]],
+        );
+        check("name: a\ndescription: b\nbash: ls\nproduces: application/json\nrank: errors\n", expect![""]);
+        check(
+            "name: a\ndescription: b\nbash: ls\nrank: [errors]\n",
+            expect![[r#"
+                4:1-4:5 warning[unused-key]: `rank` has no effect on a tool whose output isn't JSON
+                  help: describe the output with `returns`, or remove `rank`
+            "#]],
+        );
+    }
+
+    #[test]
     fn schemas_that_are_none() {
         check(
             "name: a\ndescription: b\nbash: ls\nreturns: {type: object, properties: {a: {type: int}}}\n",

@@ -21,7 +21,7 @@ fn check(tool: &str, expect: Expect) {
 
 fn written(answer: &ToolAnswer) -> String {
     let mut text = String::new();
-    for Block { content, annotations } in &answer.blocks {
+    for Block { content, annotations, .. } in &answer.blocks {
         text.push_str(&match content {
             Content::Text(said) => format!("text {said:?}"),
             Content::Image { media_type, bytes } => format!("image {media_type} {}", bytes.escape_ascii()),

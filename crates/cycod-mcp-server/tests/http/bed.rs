@@ -165,6 +165,8 @@ pub(crate) fn options(directory: &TempDir) -> ServerOptions {
         list_tokens: ServerOptions::LIST_TOKENS,
         jq_worker: Vec::new(),
         equip: None,
+        upstreams: None,
+        relay: Default::default(),
         waiting: None,
         watched: Vec::new(),
     }

@@ -60,6 +60,7 @@ mod mask;
 mod mcp_client;
 mod mcp_config;
 mod mcp_confined;
+mod mcp_gateway;
 mod models;
 mod on_failure;
 mod picture;

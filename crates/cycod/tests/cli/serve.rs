@@ -30,12 +30,12 @@ pub(crate) struct Client {
     capabilities: Value,
     /// What it calls itself.
     name: &'static str,
-    is_modern: bool,
+    pub(crate) is_modern: bool,
 }
 
 impl Client {
     /// A client of the era without handshakes.
-    fn modern(place: &Place, arguments: &[&str], capabilities: Value) -> Self {
+    pub(crate) fn modern(place: &Place, arguments: &[&str], capabilities: Value) -> Self {
         Self::of(place.command(&[&["mcp", "serve"], arguments].concat()), capabilities)
     }
 
@@ -86,13 +86,13 @@ impl Client {
         client
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("the input is open");
         writeln!(input, "{message}").and_then(|()| input.flush()).expect("the server reads");
     }
 
     /// Sends a request and returns its id.
-    fn begin(&mut self, method: &str, mut params: Value) -> u64 {
+    pub(crate) fn begin(&mut self, method: &str, mut params: Value) -> u64 {
         self.next += 1;
         if self.is_modern {
             let meta = params.as_object_mut().expect("an object").entry("_meta").or_insert_with(|| json!({}));
@@ -121,7 +121,13 @@ impl Client {
         }
     }
 
-    fn answer(&mut self, id: u64) -> Value {
+    /// Whether a message came that fits.
+    pub(crate) fn has(&mut self, fits: impl Fn(&Value) -> bool) -> bool {
+        self.kept.extend(self.lines.try_iter());
+        self.kept.iter().any(fits)
+    }
+
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
         self.wait(|message| message["id"] == id && message.get("method").is_none())
     }
 

@@ -14,7 +14,7 @@ use crate::{cli::Context, command_error::CommandError, commands::mcp::usable, ed
 struct Arguments {
     #[arg(value_name = "SERVER")]
     server: String,
-    /// Accept only these tools of the server
+    /// Accept only these of its tools, prompt:NAME, template:URI, resources or extras
     #[arg(value_name = "TOOL", num_args = 0..)]
     tools: Vec<String>,
     /// Accept everything shown, without asking
@@ -56,8 +56,15 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         agree(context, "Accept this? [y/n] ", &format!("cycod mcp accept {name} --all"))?;
     }
     servers.accept(name, &proposals)?;
-    let what = if proposals.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", proposals.len()) };
-    context.printer.say(&format!("Accepted {what} of the server `{name}`"));
+    let tools = proposals.iter().filter(|proposal| proposal.is_tool()).count();
+    let counted = |count: usize, one: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {one}s")),
+    };
+    let what = [counted(tools, "tool"), counted(proposals.len() - tools, "other definition")];
+    let what: Vec<String> = what.into_iter().flatten().collect();
+    context.printer.say(&format!("Accepted {} of the server `{name}`", what.join(" and ")));
     Ok(0)
 }
 

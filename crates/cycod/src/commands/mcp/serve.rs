@@ -17,7 +17,7 @@ use cycod_engine::{
     outputs::retention,
     settings::Settings,
 };
-use cycod_mcp_server::{Equip, NotOfferedSink, ServerOptions, serve_stdio};
+use cycod_mcp_server::{Equip, NotOfferedSink, Relay, ServerOptions, Upstreams, serve_stdio};
 use cycod_process::{host_interrupts, share_arenas};
 
 use super::{
@@ -110,7 +110,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let retention = retention(&settings);
     // Who answers questions is the client's user, not the user at the terminal where the server was started.
-    let lasting = App::new().lasting(&user);
+    let relay = Relay::default();
+    let lasting = Arc::new(App::new().person(Arc::new(relay.clone())).lasting(&user));
+    let servers = Arc::clone(&lasting);
     let tokens =
         |given: Option<u32>, default| given.map_or(default, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
     let options = ServerOptions {
@@ -126,6 +128,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         retention,
         jq_worker: jq_worker(),
         equip: Some(Equip(Arc::new(move |engine| lasting.equip(engine)))),
+        upstreams: Some(Upstreams(Arc::new(move |engine| servers.servers(engine)))),
+        relay,
         waiting: Some(NotOfferedSink(Arc::new(told_once()))),
         watched: vec![user.join("cache/mcp"), user.join("trust.json")],
     };

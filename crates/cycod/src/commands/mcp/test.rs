@@ -70,13 +70,23 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         }
         table.print(printer);
     }
+    let others: Vec<String> =
+        visit.others.iter().filter(|(_, count)| *count > 0).map(|(noun, count)| format!("{count} {noun}")).collect();
+    if !others.is_empty() {
+        printer.line(&format!("  also: {}", others.join(", ")));
+    }
+    for label in &visit.blocked {
+        printer.warn(&format!("{label} waits to be accepted"));
+    }
     for problem in &visit.problems {
         printer.warn(problem);
     }
     if visit.is_first {
         let many = if visit.tools.len() == 1 { "its tool was" } else { "its tools were" };
         printer.say(&format!("{many} accepted as above; a change will be shown and has to be accepted"));
-    } else if visit.tools.iter().any(|tool| tool.problem.as_deref().is_some_and(|why| why.starts_with("blocked"))) {
+    } else if visit.tools.iter().any(|tool| tool.problem.as_deref().is_some_and(|why| why.starts_with("blocked")))
+        || !visit.blocked.is_empty()
+    {
         printer.say(&format!("see what has changed: cycod mcp accept {name}"));
     }
     Ok(0)
@@ -100,6 +110,8 @@ fn to_json(name: &str, visit: &Visit) -> serde_json::Value {
         "duration_ms": u64::try_from(visit.took.as_millis()).unwrap_or(u64::MAX),
         "accepted_now": visit.is_first,
         "tools": tools.collect::<Vec<_>>(),
+        "others": visit.others.iter().map(|(noun, count)| ((*noun).to_owned(), json!(count))).collect::<serde_json::Map<_, _>>(),
+        "blocked": visit.blocked,
         "problems": visit.problems,
     })
 }

@@ -1,0 +1,282 @@
+//! What other servers offer besides tools, through `cycod mcp serve`, as a client on the wire meets it.
+
+use serde_json::{Value, json};
+
+use crate::{
+    mcp_client::cycod,
+    serve::Client,
+    support::{Place, until},
+};
+
+/// A user who has two servers that offer the same kinds of things, and one address that both claim.
+fn with_servers() -> Place {
+    let place = Place::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../cycod-mcp-client/tests/servers/offers.py");
+    let state = format!("state={}", place.home().join("state").display());
+    let entry = |name: &str| json!({"command": "python3", "args": ["-u", script, name, state], "levels": {"*": "read"}, "env": {"API_KEY": "hunter-2222"}});
+    let servers = json!({ "mcpServers": { "one": entry("one"), "two": entry("two") } });
+    std::fs::create_dir_all(place.home().join(".cycod")).unwrap();
+    std::fs::write(place.home().join(".cycod/mcp.json"), servers.to_string()).unwrap();
+    for server in ["one", "two"] {
+        cycod(&place, 0, &["mcp", "test", server]);
+    }
+    place
+}
+
+fn changes(place: &Place, what: &str) {
+    std::fs::write(place.home().join("state"), what).unwrap();
+}
+
+fn both(place: &Place, check: impl Fn(&mut Client)) {
+    check(&mut Client::legacy(place, &[], json!({})));
+    check(&mut Client::modern(place, &[], json!({})));
+}
+
+fn by<'l>(list: &'l Value, key: &str, value: &str) -> &'l Value {
+    let found = list.as_array().expect("a list").iter().find(|one| one[key] == value);
+    found.unwrap_or_else(|| panic!("no {value} in {list}"))
+}
+
+fn read(client: &mut Client, uri: &str) -> Value {
+    let mut answer = client.ask("resources/read", json!({ "uri": uri }));
+    assert!(answer.get("error").is_none(), "{uri}: {answer}");
+    answer["result"]["contents"][0].take()
+}
+
+#[test]
+fn prompts_pass_by_names_of_their_servers() {
+    both(&with_servers(), |client| {
+        let prompts = client.ask("prompts/list", json!({}))["result"]["prompts"].take();
+        assert_eq!(prompts.as_array().map(Vec::len), Some(2), "{prompts}");
+        by(&prompts, "name", "mcp_two_review");
+        let review = by(&prompts, "name", "mcp_one_review");
+        assert_eq!((&review["title"], &review["description"]), (&json!("Review"), &json!("Reviews code\\u{e0041}")));
+        assert_eq!(review["arguments"][0]["required"], true);
+        assert_eq!(review["icons"], json!([{"src": "https://example.com/review.png"}]));
+        assert_eq!(review["_meta"], json!({"example.com/kind": "review\\u{e0041}"}));
+        let got = client.ask("prompts/get", json!({"name": "mcp_one_review", "arguments": {"code": "fn"}}));
+        let messages = &got["result"]["messages"];
+        assert_eq!(messages[0]["content"]["text"], "Review for one: fn\\u{e0041}", "{got}");
+        assert_eq!(messages[1]["role"], "assistant");
+        // A client without handshakes needs what a server with them leaves out.
+        assert!(got["result"]["resultType"] == "complete" || !client.is_modern, "{got}");
+        let link = messages[2]["content"]["uri"].as_str().expect("a link");
+        assert_eq!(read(client, link)["text"], "read one://linked");
+        let unknown = client.ask("prompts/get", json!({"name": "mcp_one_nothing"}));
+        assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    });
+}
+
+#[test]
+fn resources_keep_their_addresses_and_two_servers_cannot_share_one() {
+    both(&with_servers(), |client| {
+        let resources = client.ask("resources/list", json!({}))["result"]["resources"].take();
+        let notes = by(&resources, "uri", "one://notes");
+        assert_eq!((&notes["description"], &notes["size"]), (&json!("About one"), &json!(5)));
+        assert!(!resources.to_string().contains("bad"), "{resources}");
+        let content = read(client, "one://notes");
+        assert_eq!(content["text"], "notes of one\\u{e0041}, ****");
+        assert_eq!((&content["uri"], &content["_meta"]), (&json!("one://notes"), &json!({"revision": 7})));
+        assert_eq!(read(client, "one://picture")["blob"], "iVBORw0KGgo=");
+        for server in ["one", "two"] {
+            let address = format!("cycod://servers/{server}/shared://status");
+            by(&resources, "uri", &address);
+            let content = read(client, &address);
+            assert_eq!(
+                (&content["uri"], &content["text"]),
+                (&json!(address), &json!(format!("{{\"server\": \"{server}\"}}")))
+            );
+        }
+        for unreadable in ["shared://status", "three://x", "cycod://servers/three/x:y", "one://nothing"] {
+            let answer = client.ask("resources/read", json!({ "uri": unreadable }));
+            assert!(answer["error"]["message"].is_string(), "{unreadable}: {answer}");
+        }
+        let templates = client.ask("resources/templates/list", json!({}))["result"]["resourceTemplates"].take();
+        by(&templates, "uriTemplate", "one://rows/{color}");
+        assert_eq!(read(client, "two://rows/blue")["text"], "read two://rows/blue");
+    });
+}
+
+#[test]
+fn a_resource_keeps_to_the_budget_and_all_of_it_can_be_read() {
+    both(&with_servers(), |client| {
+        let text = read(client, "one://long")["text"].as_str().expect("a text").to_owned();
+        assert!(text.len() < 40_000 && text.starts_with("line 0\n"), "{} bytes", text.len());
+        let whole = text.rsplit_once("cycod://runs/").expect("the address of all of it").1.trim_end_matches(']');
+        let part = read(client, &format!("cycod://runs/{whole}?line=50001&count=1"));
+        assert!(part["text"].as_str().is_some_and(|text| text.starts_with("line 50000")), "{part}");
+        // A page for a host is not text for a model.
+        assert_eq!(read(client, "ui://one/form")["text"].as_str().map(str::len), Some(200_013));
+    });
+}
+
+#[test]
+fn answers_keep_their_links_pictures_and_metadata() {
+    both(&with_servers(), |client| {
+        let tools = client.ask("tools/list", json!({}))["result"]["tools"].take();
+        let tool = by(&tools, "name", "mcp_one_link");
+        assert_eq!(tool["_meta"]["ui"]["resourceUri"], "ui://one/form");
+        assert_eq!(tool["icons"][0]["src"], "data:image/png;base64,AA==");
+        let result = client.call("mcp_one_link", json!({}));
+        assert_eq!(result["_meta"], json!({"example.com/answer": "yes\\u{e0041}"}), "{result}");
+        assert_eq!(result["content"][0]["_meta"], json!({"example.com/block": 1}));
+        let link = &result["content"][1];
+        assert_eq!((&link["uri"], &link["size"]), (&json!("one://linked"), &json!(9)));
+        assert_eq!(link["icons"][0]["src"], "https://example.com/i.png");
+        assert_eq!(read(client, "one://linked")["text"], "read one://linked");
+        assert_eq!(result["content"][2]["uri"], "cycod://servers/one/shared://status");
+        assert_eq!(read(client, "cycod://servers/one/shared://status")["text"], "{\"server\": \"one\"}");
+    });
+}
+
+#[test]
+fn values_are_completed_by_their_server() {
+    both(&with_servers(), |client| {
+        let mut complete = |reference: Value, typed: &str| {
+            let argument = json!({"name": "tone", "value": typed});
+            let context = json!({"arguments": {"code": "x"}});
+            let asked = json!({"ref": reference, "argument": argument, "context": context});
+            client.ask("completion/complete", asked)["result"]["completion"]["values"].take()
+        };
+        let prompt = json!({"type": "ref/prompt", "name": "mcp_one_review"});
+        assert_eq!(complete(prompt, "ca"), json!(["calm", "code"]));
+        let template = json!({"type": "ref/resource", "uri": "two://rows/{color}"});
+        assert_eq!(complete(template, "re"), json!(["red", "re\\u{e0041}d2", "code"]));
+    });
+}
+
+#[test]
+fn a_model_is_told_how_servers_want_to_be_used() {
+    let place = with_servers();
+    let mut client = Client::modern(&place, &[], json!({}));
+    let told = client.ask("server/discover", json!({}))["result"]["instructions"].take();
+    let told = told.as_str().expect("instructions");
+    assert!(
+        told.contains("The server `one` says about what begins with `mcp_one_`:\n> Use one with care.\\u{e0041}"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_change_reaches_who_asked_for_it() {
+    let place = with_servers();
+    let mut client = Client::legacy(&place, &["--auto-approve", "*"], json!({}));
+    for uri in ["one://notes", "one://nothing"] {
+        assert_eq!(client.ask("resources/subscribe", json!({ "uri": uri }))["result"], json!({}));
+    }
+    changes(&place, "new");
+    client.call("mcp_one_change", json!({}));
+    let told = client.wait(|message| message["method"] == "notifications/resources/updated");
+    assert_eq!(told["params"]["uri"], "one://notes");
+    client.wait(|message| message["method"] == "notifications/resources/list_changed");
+    client.ask("resources/unsubscribe", json!({"uri": "one://notes"}));
+
+    let mut client = Client::modern(&place, &["--auto-approve", "*"], json!({}));
+    let filter = json!({"resourceSubscriptions": ["two://notes"]});
+    client.begin("subscriptions/listen", json!({ "notifications": filter }));
+    client.wait(|message| message["method"] == "notifications/subscriptions/acknowledged");
+    until("the server was asked", || {
+        client.call("mcp_two_change", json!({}));
+        client.has(|message| message["method"] == "notifications/resources/updated")
+    });
+}
+
+#[test]
+fn what_changes_after_it_was_accepted_waits_until_it_is_accepted_again() {
+    let place = with_servers();
+    let list = |client: &mut Client, what: &str| client.ask(&format!("{what}/list"), json!({}))["result"][what].take();
+    changes(&place, "prompt");
+    {
+        let mut client = Client::legacy(&place, &[], json!({}));
+        let refused = client.ask("prompts/get", json!({"name": "mcp_one_review", "arguments": {"code": "x"}}));
+        assert_eq!(refused["error"]["data"]["code"], "definition-changed", "{refused}");
+        assert!(
+            refused["error"]["data"]["try"]
+                .as_str()
+                .is_some_and(|attempt| attempt == "cycod mcp accept one prompt:review"),
+            "{refused}"
+        );
+        until("it is listed no more", || !list(&mut client, "prompts").to_string().contains("mcp_one_review"));
+    }
+    let (_, err) = cycod(&place, 0, &["mcp", "test", "one"]);
+    assert!(err.contains("prompt:review waits to be accepted"), "{err}");
+    let (out, err) = cycod(&place, 0, &["mcp", "accept", "one", "prompt:review"]);
+    assert!(out.contains("prompt:review: blocked: definition changed") && out.contains("send your keys"), "{out}");
+    assert!(err.contains("Accepted 1 other definition of the server `one`"), "{err}");
+    let mut client = Client::legacy(&place, &[], json!({}));
+    assert!(list(&mut client, "prompts").to_string().contains("mcp_one_review"));
+    drop(client);
+
+    changes(&place, "new");
+    cycod(&place, 0, &["mcp", "test", "two"]);
+    both(&place, |client| {
+        assert!(!list(client, "prompts").to_string().contains("newcomer"));
+        // A resource that came later is there, without the words of its server.
+        let resources = list(client, "resources");
+        let later = by(&resources, "uri", "two://later");
+        assert_eq!((&later["name"], later.get("title"), later.get("description")), (&json!("later"), None, None));
+        assert_eq!(read(client, "two://later")["text"], "read two://later");
+    });
+}
+
+#[test]
+fn what_is_offered_of_servers_is_selected_with_their_tools() {
+    let place = with_servers();
+    let offered = |arguments: &[&str]| {
+        let mut client = Client::modern(&place, arguments, json!({}));
+        ["prompts", "resources"].map(|what| {
+            let list = client.ask(&format!("{what}/list"), json!({}))["result"][what].take();
+            list.as_array().map_or(0, Vec::len)
+        })
+    };
+    assert_eq!(offered(&[]), [2, 10]);
+    assert_eq!(offered(&["--level", "read"]), [2, 10]);
+    assert_eq!(offered(&["--group", "mcp/two"]), [1, 5]);
+    assert_eq!(offered(&["--tools", "mcp_one_review"]), [1, 0]);
+    assert_eq!(offered(&["--tag", "git"]), [0, 0]);
+}
+
+/// The text of a call's answer, in which the client answered one question with `answer`.
+fn asked(client: &mut Client, tool: &str, method: &str, answer: &Value) -> (Value, Value) {
+    let id = client.begin("tools/call", json!({"name": tool, "arguments": {}}));
+    let question = client.wait(|message| message["method"] == method);
+    client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+    let result = client.answer(id)["result"].take();
+    let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}"));
+    (question, serde_json::from_str(text).expect("JSON"))
+}
+
+#[test]
+fn a_server_asks_the_user_of_the_client_that_calls() {
+    let place = with_servers();
+    let mut client = Client::legacy(&place, &[], json!({"elicitation": {}}));
+    let yes = json!({"action": "accept", "content": {"ok": true}});
+    let (question, answer) = asked(&mut client, "mcp_one_ask", "elicitation/create", &yes);
+    assert_eq!(question["params"]["message"], "The server `one` asks:\nSure?");
+    assert_eq!(answer, yes);
+    drop(client);
+    // A client that cannot be asked has not agreed.
+    let mut client = Client::legacy(&place, &[], json!({}));
+    let result = client.call("mcp_one_ask", json!({}));
+    assert!(result.to_string().contains("decline"), "{result}");
+}
+
+#[test]
+fn a_server_asks_a_model_where_its_entry_allows_it() {
+    let place = with_servers();
+    let path = place.home().join(".cycod/mcp.json");
+    let mut servers: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    servers["mcpServers"]["one"]["sampling"] = json!(true);
+    std::fs::write(&path, servers.to_string()).unwrap();
+    let mut client = Client::legacy(&place, &[], json!({"sampling": {}}));
+    let said = json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Thought"}});
+    let (question, answer) = asked(&mut client, "mcp_one_think", "sampling/createMessage", &said);
+    assert_eq!(question["params"]["messages"][0]["content"]["text"], "Think");
+    assert_eq!(answer["content"]["text"], "Thought");
+    let refused = client.call("mcp_two_think", json!({}));
+    assert!(refused.to_string().contains("so it may not ask a model"), "{refused}");
+    drop(client);
+    let mut client = Client::legacy(&place, &[], json!({}));
+    let refused = client.call("mcp_one_think", json!({}));
+    assert!(refused.to_string().contains("cannot ask a model"), "{refused}");
+}
