@@ -216,7 +216,7 @@ fn check_rules(context: &mut Context, from: &Path, policy: Option<&Vec<u8>>) -> 
 /// The files next to `tools`.
 fn parts(from: &Path) -> Result<BTreeMap<String, Vec<u8>>, CommandError> {
     let mut parts = BTreeMap::new();
-    for (name, file) in PARTS.into_iter().filter(|(name, _)| *name != "tools") {
+    for (name, file) in PARTS.into_iter().filter(|(name, _)| !matches!(*name, "tools" | "reviews")) {
         let path = from.join(file);
         match fs::read(&path) {
             Ok(bytes) => _ = parts.insert(name.to_owned(), bytes),
