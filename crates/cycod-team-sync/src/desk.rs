@@ -161,12 +161,12 @@ impl ReviewDesk for DirectoryDesk {
     }
 
     fn review(&self, proposal: BlobDigest, review: &SignedText) -> Result<(), SyncError> {
-        let digest = review.digest().to_string();
+        let digest = review.signed_digest().to_string();
         self.add(&format!("proposals/{proposal}/review-{}.json", &digest[..16]), review)
     }
 
     fn yank(&self, yank: &SignedText) -> Result<(), SyncError> {
-        self.add(&format!("yanks/{}.json", yank.digest()), yank)
+        self.add(&format!("yanks/{}.json", yank.signed_digest()), yank)
     }
 }
 

@@ -287,6 +287,11 @@ impl SignedText {
         BlobDigest::of(self.document.as_bytes())
     }
 
+    /// The digest of the document with its signature: two people can say the same in the same second.
+    pub fn signed_digest(&self) -> BlobDigest {
+        BlobDigest::of([self.document.as_bytes(), self.signature.as_bytes()].concat().as_slice())
+    }
+
     /// Who signed it, when that is one of `keys`.
     fn signer<'k>(
         &self,
@@ -580,6 +585,7 @@ pub fn reviewed_files(
         result.applied.push(proposal.digest);
         known.push(proposal);
     }
+    result.dropped.retain(|path| !result.files.contains_key(path));
     let mut used = BTreeSet::new();
     for (path, file) in &result.files {
         // The last one: of two for the same bytes, the reviews of the newer one are the fresher.

@@ -125,12 +125,20 @@ fn verified(
         Anchor::Root(_) => None,
         Anchor::Seen(seen) => Some(seen),
     };
-    let (root, seen_root) = verify_roots(files, anchor)?;
+    let (mut roots, seen_root) = chain(files, anchor)?;
     let bytes = required(files, FILE, LARGEST_DOCUMENT)?;
     let signatures = required(files, "release.json.sigs", LARGEST_DOCUMENT)?;
-    let keys = [("the root", &root.roles.release)];
-    let signers = signature::check(SignedRole::Release, (FILE, &bytes), &signatures, &keys)?;
-    let signers = signers.iter().map(ToString::to_string).collect();
+    let signed_for = |root: &RootDocument| {
+        let keys = [("the root", &root.roles.release)];
+        let signers = signature::check(SignedRole::Release, (FILE, &bytes), &signatures, &keys)?;
+        Ok(signers.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let signers = match (signed_for(&roots[roots.len() - 1]), now) {
+        // The last release may have been signed before its key was replaced.
+        (Err(error), None) => roots.iter().rev().find_map(|root| signed_for(root).ok()).ok_or(error)?,
+        (signers, _) => signers?,
+    };
+    let root = roots.swap_remove(roots.len() - 1);
     let release = ReleaseDocument::read(FILE, &bytes)?;
     let digest = BlobDigest::of(&bytes);
     if release.team != root.team {
@@ -168,6 +176,13 @@ fn root_file(version: u64) -> String {
 /// # Errors
 /// When one of them is missing, or not signed as it and the one before it ask for.
 pub fn verify_roots(files: &dyn ReleaseFiles, anchor: Anchor<'_>) -> Result<(RootDocument, SeenRoot), ReleaseError> {
+    let (mut roots, seen) = chain(files, anchor)?;
+    Ok((roots.swap_remove(roots.len() - 1), seen))
+}
+
+/// The roots from the one that is known to the newest, of which there is at least one.
+fn chain(files: &dyn ReleaseFiles, anchor: Anchor<'_>) -> Result<(Vec<RootDocument>, SeenRoot), ReleaseError> {
+    let mut before = Vec::new();
     let (version, mut bytes) = first_root(files, anchor)?;
     let mut root = read_root(version, &bytes)?;
     check_root(files, &root, &bytes, None)?;
@@ -183,7 +198,8 @@ pub fn verify_roots(files: &dyn ReleaseFiles, anchor: Anchor<'_>) -> Result<(Roo
         let next = if version == root.version { None } else { optional(files, &file, LARGEST_DOCUMENT)? };
         let Some(next_bytes) = next else {
             let seen = SeenRoot { version: root.version, sha256: BlobDigest::of(&bytes) };
-            return Ok((root, seen));
+            before.push(root);
+            return Ok((before, seen));
         };
         let next = read_root(version, &next_bytes)?;
         if next.team != root.team {
@@ -191,7 +207,8 @@ pub fn verify_roots(files: &dyn ReleaseFiles, anchor: Anchor<'_>) -> Result<(Roo
             return Err(ReleaseError::new(Code::ReleaseMixed, file, message));
         }
         check_root(files, &next, &next_bytes, Some(&root))?;
-        (root, bytes) = (next, next_bytes);
+        before.push(std::mem::replace(&mut root, next));
+        bytes = next_bytes;
     }
     Err(ReleaseError::new(
         Code::ReleaseTooLarge,

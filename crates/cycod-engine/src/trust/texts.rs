@@ -60,8 +60,19 @@ impl fmt::Display for Difference {
 }
 
 impl Difference {
+    /// How one text became another; the words say what each of them is.
+    pub fn of_texts(name: &str, (old, what_old): (&str, &str), (new, what_new): (&str, &str)) -> Self {
+        let mut difference = Self::default();
+        difference.texts(name, (old, what_old), (new, what_new));
+        difference
+    }
+
     /// Adds how a file has changed.
     fn file(&mut self, name: &str, old: &str, new: &str) {
+        self.texts(name, (old, "trusted"), (new, "now"));
+    }
+
+    fn texts(&mut self, name: &str, (old, what_old): (&str, &str), (new, what_new): (&str, &str)) {
         let [old, new] = [old, new].map(|text| text.lines().map(plain).collect::<Vec<_>>());
         let begin = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
         let left = old.len().min(new.len()) - begin;
@@ -69,8 +80,8 @@ impl Difference {
         let mut lines: Vec<(Mark, &str)> = old[..begin].iter().map(|line| (Mark::Same, line.as_str())).collect();
         compare(&old[begin..old.len() - end], &new[begin..new.len() - end], &mut lines);
         lines.extend(old[old.len() - end..].iter().map(|line| (Mark::Same, line.as_str())));
-        self.0.push((Mark::Note, format!("--- {name} (trusted)")));
-        self.0.push((Mark::Note, format!("+++ {name} (now)")));
+        self.0.push((Mark::Note, format!("--- {name} ({what_old})")));
+        self.0.push((Mark::Note, format!("+++ {name} ({what_new})")));
         let changed: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].0 != Mark::Same).collect();
         let is_near = |at: usize| {
             let next = changed.partition_point(|&changed| changed + AROUND < at);
