@@ -167,8 +167,8 @@ impl ReviewRole {
         if count + self.authors.len() > 100 {
             return Err("has more than 100 keys".to_owned());
         }
-        let needs = self.classes.values().chain([&self.threshold]);
-        if let Some(wrong) = needs.into_iter().find(|needed| **needed == 0 || **needed > count) {
+        let mut needs = self.classes.values().chain([&self.threshold]);
+        if let Some(wrong) = needs.find(|needed| **needed == 0 || **needed > count) {
             return Err(format!("needs {wrong} of {count} reviewers, which no change can have"));
         }
         let mut before: Vec<&TeamKey> = Vec::new();

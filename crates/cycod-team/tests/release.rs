@@ -746,7 +746,7 @@ fn approved_proposals_become_files() {
     let gone = apply(&made.files, &made.list, &[change(TOOL, None)], &[]);
     assert!(gone.applied.len() == 1 && !gone.files.contains_key("tools/deploy.yaml"));
     // What was withdrawn goes, and what a reviewer approved whose key is gone.
-    let without = apply(&made.files, &made.list, &[first.clone()], &[yank("dana", TOOL)]);
+    let without = apply(&made.files, &made.list, std::slice::from_ref(&first), &[yank("dana", TOOL)]);
     assert_eq!((without.dropped, without.list.yanks.len()), (vec!["tools/deploy.yaml".to_owned()], 1));
     let fewer = ReviewRole { keys: role.keys[1..].to_vec(), ..reviewers() };
     let fewer = reviewed_files(("acme", &fewer), &made.files, &made.list, &[], &[]);

@@ -1,6 +1,9 @@
 //! `cycod team review`: shows what is proposed, by meaning and by text, and signs a decision about it.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::trust::Difference;
@@ -102,7 +105,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// Refuses a review that could not count.
-fn check_reviewer(context: &Context, desk: &Desk, proposal: &Proposal, key: &PathBuf) -> Result<(), CommandError> {
+fn check_reviewer(context: &Context, desk: &Desk, proposal: &Proposal, key: &Path) -> Result<(), CommandError> {
     let key = public_key(context.engine.host(), &public_half(key))?;
     if !desk.role.keys.iter().any(|reviewer| reviewer.is_same(&key)) {
         let message = format!("the root of {} doesn't name {key} as a reviewer", desk.root.team);
