@@ -5,6 +5,7 @@
 //! fetched has limits of size and time. [`TeamStore`] is the place of the release that is in force. A release that fails any
 //! check changes nothing there but the note of the failure.
 
+mod desk;
 mod error;
 mod http;
 mod local;
@@ -12,6 +13,7 @@ mod remote;
 mod source;
 mod store;
 
+pub use desk::{DirectoryDesk, ReviewDesk};
 pub use error::SyncError;
 pub use remote::{Fetched, first_root};
 pub use source::{ReleaseDirectory, TeamSource, UnusableSource};

@@ -2,7 +2,11 @@
 //!
 //! A key that this version doesn't know is refused: it may ask for a check that this version doesn't make.
 
-use std::{collections::BTreeMap, fmt, marker::PhantomData};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    marker::PhantomData,
+};
 
 use cycod_code::Code;
 use jiff::Timestamp;
@@ -11,18 +15,19 @@ use serde::{
     de::{DeserializeOwned, Error as _, MapAccess, Visitor},
 };
 
-use crate::{BlobDigest, ReleaseError, TeamKey, path};
+use crate::{BlobDigest, ReleaseError, ReviewRole, TeamKey, path};
 
 /// The version of the format.
 pub const FORMAT: u32 = 1;
 
 /// The parts of a release, in the order in which they are checked; `tools` lists files, the others are files of a scope.
-pub const PARTS: [(&str, &str); 5] = [
+pub const PARTS: [(&str, &str); 6] = [
     ("tools", "tools"),
     ("policy", "policy.yaml"),
     ("servers", "mcp.json"),
     ("settings", "config.yaml"),
     ("programs", "programs.yaml"),
+    ("reviews", "reviews.json"),
 ];
 
 /// For what a document is signed. A signature for one role is none for another.
@@ -32,6 +37,14 @@ pub enum SignedRole {
     Root,
     /// What the team's tools are.
     Release,
+    /// What someone would change.
+    Proposal,
+    /// What a reviewer thinks of that.
+    Review,
+    /// What no release may have any more.
+    Yank,
+    /// Which device acts for someone at a hub.
+    Device,
 }
 
 impl SignedRole {
@@ -40,6 +53,10 @@ impl SignedRole {
         match self {
             Self::Root => "root",
             Self::Release => "release",
+            Self::Proposal => "proposal",
+            Self::Review => "review",
+            Self::Yank => "yank",
+            Self::Device => "device",
         }
     }
 }
@@ -68,6 +85,9 @@ pub struct TeamRoles {
     pub root: TeamKeys,
     /// Those who sign releases.
     pub release: TeamKeys,
+    /// Those who review what is released; nothing when no release needs a review.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub review: Option<ReviewRole>,
 }
 
 /// Some keys, and how many of them have to sign.
@@ -143,6 +163,9 @@ pub struct SeenRelease {
     pub release: BlobDigest,
     /// When it was made. A clock that shows less is wrong.
     pub made: Timestamp,
+    /// What was withdrawn in it or a release before.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
+    pub yanked: BTreeSet<BlobDigest>,
 }
 
 /// A root that was accepted.
@@ -179,7 +202,8 @@ impl TeamRoles {
         for (role, keys) in [("root", &self.root), ("release", &self.release)] {
             keys.check().map_err(|why| ReleaseError::malformed(file, format!("the role `{role}` {why}")))?;
         }
-        Ok(())
+        let review = self.review.as_ref().map_or(Ok(()), ReviewRole::check);
+        review.map_err(|why| ReleaseError::malformed(file, format!("the role `review` {why}")))
     }
 }
 
@@ -231,7 +255,9 @@ impl ToolFiles {
 }
 
 /// Reads a mapping in which no key is there twice: of two, another program could use the other one.
-fn once_each<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<BTreeMap<String, T>, D::Error> {
+pub(crate) fn once_each<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, T>, D::Error> {
     struct Once<T>(PhantomData<T>);
     impl<'de, T: Deserialize<'de>> Visitor<'de> for Once<T> {
         type Value = BTreeMap<String, T>;
@@ -254,7 +280,7 @@ fn once_each<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) ->
     deserializer.deserialize_map(Once(PhantomData))
 }
 
-fn check_format(file: &str, format: u32) -> Result<(), ReleaseError> {
+pub(crate) fn check_format(file: &str, format: u32) -> Result<(), ReleaseError> {
     match format {
         FORMAT => Ok(()),
         _ => {

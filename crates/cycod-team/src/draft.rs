@@ -92,8 +92,9 @@ impl ReleaseDraft {
             if PARTS.iter().all(|(known, _)| *known != name) {
                 return Err(ReleaseError::malformed(file, "a release has no such part"));
             }
-            if name != "tools" && bytes.len() as u64 > verify::LARGEST_FILE {
-                let message = format!("it is larger than {} bytes", verify::LARGEST_FILE);
+            let most = verify::largest(name);
+            if bytes.len() as u64 > most {
+                let message = format!("it is larger than {most} bytes");
                 return Err(ReleaseError::new(cycod_code::Code::ReleaseTooLarge, file, message));
             }
             parts.insert(name.to_owned(), part(bytes));

@@ -12,6 +12,7 @@ mod document;
 mod draft;
 mod error;
 mod path;
+mod review;
 mod signature;
 mod verify;
 
@@ -23,5 +24,12 @@ pub use document::{
 pub use draft::{DraftFile, ReleaseDraft, RootDraft};
 pub use error::ReleaseError;
 pub use path::is_released_path;
+pub use review::{
+    ChangeClass, Proposal, ProposalDocument, ProposalState, ProposedChange, Review, ReviewDocument, ReviewList,
+    ReviewRole, ReviewVerdict, ReviewedFiles, SignedProposal, SignedText, UnknownClass, YankDocument, proposal_text,
+    reviewed_files, text,
+};
 pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes};
-pub use verify::{Anchor, LARGEST_FILE, MOST_BYTES, MOST_FILES, ReleaseFiles, VerifiedRelease, verify, verify_roots};
+pub use verify::{
+    Anchor, LARGEST_FILE, MOST_BYTES, MOST_FILES, ReleaseFiles, VerifiedRelease, verify, verify_last, verify_roots,
+};

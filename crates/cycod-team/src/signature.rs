@@ -103,13 +103,37 @@ pub(crate) fn check<'k>(
     signatures: &[u8],
     roles: &[(&str, &'k TeamKeys)],
 ) -> Result<Vec<&'k TeamKey>, ReleaseError> {
+    let keys = roles.iter().flat_map(|(_, keys)| &keys.keys);
+    let signers = signers(role, (file, document), signatures, keys)?;
+    for (whose, keys) in roles {
+        let count = keys.keys.iter().filter(|key| signers.iter().any(|signer| signer.is_same(key))).count();
+        if count < keys.threshold {
+            let message = format!("{count} of the {} keys signed that {whose} asks for", keys.threshold);
+            return Err(ReleaseError::new(Code::ReleaseWrongKey, format!("{file}.sigs"), message));
+        }
+    }
+    Ok(signers)
+}
+
+/// The one key that signed a document, as the signature itself says. Whether it did is not checked.
+pub(crate) fn embedded(signatures: &[u8]) -> Option<TeamKey> {
+    let [signature] = &split(signatures).ok()?[..] else { return None };
+    PublicKey::from(signature.public_key().clone()).to_openssh().ok()?.parse().ok()
+}
+
+/// Checks that every signature of a document is right, and of one of the `keys`. Returns whose they are, each once.
+pub(crate) fn signers<'k>(
+    role: SignedRole,
+    (file, document): (&str, &[u8]),
+    signatures: &[u8],
+    keys: impl IntoIterator<Item = &'k TeamKey> + Clone,
+) -> Result<Vec<&'k TeamKey>, ReleaseError> {
     let named = format!("{file}.sigs");
     let wrong = |message: String| ReleaseError::new(Code::ReleaseWrongKey, named.as_str(), message);
     let signed = signed_bytes(role, document);
     let mut signers: Vec<&TeamKey> = Vec::new();
     for signature in split(signatures).map_err(|why| ReleaseError::malformed(named.as_str(), why))? {
-        let key = roles.iter().flat_map(|(_, keys)| &keys.keys);
-        let Some(key) = key.into_iter().find(|key| key.0.key_data() == signature.public_key()) else {
+        let Some(key) = keys.clone().into_iter().find(|key| key.0.key_data() == signature.public_key()) else {
             let stranger = PublicKey::from(signature.public_key().clone()).fingerprint(HashAlg::Sha256);
             return Err(wrong(format!("the key {stranger} signed it, which is not one of the team's for this")));
         };
@@ -118,13 +142,6 @@ pub(crate) fn check<'k>(
         }
         if !signers.iter().any(|other| other.is_same(key)) {
             signers.push(key);
-        }
-    }
-    for (whose, keys) in roles {
-        let count = keys.keys.iter().filter(|key| signers.iter().any(|signer| signer.is_same(key))).count();
-        if count < keys.threshold {
-            let needed = keys.threshold;
-            return Err(wrong(format!("{count} of the {needed} keys signed that {whose} asks for")));
         }
     }
     Ok(signers)

@@ -3,14 +3,17 @@
 //! The order is fixed: the chain of roots, the signature of the release, its number, its time, its parts, its files. So no
 //! byte is used before it is known who answers for it, and each failure has one code, whatever else is wrong.
 
-use std::{collections::BTreeMap, io};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
 
 use cycod_code::Code;
 use jiff::Timestamp;
 
 use crate::{
-    BlobDigest, FORMAT, PARTS, Part, ReleaseDocument, ReleaseError, ReleasedFile, RootDocument, SeenRelease, SeenRoot,
-    SignedRole, document::ToolFiles, signature,
+    BlobDigest, FORMAT, PARTS, Part, ReleaseDocument, ReleaseError, ReleasedFile, ReviewList, RootDocument,
+    SeenRelease, SeenRoot, SignedRole, document::ToolFiles, review, signature,
 };
 
 /// The most files of a release below `tools/`.
@@ -23,6 +26,8 @@ pub const LARGEST_FILE: u64 = 1 << 20;
 const LARGEST_DOCUMENT: u64 = 256 << 10;
 /// The most bytes of the list of files.
 const LARGEST_LIST: u64 = 4 << 20;
+/// The most bytes of all proposals and reviews.
+const LARGEST_REVIEWS: u64 = 16 << 20;
 /// The most roots that are followed.
 const MOST_ROOTS: u64 = 1000;
 
@@ -69,6 +74,28 @@ impl VerifiedRelease {
         let files = self.tools.values().map(|file| file.size).sum::<u64>();
         files + self.release.parts.values().map(|part| part.size).sum::<u64>()
     }
+
+    /// The files by path: those below `tools/`, and those next to it.
+    pub fn files(&self) -> BTreeMap<String, ReleasedFile> {
+        all_files(&self.release, &self.tools)
+    }
+
+    /// The bytes of the file with this path.
+    pub fn file(&self, path: &str) -> Option<&[u8]> {
+        let bytes = match path.strip_prefix("tools/") {
+            Some(path) => self.blobs.get(&self.tools.get(path)?.sha256),
+            None => self.parts.get(review::part_name(path)?),
+        };
+        bytes.map(Vec::as_slice)
+    }
+
+    /// Why each file may be here.
+    ///
+    /// # Errors
+    /// When that can't be read.
+    pub fn reviews(&self) -> Result<ReviewList, ReleaseError> {
+        self.parts.get(review::PART).map_or(Ok(ReviewList::default()), |bytes| ReviewList::read(bytes))
+    }
 }
 
 /// Verifies a release at the time `now`.
@@ -77,17 +104,41 @@ impl VerifiedRelease {
 /// When anything is missing, too large, not signed by the team's keys, older than what was seen, expired, or not what was
 /// signed. Nothing of it may be used then.
 pub fn verify(files: &dyn ReleaseFiles, anchor: Anchor<'_>, now: Timestamp) -> Result<VerifiedRelease, ReleaseError> {
+    verified(files, anchor, Some(now))
+}
+
+/// Verifies a release for someone who makes the next one: all but that it lasts, and that its files were reviewed.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_last(files: &dyn ReleaseFiles, anchor: Anchor<'_>) -> Result<VerifiedRelease, ReleaseError> {
+    verified(files, anchor, None)
+}
+
+fn verified(
+    files: &dyn ReleaseFiles,
+    anchor: Anchor<'_>,
+    now: Option<Timestamp>,
+) -> Result<VerifiedRelease, ReleaseError> {
     const FILE: &str = "release.json";
     let seen = match anchor {
         Anchor::Root(_) => None,
         Anchor::Seen(seen) => Some(seen),
     };
-    let (root, seen_root) = verify_roots(files, anchor)?;
+    let (mut roots, seen_root) = chain(files, anchor)?;
     let bytes = required(files, FILE, LARGEST_DOCUMENT)?;
     let signatures = required(files, "release.json.sigs", LARGEST_DOCUMENT)?;
-    let keys = [("the root", &root.roles.release)];
-    let signers = signature::check(SignedRole::Release, (FILE, &bytes), &signatures, &keys)?;
-    let signers = signers.iter().map(ToString::to_string).collect();
+    let signed_for = |root: &RootDocument| {
+        let keys = [("the root", &root.roles.release)];
+        let signers = signature::check(SignedRole::Release, (FILE, &bytes), &signatures, &keys)?;
+        Ok(signers.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let signers = match (signed_for(&roots[roots.len() - 1]), now) {
+        // The last release may have been signed before its key was replaced.
+        (Err(error), None) => roots.iter().rev().find_map(|root| signed_for(root).ok()).ok_or(error)?,
+        (signers, _) => signers?,
+    };
+    let root = roots.swap_remove(roots.len() - 1);
     let release = ReleaseDocument::read(FILE, &bytes)?;
     let digest = BlobDigest::of(&bytes);
     if release.team != root.team {
@@ -95,9 +146,14 @@ pub fn verify(files: &dyn ReleaseFiles, anchor: Anchor<'_>, now: Timestamp) -> R
         return Err(ReleaseError::new(Code::ReleaseMixed, FILE, message));
     }
     check_number(&release, digest, &root, seen)?;
-    let now = seen.map_or(now, |seen| now.max(seen.made));
-    check_time(&root, &release, now)?;
+    if let Some(now) = now {
+        check_time(&root, &release, seen.map_or(now, |seen| now.max(seen.made)))?;
+    }
     let (parts, tools) = read_parts(files, &release)?;
+    let yanked = match now {
+        Some(_) => check_reviews(&root, &release, (&parts, &tools), seen)?,
+        None => BTreeSet::new(),
+    };
     let blobs = read_blobs(files, &tools)?;
     let seen = SeenRelease {
         format: FORMAT,
@@ -106,6 +162,7 @@ pub fn verify(files: &dyn ReleaseFiles, anchor: Anchor<'_>, now: Timestamp) -> R
         number: release.number,
         release: digest,
         made: seen.map_or(release.made, |seen| seen.made.max(release.made)),
+        yanked,
     };
     Ok(VerifiedRelease { root, release, signers, parts, tools, blobs, seen })
 }
@@ -119,6 +176,13 @@ fn root_file(version: u64) -> String {
 /// # Errors
 /// When one of them is missing, or not signed as it and the one before it ask for.
 pub fn verify_roots(files: &dyn ReleaseFiles, anchor: Anchor<'_>) -> Result<(RootDocument, SeenRoot), ReleaseError> {
+    let (mut roots, seen) = chain(files, anchor)?;
+    Ok((roots.swap_remove(roots.len() - 1), seen))
+}
+
+/// The roots from the one that is known to the newest, of which there is at least one.
+fn chain(files: &dyn ReleaseFiles, anchor: Anchor<'_>) -> Result<(Vec<RootDocument>, SeenRoot), ReleaseError> {
+    let mut before = Vec::new();
     let (version, mut bytes) = first_root(files, anchor)?;
     let mut root = read_root(version, &bytes)?;
     check_root(files, &root, &bytes, None)?;
@@ -134,7 +198,8 @@ pub fn verify_roots(files: &dyn ReleaseFiles, anchor: Anchor<'_>) -> Result<(Roo
         let next = if version == root.version { None } else { optional(files, &file, LARGEST_DOCUMENT)? };
         let Some(next_bytes) = next else {
             let seen = SeenRoot { version: root.version, sha256: BlobDigest::of(&bytes) };
-            return Ok((root, seen));
+            before.push(root);
+            return Ok((before, seen));
         };
         let next = read_root(version, &next_bytes)?;
         if next.team != root.team {
@@ -142,7 +207,8 @@ pub fn verify_roots(files: &dyn ReleaseFiles, anchor: Anchor<'_>) -> Result<(Roo
             return Err(ReleaseError::new(Code::ReleaseMixed, file, message));
         }
         check_root(files, &next, &next_bytes, Some(&root))?;
-        (root, bytes) = (next, next_bytes);
+        before.push(std::mem::replace(&mut root, next));
+        bytes = next_bytes;
     }
     Err(ReleaseError::new(
         Code::ReleaseTooLarge,
@@ -250,12 +316,55 @@ fn check_time(root: &RootDocument, release: &ReleaseDocument, now: Timestamp) ->
 /// The parts other than the list of files, and the list.
 type Parts = (BTreeMap<String, Vec<u8>>, BTreeMap<String, ReleasedFile>);
 
+/// The most bytes of a part.
+pub(crate) fn largest(part: &str) -> u64 {
+    match part {
+        "tools" => LARGEST_LIST,
+        review::PART => LARGEST_REVIEWS,
+        _ => LARGEST_FILE,
+    }
+}
+
+/// Checks that reviewers approved every file, and withdrew none, neither in this release nor in one before.
+fn check_reviews(
+    root: &RootDocument,
+    release: &ReleaseDocument,
+    (parts, tools): (&BTreeMap<String, Vec<u8>>, &BTreeMap<String, ReleasedFile>),
+    seen: Option<&SeenRelease>,
+) -> Result<BTreeSet<BlobDigest>, ReleaseError> {
+    let files = all_files(release, tools);
+    let role = (root.team.as_str(), root.roles.review.as_ref());
+    let mut yanked = review::check(role, parts.get(review::PART), &files)?;
+    let before = seen.map(|seen| &seen.yanked).into_iter().flatten();
+    yanked.extend(before);
+    match files.iter().find(|(_, file)| yanked.contains(&file.sha256)) {
+        Some((path, _)) => {
+            let message = format!("`{path}` was withdrawn in an earlier release");
+            Err(ReleaseError::new(Code::ReleaseYanked, "parts/tools", message))
+        }
+        None => Ok(yanked),
+    }
+}
+
+/// The files of a release by path: those below `tools/`, and those next to it.
+pub(crate) fn all_files(
+    release: &ReleaseDocument,
+    tools: &BTreeMap<String, ReleasedFile>,
+) -> BTreeMap<String, ReleasedFile> {
+    let next_to = PARTS.iter().filter(|(name, _)| *name != "tools" && *name != review::PART);
+    let parts = next_to.filter_map(|(name, file)| {
+        let Part { sha256, size } = *release.parts.get(*name)?;
+        Some(((*file).to_owned(), ReleasedFile { sha256, size, executable: false }))
+    });
+    tools.iter().map(|(path, file)| (format!("tools/{path}"), *file)).chain(parts).collect()
+}
+
 fn read_parts(files: &dyn ReleaseFiles, release: &ReleaseDocument) -> Result<Parts, ReleaseError> {
     let (mut parts, mut tools) = (BTreeMap::new(), BTreeMap::new());
     for (name, _) in PARTS {
         let Some(part) = release.parts.get(name) else { continue };
         let file = format!("parts/{name}");
-        let bytes = known(files, &file, *part, if name == "tools" { LARGEST_LIST } else { LARGEST_FILE })?;
+        let bytes = known(files, &file, *part, largest(name))?;
         if name == "tools" {
             tools = ToolFiles::read(&file, &bytes)?.0;
         } else {

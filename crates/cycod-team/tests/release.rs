@@ -3,8 +3,10 @@
 use std::{collections::BTreeMap, fs, io, path::Path};
 
 use cycod_team::{
-    Anchor, BlobDigest, DraftFile, LARGEST_FILE, NAMESPACE, ReleaseDraft, ReleaseError, ReleaseFiles, RootDraft,
-    SeenRelease, SignedRole, TeamKey, TeamKeys, TeamRoles, VerifiedRelease, signed_bytes, verify,
+    Anchor, BlobDigest, ChangeClass, DraftFile, FORMAT, LARGEST_FILE, NAMESPACE, Proposal, ProposalDocument,
+    ProposalState, ProposedChange, ReleaseDraft, ReleaseError, ReleaseFiles, ReleasedFile, ReviewDocument, ReviewList,
+    ReviewRole, ReviewVerdict, RootDraft, SeenRelease, SignedProposal, SignedRole, SignedText, TeamKey, TeamKeys,
+    TeamRoles, VerifiedRelease, YankDocument, proposal_text, reviewed_files, signed_bytes, text, verify, verify_last,
 };
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -71,7 +73,7 @@ impl Team {
     fn new() -> Self {
         let (root, release) = (Signer::new("root"), Signer::new("release"));
         let mut team = Self { files: Files::default(), root, release, number: 0, version: 0, previous: None };
-        let roles = TeamRoles { root: keys(1, &[&team.root]), release: keys(1, &[&team.release]) };
+        let roles = TeamRoles { root: keys(1, &[&team.root]), release: keys(1, &[&team.release]), review: None };
         team.add_root(roles, &["root"]);
         team
     }
@@ -295,7 +297,7 @@ fn only_the_teams_keys_count_and_only_for_what_they_are_for() {
 fn as_many_keys_sign_as_the_root_asks_for() {
     let mut team = Team::new();
     let (root, ada, bob) = (Signer::new("root"), Signer::new("ada"), Signer::new("bob"));
-    team.add_root(TeamRoles { root: keys(1, &[&root]), release: keys(2, &[&ada, &bob]) }, &["root"]);
+    team.add_root(TeamRoles { root: keys(1, &[&root]), release: keys(2, &[&ada, &bob]), review: None }, &["root"]);
     team.add_release(|_| ());
     let document = team.files.0["release.json"].clone();
     let (by_ada, by_bob) = (ada.sign(SignedRole::Release, &document), bob.sign(SignedRole::Release, &document));
@@ -311,7 +313,7 @@ fn a_new_root_is_signed_by_the_one_before() {
     let before = team.verify().expect("it is the team's").seen;
     let (old, new) = (Signer::new("root"), Signer::new("new root"));
     team.release = Signer::new("new release");
-    let roles = TeamRoles { root: keys(1, &[&new]), release: keys(1, &[&team.release]) };
+    let roles = TeamRoles { root: keys(1, &[&new]), release: keys(1, &[&team.release]), review: None };
     let without = team.files.clone();
     for (signers, why) in [(vec!["new root"], "the root before"), (vec!["root"], "this root")] {
         team.add_root(roles.clone(), &signers);
@@ -331,7 +333,7 @@ fn a_new_root_is_signed_by_the_one_before() {
     refused_as(team.after(&seen), "release-truncated root/2.json");
     team.files = whole;
     // The root before could sign another second root; who has seen the first one stays with it.
-    let roles = TeamRoles { root: keys(1, &[&old]), release: keys(1, &[&team.release]) };
+    let roles = TeamRoles { root: keys(1, &[&old]), release: keys(1, &[&team.release]), review: None };
     team.version = 1;
     team.add_root(roles, &["root"]);
     refused_as(team.after(&seen), "release-wrong-key root/2.json: it is not the root that was accepted before");
@@ -430,7 +432,7 @@ fn is_accepted(team: &Team, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> bo
 
 fn rotated() -> Team {
     let mut team = Team::new();
-    let roles = TeamRoles { root: keys(1, &[&team.root]), release: keys(1, &[&team.release]) };
+    let roles = TeamRoles { root: keys(1, &[&team.root]), release: keys(1, &[&team.release]), review: None };
     team.add_root(roles, &["root"]);
     team.add_release(|_| ());
     team
@@ -495,7 +497,7 @@ fn ssh_keygen_signs_what_is_accepted() {
         assert!(ssh_keygen(place.path(), &["-l", "-f", "key.pub"], b"").1.contains(&key.fingerprint()));
         let mut team = Team::new();
         let own = TeamKeys { threshold: 1, keys: vec![key] };
-        team.add_root(TeamRoles { root: keys(1, &[&team.root]), release: own }, &["root"]);
+        team.add_root(TeamRoles { root: keys(1, &[&team.root]), release: own, review: None }, &["root"]);
         team.add_release(|_| ());
         let signed = signed_bytes(SignedRole::Release, &team.files.0["release.json"]);
         let (is_signed, signature) = ssh_keygen(place.path(), &["-Y", "sign", "-n", NAMESPACE, "-f", "key"], &signed);
@@ -532,4 +534,224 @@ fn keys_that_are_not_supported_are_named() {
     let why = text.parse::<TeamKey>().expect_err("it is refused");
     assert!(why.to_string().contains("ssh-rsa"), "{why}");
     assert!("hello".parse::<TeamKey>().is_err());
+}
+
+/// Ben, Cem and Dana review; two of them if a tool becomes more dangerous. Ada proposes only.
+fn reviewers() -> ReviewRole {
+    let key = |name: &&str| Signer::new(name).key();
+    ReviewRole {
+        threshold: 1,
+        classes: BTreeMap::from([(ChangeClass::HigherLevel, 2)]),
+        keys: ["ben", "cem", "dana"].iter().map(key).collect(),
+        authors: vec![key(&"ada")],
+    }
+}
+
+fn signed(name: &str, role: SignedRole, document: String) -> SignedText {
+    SignedText { signature: Signer::new(name).sign(role, document.as_bytes()), document }
+}
+
+fn file(bytes: &[u8], executable: bool) -> ReleasedFile {
+    ReleasedFile { sha256: BlobDigest::of(bytes), size: bytes.len() as u64, executable }
+}
+
+fn proposal(author: &str, changes: &[(&str, Option<&[u8]>, Option<&[u8]>)]) -> SignedProposal {
+    let change = |(path, before, after): &(&str, Option<&[u8]>, Option<&[u8]>)| {
+        let after = after.map(|bytes| file(bytes, path.ends_with(".sh")));
+        ((*path).to_owned(), ProposedChange { before: before.map(BlobDigest::of), after })
+    };
+    let changes = changes.iter().map(change).collect();
+    let document = ProposalDocument::new("acme", at("2026-11-26T00:00:00Z"), "because".to_owned(), changes);
+    let document = proposal_text(&document).expect("a proposal");
+    SignedProposal { proposal: signed(author, SignedRole::Proposal, document), reviews: Vec::new() }
+}
+
+/// With a review.
+fn reviewed(mut proposal: SignedProposal, by: &str, verdict: ReviewVerdict, classes: &[ChangeClass]) -> SignedProposal {
+    let document = ReviewDocument {
+        format: FORMAT,
+        team: "acme".to_owned(),
+        proposal: proposal.proposal.digest(),
+        classes: classes.iter().copied().collect(),
+        verdict,
+        why: String::new(),
+        made: at("2026-11-26T00:00:00Z"),
+    };
+    proposal.reviews.push(signed(by, SignedRole::Review, text("review", &document).expect("text")));
+    proposal
+}
+
+fn approved(proposal: SignedProposal, by: &[&str], class: ChangeClass) -> SignedProposal {
+    by.iter().fold(proposal, |proposal, by| reviewed(proposal, by, ReviewVerdict::Approve, &[class]))
+}
+
+const TOOL: &[u8] = b"description: Deploy\nbash: sh scripts/deploy.sh\n";
+const SCRIPT: &[u8] = b"echo deployed\n";
+const POLICY: &[u8] = b"auto-deny: [run]\n";
+
+/// All that the release of [`Team::draft`] has.
+fn everything(author: &str) -> SignedProposal {
+    let new = |path, bytes| (path, None, Some(bytes));
+    proposal(
+        author,
+        &[new("tools/deploy.yaml", TOOL), new("tools/scripts/deploy.sh", SCRIPT), new("policy.yaml", POLICY)],
+    )
+}
+
+fn yank(by: &str, bytes: &[u8]) -> SignedText {
+    let document = YankDocument {
+        format: FORMAT,
+        team: "acme".to_owned(),
+        path: "tools/deploy.yaml".to_owned(),
+        sha256: BlobDigest::of(bytes),
+        why: "it leaks".to_owned(),
+        made: at("2026-11-26T00:00:00Z"),
+    };
+    signed(by, SignedRole::Yank, text("yank", &document).expect("text"))
+}
+
+impl Team {
+    /// With a root that asks for reviews, and a release with these.
+    fn with_reviews(list: &ReviewList) -> Self {
+        let mut team = Self::new();
+        let roles =
+            TeamRoles { root: keys(1, &[&team.root]), release: keys(1, &[&team.release]), review: Some(reviewers()) };
+        team.add_root(roles, &["root"]);
+        team.add_reviewed(list);
+        team
+    }
+
+    fn add_reviewed(&mut self, list: &ReviewList) {
+        let list = text("reviews", list).expect("text").into_bytes();
+        self.add_release(|draft| _ = draft.parts.insert("reviews".to_owned(), list));
+    }
+}
+
+#[test]
+fn a_release_needs_the_reviews_that_the_root_asks_for() {
+    use ChangeClass::{HigherLevel, New};
+    let check = |proposals: &[SignedProposal]| {
+        let team = Team::with_reviews(&ReviewList { proposals: proposals.to_vec(), yanks: Vec::new() });
+        verify_last(&team.files, Anchor::Root(team.pin())).expect("all but the reviews is right");
+        team.verify().map_err(|error| (error.code.name(), error.message))
+    };
+    let refused = |proposals: &[SignedProposal], says: &str| {
+        let (code, message) = check(proposals).expect_err(says);
+        assert!(code == "release-unreviewed" && message.contains(says), "{says}: {code}: {message}");
+    };
+    check(&[approved(everything("ada"), &["ben"], New)]).expect("one reviewer is enough");
+    check(&[approved(everything("ben"), &["cem"], New)]).expect("a reviewer proposes as well");
+    check(&[approved(everything("ada"), &["ben", "dana"], HigherLevel)]).expect("two are enough");
+    refused(&[], "no reviewer approved it");
+    refused(&[everything("ada")], "0 of the 1");
+    refused(&[approved(everything("ben"), &["ben"], New)], "0 of the 1");
+    refused(&[approved(everything("ada"), &["ben"], HigherLevel)], "1 of the 2");
+    refused(&[approved(everything("ada"), &["ben", "ben"], HigherLevel)], "1 of the 2");
+    // The gravest class that any of them saw decides.
+    let torn = approved(approved(everything("ada"), &["ben"], HigherLevel), &["cem"], New);
+    check(std::slice::from_ref(&torn)).expect("two are enough");
+    let (code, _) = check(&[approved(everything("eve"), &["ben"], New)]).expect_err("a stranger needs one more");
+    assert_eq!(code, "release-unreviewed");
+    check(&[approved(everything("eve"), &["ben", "cem"], New)]).expect("one more");
+    refused(&[approved(everything("ada"), &["ada", "eve"], New)], "0 of the 1");
+    let no = reviewed(torn, "dana", ReviewVerdict::Refuse, &[New]);
+    refused(&[no], "refused it");
+    let other = proposal("ada", &[("tools/deploy.yaml", None, Some(b"description: Other\n"))]);
+    refused(&[approved(other, &["ben"], New)], "no reviewer approved it");
+    // A file that was approved under one name, or not as a program, is not approved under another, or as a program.
+    let swapped = [
+        ("tools/deploy.yaml", None, Some(TOOL)),
+        ("tools/scripts/deploy", None, Some(SCRIPT)),
+        ("policy.yaml", None, Some(POLICY)),
+    ];
+    refused(&[approved(proposal("ada", &swapped), &["ben"], New)], "`tools/scripts/deploy.sh` lacks reviews");
+}
+
+#[test]
+fn a_root_asks_for_reviews_that_a_change_can_have() {
+    let draft = |role: ReviewRole| {
+        let roles = TeamRoles {
+            root: keys(1, &[&Signer::new("root")]),
+            release: keys(1, &[&Signer::new("release")]),
+            review: Some(role),
+        };
+        RootDraft { team: "acme".to_owned(), version: 1, expires: at("2027-11-26T00:00:00Z"), roles }.file()
+    };
+    let (_, bytes) = draft(reviewers()).expect("a root");
+    for wrong in [0, 4, usize::MAX] {
+        assert!(draft(ReviewRole { threshold: wrong, ..reviewers() }).is_err());
+        let classes = BTreeMap::from([(ChangeClass::New, wrong)]);
+        assert!(draft(ReviewRole { classes, ..reviewers() }).is_err());
+    }
+    assert!(draft(ReviewRole { authors: vec![Signer::new("ben").key()], ..reviewers() }).is_err());
+    // A class that this version doesn't know may need more than this version would count.
+    let mut team = Team::released();
+    let known = String::from_utf8(bytes).expect("text");
+    let unknown = known.replace("higher-level", "other-level");
+    assert_ne!(known, unknown);
+    let signature = Signer::new("root").sign(SignedRole::Root, unknown.as_bytes());
+    team.files.0.insert("root/1.json".to_owned(), unknown.into_bytes());
+    team.files.0.insert("root/1.json.sigs".to_owned(), signature.into_bytes());
+    assert_eq!(team.verify().expect_err("unknown").code.name(), "release-malformed");
+}
+
+#[test]
+fn what_was_withdrawn_does_not_come_back() {
+    let proposals = vec![approved(everything("ada"), &["ben"], ChangeClass::New)];
+    let mut team = Team::with_reviews(&ReviewList { proposals: proposals.clone(), yanks: Vec::new() });
+    let first = team.verify().expect("a release").seen;
+    team.add_reviewed(&ReviewList { proposals: proposals.clone(), yanks: vec![yank("cem", TOOL)] });
+    assert_eq!(team.after(&first).expect_err("withdrawn").code.name(), "release-yanked");
+    // Someone who reviews nothing withdraws nothing.
+    team.add_reviewed(&ReviewList { proposals: proposals.clone(), yanks: vec![yank("ada", TOOL)] });
+    assert_eq!(team.verify().expect_err("not a reviewer").code.name(), "release-wrong-key");
+    // A later release that forgets the withdrawal.
+    let other = proposal("ada", &[("tools/deploy.yaml", None, Some(b"description: Other\n"))]);
+    let other = approved(other, &["ben"], ChangeClass::New);
+    let both = vec![proposals[0].clone(), other];
+    team.number += 1;
+    let mut draft = team.draft();
+    draft.tools.get_mut("deploy.yaml").expect("it is there").bytes = b"description: Other\n".to_vec();
+    let list = ReviewList { proposals: both, yanks: vec![yank("cem", TOOL)] };
+    draft.parts.insert("reviews".to_owned(), text("reviews", &list).expect("text").into_bytes());
+    team.files.0.extend(draft.files().expect("a release"));
+    team.sign(&team.release.sign(SignedRole::Release, &team.files.0["release.json"]));
+    let seen = team.after(&first).expect("without the file").seen;
+    team.previous = None;
+    team.add_reviewed(&ReviewList { proposals, yanks: Vec::new() });
+    assert_eq!(team.after(&seen).expect_err("it came back").code.name(), "release-yanked");
+    team.verify().expect("who hasn't seen the withdrawal can't know of it");
+}
+
+#[test]
+fn approved_proposals_become_files() {
+    use ChangeClass::{Commands, New};
+    let role = reviewers();
+    let apply = |current: &BTreeMap<String, ReleasedFile>,
+                 list: &ReviewList,
+                 open: &[SignedProposal],
+                 yanks: &[SignedText]| { reviewed_files(("acme", &role), current, list, open, yanks) };
+    let first = approved(everything("ada"), &["ben"], New);
+    let waiting = proposal("ada", &[("tools/other.yaml", None, Some(TOOL))]);
+    let made = apply(&BTreeMap::new(), &ReviewList::default(), &[first.clone(), waiting], &[]);
+    let paths: Vec<&str> = made.files.keys().map(String::as_str).collect();
+    assert_eq!(paths, ["policy.yaml", "tools/deploy.yaml", "tools/scripts/deploy.sh"]);
+    assert_eq!((made.applied.len(), made.stale.len(), made.list.proposals.len()), (1, 0, 1));
+    let change =
+        |before, after| approved(proposal("ada", &[("tools/deploy.yaml", Some(before), after)]), &["cem"], Commands);
+    // The second of two changes of one file no longer fits.
+    let open = [change(TOOL, Some(b"one")), change(TOOL, Some(b"two"))];
+    let next = apply(&made.files, &made.list, &open, &[]);
+    assert_eq!((next.applied.len(), next.stale.len(), next.list.proposals.len()), (1, 1, 2));
+    let gone = apply(&made.files, &made.list, &[change(TOOL, None)], &[]);
+    assert!(gone.applied.len() == 1 && !gone.files.contains_key("tools/deploy.yaml"));
+    // What was withdrawn goes, and what a reviewer approved whose key is gone.
+    let without = apply(&made.files, &made.list, std::slice::from_ref(&first), &[yank("dana", TOOL)]);
+    assert_eq!((without.dropped, without.list.yanks.len()), (vec!["tools/deploy.yaml".to_owned()], 1));
+    let fewer = ReviewRole { keys: role.keys[1..].to_vec(), ..reviewers() };
+    let fewer = reviewed_files(("acme", &fewer), &made.files, &made.list, &[], &[]);
+    assert!(fewer.files.is_empty() && fewer.dropped.len() == 3);
+    let read = Proposal::read(&first, &role, "acme").expect("a proposal");
+    assert_eq!(read.state(&role), ProposalState::Approved);
+    assert!(Proposal::read(&first, &role, "other").is_err(), "of another team");
 }

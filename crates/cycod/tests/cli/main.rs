@@ -79,6 +79,7 @@ mod serve;
 mod serve_http;
 mod team;
 mod team_member;
+mod team_review;
 mod terminal;
 mod test;
 mod tools;

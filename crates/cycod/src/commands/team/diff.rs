@@ -7,15 +7,12 @@ use std::{
 };
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_engine::{
-    definition::{Isolation, Level, Tool, function_schema, level, load},
-    diagnostic::SourceFile,
-};
 use cycod_team::{ReleasedFile, VerifiedRelease};
 use serde_json::{Value, json};
 
 use super::{
-    content::{digests, is_tool, rules},
+    classes::of_file,
+    content::{digests, rules},
     joined, not_synced, now,
 };
 use crate::{
@@ -100,18 +97,8 @@ fn changes(old: &Old, new: &VerifiedRelease) -> Vec<(String, Vec<String>)> {
         }
         let old_bytes = before.and_then(|_| fs::read(old.directory.join("tools").join(path)).ok());
         let new_bytes = after.and_then(|file| new.blobs.get(&file.sha256));
-        let how = match (before, after) {
-            (None, _) => vec!["new".to_owned()],
-            (_, None) => vec!["removed".to_owned()],
-            _ => {
-                let tools = (loaded(path, old_bytes.as_deref()), loaded(path, new_bytes.map(Vec::as_slice)));
-                match tools {
-                    (Some(old), Some(new)) => classes(&old, &new),
-                    _ => vec!["another file".to_owned()],
-                }
-            }
-        };
-        changes.push((path.to_owned(), how));
+        let how = of_file(&format!("tools/{path}"), old_bytes.as_deref(), new_bytes.map(Vec::as_slice));
+        changes.push((path.to_owned(), how.into_iter().map(|change| change.text).collect()));
     }
     let read = |name: &str| fs::read(old.directory.join(name)).ok();
     let after = |part: &str| new.parts.get(part).cloned();
@@ -133,73 +120,4 @@ fn changes(old: &Old, new: &VerifiedRelease) -> Vec<(String, Vec<String>)> {
         }
     }
     changes
-}
-
-fn loaded(path: &str, bytes: Option<&[u8]>) -> Option<Tool> {
-    let bytes = bytes.filter(|bytes| is_tool(path, bytes))?;
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    load(&SourceFile::new(path, text), path.rsplit_once('.').map(|(stem, _)| stem)).tool
-}
-
-/// The keys of a tool that have classes of their own.
-const SHOWN: [&str; 7] = ["name", "title", "description", "parameters", "security", "tags", "tests"];
-
-/// How a tool changes, the gravest first.
-fn classes(old: &Tool, new: &Tool) -> Vec<String> {
-    let mut classes = Vec::new();
-    let levels = [old, new].map(|tool| level(tool, &|_| Some(Level::Read)));
-    if levels[0] != levels[1] {
-        let how = if levels[1] > levels[0] { "higher" } else { "lower" };
-        classes.push(format!("{how} level: {}, was {}", levels[1], levels[0]));
-    }
-    let permissions = |tool: &Tool| -> BTreeSet<String> {
-        tool.security.permissions.iter().map(|permission| permission.source.clone()).collect()
-    };
-    let (before, after) = (permissions(old), permissions(new));
-    if after.is_empty() && !before.is_empty() {
-        classes.push("wider reach: no permissions any more, so everything".to_owned());
-    } else if before.is_empty() && !after.is_empty() {
-        classes.push("narrower reach: permissions".to_owned());
-    } else {
-        let added = after.difference(&before).map(|permission| format!("wider reach: {permission}"));
-        let removed = before.difference(&after).map(|permission| format!("narrower reach: no {permission}"));
-        classes.extend(added.chain(removed));
-    }
-    let strength = |tool: &Tool| match tool.security.isolation {
-        Isolation::None => 0,
-        Isolation::Process => 1,
-        Isolation::Container => 2,
-    };
-    if strength(old) != strength(new) {
-        let how = if strength(new) < strength(old) { "weaker" } else { "stronger" };
-        classes.push(format!("{how} isolation"));
-    }
-    if old.security.privilege != new.security.privilege {
-        classes.push("other privileges".to_owned());
-    }
-    let part = |tool: &Tool, key: &str| tool.origin.document[key].clone();
-    let rest = |tool: &Tool| -> BTreeMap<String, Value> {
-        let parts = tool.origin.document.as_object().into_iter().flatten();
-        let others = parts.filter(|(key, _)| !SHOWN.contains(&key.as_str()));
-        others.map(|(key, value)| (key.clone(), value.clone())).collect()
-    };
-    if rest(old) != rest(new) {
-        classes.push("other commands".to_owned());
-    }
-    let (told_before, told_now) = (function_schema(old), function_schema(new));
-    if old.description != new.description || old.title != new.title {
-        classes.push("other description".to_owned());
-    }
-    if told_before["parameters"] != told_now["parameters"] {
-        classes.push("other parameters".to_owned());
-    }
-    if new.tests.len() < old.tests.len() {
-        classes.push(format!("fewer tests: {}, was {}", new.tests.len(), old.tests.len()));
-    } else if part(old, "tests") != part(new, "tests") {
-        classes.push("other tests".to_owned());
-    }
-    if classes.is_empty() {
-        classes.push("another file".to_owned());
-    }
-    classes
 }

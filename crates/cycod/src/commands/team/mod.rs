@@ -1,14 +1,19 @@
 //! One file for each command about a team's releases.
 
+mod classes;
 mod content;
+mod desk;
 pub(crate) mod diff;
 pub(crate) mod join;
 pub(crate) mod leave;
+pub(crate) mod propose;
 pub(crate) mod release;
+pub(crate) mod review;
 pub(crate) mod root;
 pub(crate) mod show;
 pub(crate) mod sync;
 pub(crate) mod verify;
+pub(crate) mod yank;
 
 use std::{
     collections::BTreeMap,

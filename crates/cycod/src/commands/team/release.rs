@@ -13,12 +13,12 @@ use cycod_engine::{
 };
 use cycod_settings::policy::RuleFile;
 use cycod_team::{
-    Anchor, BlobDigest, DraftFile, LARGEST_FILE, MOST_FILES, PARTS, ReleaseDocument, ReleaseDraft, RootDocument,
-    SignedRole, verify, verify_roots,
+    Anchor, BlobDigest, DraftFile, LARGEST_FILE, MOST_FILES, PARTS, ReleaseDocument, ReleaseDraft, ReviewList,
+    ReviewRole, RootDocument, SignedRole, VerifiedRelease, reviewed_files, text, verify, verify_last, verify_roots,
 };
-use cycod_team_sync::ReleaseDirectory;
+use cycod_team_sync::{DirectoryDesk, ReleaseDirectory, ReviewDesk as _};
 
-use super::{Planned, directory, failed, in_days, now, own_root, sign};
+use super::{Planned, desk::short, directory, failed, in_days, not_synced, now, own_root, sign};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -70,12 +70,21 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         (Some(number), _) => number.max(1),
         (None, before) => before.as_ref().map_or(1, |(before, _)| before.number.saturating_add(1)),
     };
-    let from = match &args.from {
-        Some(from) => directory(context, from).0,
-        None => context.engine.catalog().scopes().written(Scope::Local).with_file_name(""),
+    let Content { tools, parts, applied, notes } = match &root.roles.review {
+        Some(_) if args.from.is_some() => {
+            return Err(CommandError::usage("the root asks for reviews, so a release has what reviewers approved")
+                .hint("offer the files to them: cycod team propose --from DIR"));
+        }
+        Some(role) => reviewed(&args.out, &out, &root, role)?,
+        None => {
+            let from = match &args.from {
+                Some(from) => directory(context, from).0,
+                None => context.engine.catalog().scopes().written(Scope::Local).with_file_name(""),
+            };
+            let (tools, parts) = files(context, &from)?;
+            Content { tools, parts, ..Content::default() }
+        }
     };
-    let (tools, parts) = (tools(context, &from)?, parts(&from)?);
-    check_rules(context, &from, parts.get("policy"))?;
     let host = context.engine.host();
     let made = now(host);
     let draft = ReleaseDraft {
@@ -95,6 +104,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let verified =
         verify(&planned, Anchor::Root(pin), made).map_err(|error| failed(&error).hint("nothing was written"))?;
     planned.write()?;
+    for proposal in applied {
+        DirectoryDesk(out.0.clone()).released(proposal, number).map_err(|error| not_synced(&error))?;
+    }
     let message = format!(
         "Wrote release {number} of {}: {} files, {} bytes, which expire at {}",
         root.team,
@@ -103,7 +115,91 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         draft.expires
     );
     context.printer.say(&message);
+    for note in notes {
+        context.printer.say(&note);
+    }
     Ok(0)
+}
+
+/// What a release is made of.
+#[derive(Default)]
+struct Content {
+    tools: BTreeMap<String, DraftFile>,
+    parts: BTreeMap<String, Vec<u8>>,
+    /// The proposals that it takes in.
+    applied: Vec<BlobDigest>,
+    /// What to tell about that, a line each.
+    notes: Vec<String>,
+}
+
+/// The last release with the proposals that enough reviewers approved.
+fn reviewed(
+    given: &str,
+    out: &ReleaseDirectory,
+    root: &RootDocument,
+    role: &ReviewRole,
+) -> Result<Content, CommandError> {
+    let desk = DirectoryDesk(out.0.clone());
+    let pin = own_root(out)?.map(Anchor::Root);
+    let last = match (pin, out.0.join("release.json").exists()) {
+        (Some(pin), true) => Some(verify_last(out, pin).map_err(|error| failed(&error))?),
+        _ => None,
+    };
+    let list = last.as_ref().map_or(Ok(ReviewList::default()), VerifiedRelease::reviews);
+    let list = list.map_err(|error| failed(&error))?;
+    let current = last.as_ref().map(VerifiedRelease::files).unwrap_or_default();
+    let open = desk.proposals().map_err(|error| not_synced(&error))?;
+    let yanks = desk.yanks().map_err(|error| not_synced(&error))?;
+    let made = reviewed_files((&root.team, role), &current, &list, &open, &yanks);
+    if made.files.is_empty() {
+        return Err(CommandError::failure("no reviewer has approved anything yet, so nothing was released")
+            .hint(format!("cycod team propose --at {given}, and cycod team review --at {given}")));
+    }
+    let mut content = Content::default();
+    for (path, file) in &made.files {
+        let bytes = match last.as_ref().and_then(|last| last.file(path)) {
+            Some(bytes) if BlobDigest::of(bytes) == file.sha256 => bytes.to_vec(),
+            _ => desk.blob(file.sha256).map_err(|error| not_synced(&error))?.ok_or_else(|| {
+                CommandError::failure(format!("the bytes of `{path}` are missing, so nothing was released"))
+            })?,
+        };
+        match (path.strip_prefix("tools/"), PARTS.iter().find(|(_, file)| file == path)) {
+            (Some(tool), _) => {
+                _ = content.tools.insert(tool.to_owned(), DraftFile { bytes, executable: file.executable })
+            }
+            (None, Some((part, _))) => _ = content.parts.insert((*part).to_owned(), bytes),
+            (None, None) => {}
+        }
+    }
+    let list = text("reviews", &made.list).map_err(|error| failed(&error))?;
+    content.parts.insert("reviews".to_owned(), list.into_bytes());
+    content.notes.extend(made.applied.iter().map(|proposal| format!("  with proposal {}", short(*proposal))));
+    let stale =
+        |proposal: &BlobDigest| format!("  without proposal {}: its files have changed since", short(*proposal));
+    content.notes.extend(made.stale.iter().map(stale));
+    let dropped = |path: &String| format!("  without {path}: it was withdrawn, or lacks reviews");
+    content.notes.extend(made.dropped.iter().map(dropped));
+    content.applied = made.applied;
+    Ok(content)
+}
+
+/// The files of a directory, by their paths in a release: each tool and the rules without an error.
+pub(super) fn local(context: &mut Context, from: &Path) -> Result<BTreeMap<String, DraftFile>, CommandError> {
+    let (tools, parts) = files(context, from)?;
+    let next_to = parts.into_iter().filter_map(|(name, bytes)| {
+        let (_, file) = PARTS.iter().find(|(part, _)| *part == name)?;
+        Some(((*file).to_owned(), DraftFile { bytes, executable: false }))
+    });
+    Ok(tools.into_iter().map(|(path, file)| (format!("tools/{path}"), file)).chain(next_to).collect())
+}
+
+/// The files below `tools` by path, and those next to it by part.
+type Files = (BTreeMap<String, DraftFile>, BTreeMap<String, Vec<u8>>);
+
+fn files(context: &mut Context, from: &Path) -> Result<Files, CommandError> {
+    let (tools, parts) = (tools(context, from)?, parts(from)?);
+    check_rules(context, from, parts.get("policy"))?;
+    Ok((tools, parts))
 }
 
 /// The release that is there, with its digest.
@@ -216,7 +312,7 @@ fn check_rules(context: &mut Context, from: &Path, policy: Option<&Vec<u8>>) -> 
 /// The files next to `tools`.
 fn parts(from: &Path) -> Result<BTreeMap<String, Vec<u8>>, CommandError> {
     let mut parts = BTreeMap::new();
-    for (name, file) in PARTS.into_iter().filter(|(name, _)| *name != "tools") {
+    for (name, file) in PARTS.into_iter().filter(|(name, _)| !matches!(*name, "tools" | "reviews")) {
         let path = from.join(file);
         match fs::read(&path) {
             Ok(bytes) => _ = parts.insert(name.to_owned(), bytes),

@@ -1,7 +1,11 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_team::{Anchor, BlobDigest, RootDraft, SignedRole, TeamKey, TeamKeys, TeamRoles, verify_roots};
+use cycod_engine::definition::Host;
+use cycod_team::{
+    Anchor, BlobDigest, ChangeClass, ReviewRole, RootDraft, SignedRole, TeamKey, TeamKeys, TeamRoles, UnknownClass,
+    verify_roots,
+};
 
 use super::{Planned, directory, failed, in_days, now, own_root, public_half, public_key, sign};
 use crate::{cli::Context, command_error::CommandError, options::parsed};
@@ -25,12 +29,24 @@ struct Arguments {
     /// A public key that signs releases; repeat for several
     #[arg(long, value_name = "FILE")]
     release_key: Vec<PathBuf>,
+    /// A public key that reviews what is released; repeat for several
+    #[arg(long, value_name = "FILE")]
+    review_key: Vec<PathBuf>,
+    /// A public key that proposes, and doesn't review; repeat for several
+    #[arg(long, value_name = "FILE")]
+    author_key: Vec<PathBuf>,
     /// How many of the root keys must sign
     #[arg(long, value_name = "N", default_value_t = 1)]
     root_threshold: usize,
     /// How many of the release keys must sign
     #[arg(long, value_name = "N", default_value_t = 1)]
     release_threshold: usize,
+    /// How many reviewers a change needs
+    #[arg(long, value_name = "N")]
+    review_threshold: Option<usize>,
+    /// How many a change of this class needs; repeat for several
+    #[arg(long, value_name = "CLASS=N")]
+    review_class: Vec<String>,
     /// After how many days it expires
     #[arg(long, value_name = "N", default_value_t = 365)]
     days: u32,
@@ -73,9 +89,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         (true, Some(before)) => before.roles.release.clone(),
         (true, None) => TeamKeys { threshold: args.release_threshold, keys: root.keys.clone() },
     };
+    let review = review_role(host, &args, before.as_ref().and_then(|before| before.roles.review.as_ref()))?;
     let version = before.as_ref().map_or(1, |before| before.version.saturating_add(1));
     let expires = in_days(now(host), args.days)?;
-    let draft = RootDraft { team: team.clone(), version, expires, roles: TeamRoles { root, release } };
+    let draft = RootDraft { team: team.clone(), version, expires, roles: TeamRoles { root, release, review } };
     let (file, bytes) = draft.file().map_err(|error| failed(&error))?;
     let signatures = sign(host, &args.key, SignedRole::Root, &bytes)?;
     let digest = BlobDigest::of(&bytes);
@@ -87,4 +104,35 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     context.printer.say(&format!("Wrote root {version} of {team}, which expires at {expires}"));
     context.printer.line(&format!("{digest}"));
     Ok(0)
+}
+
+/// Who reviews: what the command line says, and else what the root before says.
+fn review_role(host: &Host, args: &Arguments, before: Option<&ReviewRole>) -> Result<Option<ReviewRole>, CommandError> {
+    let read = |files: &[PathBuf]| files.iter().map(|file| public_key(host, file)).collect::<Result<Vec<_>, _>>();
+    let says_nothing = args.author_key.is_empty() && args.review_threshold.is_none() && args.review_class.is_empty();
+    let mut role = match (args.review_key.is_empty(), before) {
+        (true, None) if says_nothing => return Ok(None),
+        (true, None) => {
+            return Err(CommandError::usage("no one reviews for this team").hint("add: --review-key FILE"));
+        }
+        (true, Some(before)) => before.clone(),
+        (false, before) => ReviewRole {
+            threshold: before.map_or(1, |before| before.threshold),
+            classes: before.map(|before| before.classes.clone()).unwrap_or_default(),
+            keys: read(&args.review_key)?,
+            authors: before.map(|before| before.authors.clone()).unwrap_or_default(),
+        },
+    };
+    if !args.author_key.is_empty() {
+        role.authors = read(&args.author_key)?;
+    }
+    role.threshold = args.review_threshold.unwrap_or(role.threshold);
+    for given in &args.review_class {
+        let wrong = |why: String| CommandError::usage(format!("`--review-class {given}`: {why}"));
+        let (class, needed) = given.split_once('=').ok_or_else(|| wrong("write it as CLASS=N".to_owned()))?;
+        let class: ChangeClass = class.parse().map_err(|error: UnknownClass| wrong(error.to_string()))?;
+        let needed = needed.parse().map_err(|_| wrong(format!("`{needed}` is no number of reviewers")))?;
+        role.classes.insert(class, needed);
+    }
+    Ok(Some(role))
 }
