@@ -1,3 +1,5 @@
+use cycod_store::digest;
+
 use crate::{offered::Offered, pinned::Pinned, pins::Blocked, text::line};
 
 /// Something that a server offers and that waits to be accepted.
@@ -22,7 +24,11 @@ pub(crate) enum Proposed {
 impl ToolProposal {
     /// The digest of everything that is accepted with it.
     pub fn digest(&self) -> String {
-        self.offered.digest().to_string()
+        match &self.proposed {
+            Proposed::Tool(offered) => offered.digest(),
+            Proposed::Other(pinned) => digest(&pinned.definition),
+        }
+        .to_string()
     }
 
     pub(crate) fn new(offered: &Offered, blocked: &Blocked) -> Self {
