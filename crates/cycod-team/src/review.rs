@@ -182,7 +182,7 @@ impl ReviewRole {
     }
 
     /// Those who may propose.
-    pub fn members(&self) -> impl Iterator<Item = &TeamKey> + Clone {
+    pub fn members(&self) -> impl Iterator<Item = &TeamKey> {
         self.keys.iter().chain(&self.authors)
     }
 
@@ -297,7 +297,7 @@ impl SignedText {
         &self,
         role: SignedRole,
         file: &str,
-        keys: impl IntoIterator<Item = &'k TeamKey> + Clone,
+        keys: impl IntoIterator<Item = &'k TeamKey>,
     ) -> Result<&'k TeamKey, ReleaseError> {
         let signers = signature::signers(role, (file, self.document.as_bytes()), self.signature.as_bytes(), keys)?;
         match signers[..] {

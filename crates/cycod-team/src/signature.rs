@@ -126,14 +126,15 @@ pub(crate) fn signers<'k>(
     role: SignedRole,
     (file, document): (&str, &[u8]),
     signatures: &[u8],
-    keys: impl IntoIterator<Item = &'k TeamKey> + Clone,
+    keys: impl IntoIterator<Item = &'k TeamKey>,
 ) -> Result<Vec<&'k TeamKey>, ReleaseError> {
     let named = format!("{file}.sigs");
     let wrong = |message: String| ReleaseError::new(Code::ReleaseWrongKey, named.as_str(), message);
     let signed = signed_bytes(role, document);
-    let mut signers: Vec<&TeamKey> = Vec::new();
+    let keys: Vec<&'k TeamKey> = keys.into_iter().collect();
+    let mut signers: Vec<&'k TeamKey> = Vec::new();
     for signature in split(signatures).map_err(|why| ReleaseError::malformed(named.as_str(), why))? {
-        let Some(key) = keys.clone().into_iter().find(|key| key.0.key_data() == signature.public_key()) else {
+        let Some(key) = keys.iter().copied().find(|key| key.0.key_data() == signature.public_key()) else {
             let stranger = PublicKey::from(signature.public_key().clone()).fingerprint(HashAlg::Sha256);
             return Err(wrong(format!("the key {stranger} signed it, which is not one of the team's for this")));
         };

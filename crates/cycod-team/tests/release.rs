@@ -555,8 +555,11 @@ fn file(bytes: &[u8], executable: bool) -> ReleasedFile {
     ReleasedFile { sha256: BlobDigest::of(bytes), size: bytes.len() as u64, executable }
 }
 
-fn proposal(author: &str, changes: &[(&str, Option<&[u8]>, Option<&[u8]>)]) -> SignedProposal {
-    let change = |(path, before, after): &(&str, Option<&[u8]>, Option<&[u8]>)| {
+/// A path, with the bytes before and after.
+type Changed<'a> = (&'a str, Option<&'a [u8]>, Option<&'a [u8]>);
+
+fn proposal(author: &str, changes: &[Changed<'_>]) -> SignedProposal {
+    let change = |(path, before, after): &Changed<'_>| {
         let after = after.map(|bytes| file(bytes, path.ends_with(".sh")));
         ((*path).to_owned(), ProposedChange { before: before.map(BlobDigest::of), after })
     };

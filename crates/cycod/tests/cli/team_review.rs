@@ -128,11 +128,11 @@ fn three_people_propose_refuse_change_review_release_run_and_withdraw() {
     let third = team.propose("find more");
     assert!(team.review(ben, "ben", &third, "--approve", "").contains("waiting, 1 of 2"));
     team.release();
-    done(cem, "team sync");
+    _ = done(cem, "team sync");
     assert_eq!(done(cem, "run scan").stdout(), "scanned by the team\n");
     assert!(team.review(cem, "cem", &third, "--approve", "").contains("approved"));
     team.release();
-    done(ben, "team sync");
+    _ = done(ben, "team sync");
     let sync = done(cem, "team sync").stderr();
     assert!(sync.contains("acme, release 3 is in force"), "{sync}");
     assert!(done(cem, "team show").stdout().contains("enforced   scan"));
@@ -151,7 +151,7 @@ fn three_people_propose_refuse_change_review_release_run_and_withdraw() {
     assert!(said.contains(": approved"), "{said}");
     let released = team.release();
     assert!(released.contains("without tools/scan.yaml: it was withdrawn"), "{released}");
-    done(cem, "team sync");
+    _ = done(cem, "team sync");
     fails(&cem.run(&["run", "scan"]), "scan");
     assert_eq!(done(cem, "run other").stdout(), "scanned by the team\n");
 }
@@ -192,9 +192,9 @@ fn a_team_can_begin_to_review() {
     let Team { ada, ben, .. } = &team;
     ada.tool("scan", SCAN);
     let root = done(ada, "team root --out two --team acme --key ada").stdout().trim().to_owned();
-    done(ada, "team release --out two --key ada");
+    _ = done(ada, "team release --out two --key ada");
     fails(&ada.run(&["team", "review", "--at", "two"]), "names no reviewers");
-    done(ada, "team root --out two --key ada --author-key ada.pub --review-key ben.pub");
+    _ = done(ada, "team root --out two --key ada --author-key ada.pub --review-key ben.pub");
     let verify = ["team", "verify", "two", "--root", &root];
     fails(&ada.run(&verify), "error[release-unreviewed]");
     // What the team has counts as new, as no one has reviewed it.
@@ -207,7 +207,7 @@ fn a_team_can_begin_to_review() {
     let two = two.to_str().expect("a path");
     let review = ben.run(&["team", "review", &proposal, "--at", two, "--approve", "--key", "ben"]);
     assert_eq!(review.code(), 0, "{}", review.block());
-    done(ada, "team release --out two --key ada");
+    _ = done(ada, "team release --out two --key ada");
     let verified = ada.run(&verify);
     assert!(verified.code() == 0 && verified.stdout().contains("acme, release 2"), "{}", verified.block());
 }
