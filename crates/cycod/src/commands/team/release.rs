@@ -165,7 +165,7 @@ fn reviewed(
         };
         match (path.strip_prefix("tools/"), PARTS.iter().find(|(_, file)| file == path)) {
             (Some(tool), _) => {
-                _ = content.tools.insert(tool.to_owned(), DraftFile { bytes, executable: file.executable })
+                _ = content.tools.insert(tool.to_owned(), DraftFile { bytes, executable: file.executable });
             }
             (None, Some((part, _))) => _ = content.parts.insert((*part).to_owned(), bytes),
             (None, None) => {}
