@@ -513,7 +513,7 @@ impl<'a> Turn<'a> {
                     let began = Instant::now();
                     let mut passing = Passing { at, sender: &sender };
                     let answer = caught(|| executor.run(approved, &mut passing)).unwrap_or_else(ToolAnswer::refused);
-                    drop(sender.send((at, Happened::Ended(answer, began.elapsed()))));
+                    drop(sender.send((at, Happened::Ended(Box::new(answer), began.elapsed()))));
                 });
             }
             drop(sender);
@@ -654,7 +654,7 @@ impl cycod_engine::Sink for Follower<'_> {
 /// What happens in one of the runs that go on side by side.
 enum Happened {
     Event(cycod_engine::Event<'static>),
-    Ended(ToolAnswer, Duration),
+    Ended(Box<ToolAnswer>, Duration),
 }
 
 /// Passes what happens in a run on to where all of them are followed.

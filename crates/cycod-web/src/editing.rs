@@ -34,7 +34,7 @@ pub(crate) fn check(
         return Ok(reply::page(StatusCode::OK, view::edit_found(&entry.name, &Found::of(&engine, &entry, &text))));
     }
     let page = typed(&engine, name, form)?;
-    show(site, session, page, StatusCode::OK)
+    show(site, session, &page, StatusCode::OK)
 }
 
 /// Shows a text after one of its fixes. Nothing is written.
@@ -47,7 +47,7 @@ pub(crate) fn fix(site: &Site, session: &Session, name: &str, form: &Form) -> Re
         page.found = Found::of(&engine, &entry, &text);
         page.text = text;
     }
-    show(site, session, page, StatusCode::OK)
+    show(site, session, &page, StatusCode::OK)
 }
 
 /// The page with what was typed, made from the file that was opened.
@@ -58,8 +58,8 @@ fn typed(engine: &Engine, name: &str, form: &Form) -> Result<EditPage, Refused> 
     Ok(EditPage { opened, ..page })
 }
 
-fn show(site: &Site, session: &Session, page: EditPage, status: StatusCode) -> Result<Response<Body>, Refused> {
-    Ok(reply::page(status, view::edit_page(site, session, &page)?.markup()))
+fn show(site: &Site, session: &Session, page: &EditPage, status: StatusCode) -> Result<Response<Body>, Refused> {
+    Ok(reply::page(status, view::edit_page(site, session, page)?.markup()))
 }
 
 /// Writes a text over the file from which it was made.
@@ -114,7 +114,7 @@ fn conflict(
     let (_, source) = edit::editable(engine, name).map_err(|refusal| view::missing(&refusal))?;
     let difference = Difference::between(("the file", &source.text), ("your text", &page.text));
     page.conflict = Some((why.to_owned(), difference.0));
-    show(site, session, page, StatusCode::CONFLICT)
+    show(site, session, &page, StatusCode::CONFLICT)
 }
 
 /// Runs tests of the tool as it is saved, under the rules for what you run by hand.
@@ -123,5 +123,5 @@ pub(crate) fn test(site: &Site, session: &Session, name: &str, form: &Form) -> R
     let mut page = EditPage::of(&engine, name, None).map_err(|refusal| view::missing(&refusal))?;
     let refused = |refusal: Refusal| Refused::new(StatusCode::CONFLICT, refusal.why);
     page.test(&engine, form.filled("test")).map_err(refused)?;
-    show(site, session, page, StatusCode::OK)
+    show(site, session, &page, StatusCode::OK)
 }

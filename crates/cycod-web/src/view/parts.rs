@@ -33,7 +33,7 @@ pub(super) fn count(number: usize) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             shown.push(',');
         }
         shown.push(digit);
