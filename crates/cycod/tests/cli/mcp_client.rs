@@ -40,7 +40,7 @@ fn a_server_is_met_listed_and_used() {
 
     let (out, _) = cycod(&place, 0, &["tool", "list", "--scope", "mcp", "--format", "json"]);
     let list: Json = serde_json::from_str(&out).unwrap();
-    assert_eq!(list.as_array().unwrap().len(), 9, "{out}");
+    assert_eq!(list.as_array().unwrap().len(), 10, "{out}");
     assert_eq!(list[0]["scope"], "mcp");
     assert_eq!(list[0]["path"], "mcp:test/ask");
     assert_eq!(list[0]["level"], "run");
