@@ -17,6 +17,8 @@ for share in checkout crates; do
 done
 for directory in proc sys dev; do $b mount --move "/$directory" "/root/$directory"; done
 $b mkdir -p /root/dev/pts /root/dev/shm
+$b ln -s /proc/self/fd /root/dev/fd
+for link in stdin:0 stdout:1 stderr:2; do $b ln -s "/proc/self/fd/${link#*:}" "/root/dev/${link%:*}"; done
 $b mount -t devpts devpts /root/dev/pts
 for directory in dev/shm tmp run; do $b mount -t tmpfs -o mode=1777 tmp "/root/$directory"; done
 $b mount -t securityfs security /root/sys/kernel/security

@@ -45,7 +45,8 @@ toolchain() {
     [ ! -x "$rustc" ] || return 0
     sysroot=$place/sysroot/lib/rustlib
     mkdir -p "$sysroot"
-    foreign "$place/std" libstd-rust-web-dev
+    # From the same suite as the compiler, which reads only what its own version wrote.
+    foreign "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$place/std" libstd-rust-web-dev
     ln -sfn "$(/usr/bin/rustc --print sysroot)/lib/rustlib/$(/usr/bin/rustc --print host-tuple)" "$sysroot/"
     ln -sfn "$place/std/usr/lib/rustlib/$triple" "$sysroot/"
     printf '#!/bin/sh\nexec /usr/bin/rustc --sysroot "%s" "$@"\n' "$place/sysroot" >"$rustc.new"
@@ -53,22 +54,23 @@ toolchain() {
     mv "$rustc.new" "$rustc"
 }
 
-foreign() { # foreign DIRECTORY PACKAGE…: unpacks packages for AArch64 and what they need; nothing of them runs
-    directory=$1
-    shift
+foreign() { # foreign SUITE DIRECTORY PACKAGE…: unpacks packages for AArch64 and what they need; nothing of them runs
+    suite=$1 directory=$2
+    shift 2
     rm -rf "$directory"
-    suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
     mmdebstrap --quiet --mode=root --variant=extract --architectures=arm64 --include="$(echo "$@" | tr ' ' ,)" \
         "$suite" "$directory" >/dev/null
 }
 
 # A root file system with a kernel, and a first file system that finds both it and the checkout on this machine.
 machine() {
-    packages qemu-system-aarch64 qemu-system-arm cpio cpio depmod kmod
+    packages qemu-system-aarch64 qemu-system-arm cpio cpio depmod kmod xz xz-utils
     root=$place/root
     [ ! "$place/initrd" -nt scripts/aarch64-init.sh ] || return 0
-    foreign "$root" bash dash coreutils findutils grep sed gawk procps python3-minimal git jq sqlite3 mount util-linux \
+    # Its kernel is 6.12, the first that confines everything that a tool can ask for.
+    foreign trixie "$root" bash dash coreutils findutils grep sed gawk procps python3-minimal git jq sqlite3 mount util-linux \
         busybox-static linux-image-arm64
+    echo '127.0.0.1 localhost' >"$root/etc/hosts"
     kernel=$(basename "$root"/lib/modules/*)
     depmod -b "$root" "$kernel"
     first=$place/first
@@ -77,10 +79,10 @@ machine() {
     cp "$root/bin/busybox" "$first/bin/"
     number=10
     for module in virtio_pci virtio_mmio 9pnet_virtio 9p; do
-        line=$(grep "/$module.ko:" "$root/lib/modules/$kernel/modules.dep")
+        line=$(grep "/$module.ko" "$root/lib/modules/$kernel/modules.dep") || continue # It is part of the kernel.
         # Dependencies are listed with the innermost last.
         for file in $(echo "${line#*:}" | tr ' ' '\n' | tac) "${line%%:*}"; do
-            cp "$root/lib/modules/$kernel/$file" "$first/modules/$number-$(basename "$file")"
+            xz -dc "$root/lib/modules/$kernel/$file" >"$first/modules/$number-$(basename "$file" .xz)"
             number=$((number + 1))
         done
     done
