@@ -15,7 +15,7 @@ use cycod_store::StoreError;
 use cycod_thread::{blocking, task};
 use hyper::{
     Method, Request, Response, StatusCode,
-    body::Incoming,
+    body::{Bytes, Incoming},
     header::{CACHE_CONTROL, HeaderValue},
 };
 use tokio::net::TcpListener;
@@ -169,10 +169,13 @@ async fn answer(site: Arc<Site>, request: Request<Incoming>) -> Response<Body> {
 }
 
 async fn route(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<Body>, Refused> {
-    site.guard.check(request.method(), request.headers())?;
-    let path = request.uri().path().to_owned();
-    let query = Form::read(request.uri().query().unwrap_or_default().as_bytes());
-    let is_get = request.method() != Method::POST;
+    let (request, body) = request.into_parts();
+    let is_get = request.method != Method::POST;
+    // Before anything is refused: a connection that closes with something unread is reset, and the answer may be lost.
+    let body = if is_get { Bytes::new() } else { read_body(body, MOST, BODY_TIME).await? };
+    site.guard.check(&request.method, &request.headers)?;
+    let path = request.uri.path().to_owned();
+    let query = Form::read(request.uri.query().unwrap_or_default().as_bytes());
     if is_get && let Some(asset) = Assets::get().at(&path) {
         let mut response = reply::with_type(StatusCode::OK, asset.media_type, reply::whole(asset.text.as_str()));
         let forever = HeaderValue::from_static("public, max-age=31536000, immutable");
@@ -183,13 +186,12 @@ async fn route(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<B
         if is_get {
             return Ok(reply::page(StatusCode::OK, view::way_in(None)));
         }
-        let form = Form::read(&read_body(request.into_body(), MOST, BODY_TIME).await?);
-        return Ok(match site.guard.enter(form.text("code").unwrap_or_default()) {
+        return Ok(match site.guard.enter(Form::read(&body).text("code").unwrap_or_default()) {
             Ok(session) => reply::with_cookie(reply::see("/"), &site.guard.cookie(), &session),
             Err(refused) => reply::page(refused.status, view::way_in(Some(&refused.why))),
         });
     }
-    let session = match site.guard.session(request.headers()) {
+    let session = match site.guard.session(&request.headers) {
         Ok(session) => session,
         // A person who opens the address without a code learns how to get one.
         Err(refused) if is_get && path == "/" => {
@@ -201,12 +203,12 @@ async fn route(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<B
         if site.is_read_only {
             return Err(Refused::new(StatusCode::FORBIDDEN, "this page only shows: it was started with --read-only"));
         }
-        let is_part = request.headers().contains_key("x-part");
-        let form = Form::read(&read_body(request.into_body(), MOST, BODY_TIME).await?);
+        let is_part = request.headers.contains_key("x-part");
+        let form = Form::read(&body);
         return in_background(move || action::act(&site, &session, &path, &form, is_part)).await;
     }
     if path == "/live" {
-        let seen = request.headers().get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let seen = request.headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
         return Ok(live::stream(site, session, &query, seen));
     }
     in_background(move || get(&site, &session, &path, &query)).await

@@ -224,7 +224,7 @@ impl Lowering<'_> {
                 let message = format!("`{written}` is no name of a property");
                 self.sink.report(
                     Diagnostic::error(Code::UnknownChoice, text.span, message)
-                        .note("it is a name such as `errors`, or several such as `results.title`"),
+                        .help("write a name such as `errors`, or several such as `results.title`"),
                 );
             } else if let Some((name, near)) = returns.as_ref().and_then(|returns| unknown_property(returns, &names)) {
                 let message = format!("`returns` describes no property `{name}`");

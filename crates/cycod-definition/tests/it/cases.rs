@@ -2512,7 +2512,7 @@ task: required
                 10:15-10:28 error[unknown-choice]: `returns` describes no property `titel`
                   help: did you mean `title`?
                 10:30-10:32 error[unknown-choice]: `.x` is no name of a property
-                  note: it is a name such as `errors`, or several such as `results.title`
+                  help: write a name such as `errors`, or several such as `results.title`
             "#]],
         );
         check("name: a\ndescription: b\nbash: ls\nproduces: application/json\nrank: errors\n", expect![""]);

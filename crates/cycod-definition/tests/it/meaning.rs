@@ -46,7 +46,7 @@ fn nothing_is_wrong_with_the_file_that_has_every_key() {
           help: let `curl` read it from its environment or its standard input
         33:18-33:32 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `make` would read it as an option
           fix: write `-- {fetch.output}`; then any value passes
-        135:60-135:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
+        136:60-136:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
           fix: write `-- {fetch.output}`; then any value passes
     "#]]
     .assert_eq(&lines);

@@ -505,7 +505,7 @@ fn servers_are_shown_and_met_only_on_demand() {
     assert!(page.get("/server/test").body.contains("Nothing is known yet"));
     let met = page.post("/server/test/check", "").body;
     assert!(met.contains("It answered in") && met.contains("mcp_test_hello"), "{met}");
-    assert!(page.get("/servers").body.contains(">9<"), "its tools are known now");
+    assert!(page.get("/servers").body.contains(">10<"), "its tools are known now");
     // One that is not accepted is not started.
     let refused = page.post("/server/theirs/check", "").body;
     assert!(refused.contains("server-not-accepted") && refused.contains("Let this server be started?"), "{refused}");
