@@ -2,7 +2,7 @@
 # Builds cycod for AArch64 Linux, starts a machine of that kind in an emulator, and runs the core suites in it. It needs a Debian
 # system, because compiler, libraries, kernel and root file system come from Debian packages. Everything goes below target/aarch64.
 #
-#     scripts/aarch64.sh            builds the suites and runs them (about half an hour on two processors)
+#     scripts/aarch64.sh            builds the suites and runs them
 #     scripts/aarch64.sh rustc      prints the path of a compiler for AArch64: RUSTC=$(scripts/aarch64.sh rustc) cargo xtask dist
 #     scripts/aarch64.sh shell WORD…  runs a command in the machine, in the checkout
 set -eu
@@ -16,7 +16,7 @@ mkdir -p "$place"
 
 # The crates whose own tests run in the machine, and the tests of the program that run there: what is built on system calls.
 suites="cycod-file cycod-flow cycod-plan cycod-process cycod-run cycod-secret cycod-store"
-program_suites="confine:: endings:: run:: tool_run:: warden::"
+program_suites="confine:: confined:: run::"
 
 packages() { # packages PROGRAM PACKAGE…: installs what is missing, told by a program that it brings
     missing=""
