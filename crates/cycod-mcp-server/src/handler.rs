@@ -216,7 +216,7 @@ impl Handler {
         let mut call = Call::with(&self.shared, stock, tool, arguments, &principal(context));
         call.trace = wire::trace(context);
         call.resume(retry.0.as_deref(), retry.1)?;
-        Ok(drive(call, &self.caller(context), Goal::End).await)
+        Ok(Box::pin(drive(call, &self.caller(context), Goal::End)).await)
     }
 
     /// Writes the links of another server's answer so that they can be read here.
@@ -513,7 +513,8 @@ impl ServerHandler for Handler {
         let goal = if as_task { Goal::Task } else { Goal::End };
         let stock = Arc::clone(&call.stock);
         let for_era = |result| wire::for_era(result, stock.returned_by(&tool).as_ref(), is_modern(&context)).into();
-        let driving = drive(call, &caller, goal);
+        // On the heap: a thread's stack also holds what wraps the handling of a request.
+        let driving = Box::pin(drive(call, &caller, goal));
         let outcome = match self.shared.options.relay.begin(&tool, &context) {
             Some(askable) => askable.during(&context, driving).await,
             None => driving.await,
@@ -521,7 +522,7 @@ impl ServerHandler for Handler {
         Ok(match outcome {
             Outcome::Ended(ended) => {
                 let mut result = reply::result(*ended, stock.offer.reply_tokens, &self.shared.outputs);
-                self.link(&stock, &tool, &mut result).await?;
+                Box::pin(self.link(&stock, &tool, &mut result)).await?;
                 for_era(result)
             }
             Outcome::Refused(refusal) => for_era(reply::refused_by(&tool, refusal)),
@@ -549,7 +550,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let stock = self.stock(&context).await?;
-        if let Some(result) = self.prompt_upstream(&stock, &request, &context).await? {
+        if let Some(result) = Box::pin(self.prompt_upstream(&stock, &request, &context)).await? {
             return Ok(result.into());
         }
         let unknown = || ErrorData::invalid_params(format!("there is no prompt `{}`", request.name), None);
@@ -559,7 +560,7 @@ impl ServerHandler for Handler {
         let mut result = match (&tool.offer, &tool.body) {
             (OfferedAs::Prompt, _) => {
                 let retry = (request.request_state, request.input_responses);
-                match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
+                match Box::pin(self.run(stock, Arc::clone(&tool), arguments, retry, &context)).await? {
                     Outcome::Ended(ended) => {
                         let messages = reply::messages(*ended, cap, &self.shared.outputs);
                         GetPromptResult::new(messages?)
@@ -588,7 +589,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let stock = self.stock(&context).await?;
-        if let Some(result) = self.complete_upstream(&stock, &request).await? {
+        if let Some(result) = Box::pin(self.complete_upstream(&stock, &request)).await? {
             return Ok(result);
         }
         blocking(move || {
@@ -646,11 +647,11 @@ impl ServerHandler for Handler {
         let lists = listed(&stock).await?;
         let found = lists.source(&uri).and_then(|(source, values)| Some((stock.tool(&source.tool)?, values)));
         let Some((tool, values)) = found else {
-            return Ok(self.read_upstream(&stock, &lists, &uri, &context).await?.into());
+            return Ok(Box::pin(self.read_upstream(&stock, &lists, &uri, &context)).await?.into());
         };
         let arguments = values.into_iter().map(|(name, value)| (name, Given::Text(value))).collect();
         let retry = (request.request_state, request.input_responses);
-        match self.run(stock, Arc::clone(&tool), arguments, retry, &context).await? {
+        match Box::pin(self.run(stock, Arc::clone(&tool), arguments, retry, &context)).await? {
             Outcome::Ended(ended) => {
                 let contents = reply::resource(*ended, &tool, &uri, &self.shared.outputs)?;
                 Ok(fresh(ReadResourceResult::new(vec![contents])).into())
@@ -673,7 +674,7 @@ impl ServerHandler for Handler {
         let mut watched = Vec::new();
         for uri in context.requested().resource_subscriptions.iter().flatten().take(MOST_WATCHED) {
             // A server that does not tell of one resource does of others.
-            watched.extend(self.watch_upstream(&stock, uri).await.ok().flatten());
+            watched.extend(Box::pin(self.watch_upstream(&stock, uri)).await.ok().flatten());
         }
         loop {
             let difference = tokio::select! {
@@ -710,7 +711,7 @@ impl ServerHandler for Handler {
     ) -> Result<(), ErrorData> {
         self.may_watch(&request.uri)?;
         let stock = self.stock(&context).await?;
-        let upstream = self.watch_upstream(&stock, &request.uri).await?;
+        let upstream = Box::pin(self.watch_upstream(&stock, &request.uri)).await?;
         let mut watched = self.session.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.insert(request.uri, upstream);
         Ok(())

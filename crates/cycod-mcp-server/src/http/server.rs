@@ -33,7 +33,8 @@ pub fn serve_http(
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
-        .thread_stack_size(1024 * 1024)
+        // Memory is only what is used of it; without optimization, one request may need more than a megabyte.
+        .thread_stack_size(4 * 1024 * 1024)
         .max_blocking_threads(256)
         .build()
         .map_err(HttpError::Begin)?;
