@@ -101,3 +101,44 @@ fn the_token_is_made_on_first_use_and_lets_in() {
     server.kill().expect("it runs");
     server.wait().expect("it ends");
 }
+
+/// With the program itself, whose threads have stacks of their own.
+#[test]
+fn requests_without_a_handshake_fit_on_the_stack() {
+    let place = Place::new();
+    place.tool("hi", "description: Greets\ntags: [read]\nbash: echo hello\n");
+    let mut server = place
+        .command(&["mcp", "serve", "--http", "127.0.0.1:0", "--no-auth"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut said = BufReader::new(server.stderr.take().expect("a pipe")).lines().map(|line| line.expect("a line"));
+    let listening = said.next().expect("where it listens");
+    let address = listening.strip_prefix("listening on http://").and_then(|rest| rest.strip_suffix("/mcp"));
+    let address = address.expect("an address").to_owned();
+
+    let ask = |method: &str, name: &str, params: &str| {
+        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params},{meta}}}}}"#);
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+             Mcp-Method: {method}\r\nMcp-Name: {name}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        stream.write_all((head + &body).as_bytes()).expect("it is read");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    };
+    let called = ask("tools/call", "hi", r#""name":"hi","arguments":{}"#);
+    assert!(called.contains(r#""text":"hello\n""#), "{called}");
+    let read = ask("resources/read", "words://nowhere", r#""uri":"words://nowhere""#);
+    assert!(read.contains("there is no such resource"), "{read}");
+    let prompt = ask("prompts/get", "hi", r#""name":"hi""#);
+    assert!(prompt.contains(r#""jsonrpc":"2.0""#), "{prompt}");
+    assert!(server.try_wait().expect("its state").is_none(), "it goes on");
+    server.kill().expect("it ends");
+    server.wait().expect("it is gone");
+}
