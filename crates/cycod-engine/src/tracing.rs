@@ -42,26 +42,37 @@ impl Engine {
         self.tracer.get_or_init(read).clone()
     }
 
-    /// Begins the trace of a run, or its part of one.
-    ///
-    /// # Errors
-    /// Why there is none, although one is asked for.
-    pub(crate) fn trace(
+    /// Begins the trace of a run, or its part of one, where the environment asks for one. What keeps it from being sent is
+    /// among the warnings of the run.
+    pub(crate) fn trace_or_warn(
         &self,
         approved: &Approved<Plan>,
-        caller: &Caller,
-        parent: Option<&SpanContext>,
-    ) -> Result<Option<RunTrace>, TraceSettingsError> {
-        let Some(tracer) = self.tracer()? else { return Ok(None) };
+        control: &Control,
+        sink: &mut dyn Sink,
+        warnings: &mut Vec<String>,
+    ) -> Option<RunTrace> {
+        match self.tracer() {
+            Ok(tracer) => tracer.map(|tracer| self.trace(tracer, approved, control)),
+            Err(why) => {
+                let warning = format!("no trace is sent: {why}");
+                sink.event(&Event::Warning(warning.clone()));
+                warnings.push(warning);
+                None
+            }
+        }
+    }
+
+    fn trace(&self, tracer: Arc<Tracer>, approved: &Approved<Plan>, control: &Control) -> RunTrace {
         let plan = approved.subject();
         let variable = |name: &str| self.host().environment.get(OsStr::new(name)).and_then(|value| value.to_str());
         let above = || {
             let parent = SpanContext::parse(variable("TRACEPARENT")?)?;
             Some(parent.with_state(variable("TRACESTATE")))
         };
-        let parent = parent.cloned().or_else(above);
+        let parent = control.trace.clone().or_else(above);
         let context = tracer.begin(&plan.run_id, parent.as_ref());
         let masks = if context.is_sampled { self.masks(plan) } else { Masks::default() };
+        let caller = self.caller(control);
         let mut trace = RunTrace {
             tracer,
             root: TraceSpan {
@@ -75,31 +86,14 @@ impl Engine {
                 events: Vec::new(),
                 error: None,
             },
+            run: plan.run_id.clone(),
             masks,
             began: (SystemTime::now(), Instant::now()),
             steps: BTreeMap::new(),
             dropped: 0,
         };
-        trace.describe(approved, caller);
-        Ok(Some(trace))
-    }
-}
-
-impl Engine {
-    /// The same, with what keeps a trace from being sent among the warnings of the run.
-    pub(crate) fn trace_or_warn(
-        &self,
-        approved: &Approved<Plan>,
-        control: &Control,
-        sink: &mut dyn Sink,
-        warnings: &mut Vec<String>,
-    ) -> Option<RunTrace> {
-        self.trace(approved, &self.caller(control), control.trace.as_ref()).unwrap_or_else(|why| {
-            let warning = format!("no trace is sent: {why}");
-            sink.event(&Event::Warning(warning.clone()));
-            warnings.push(warning);
-            None
-        })
+        trace.describe(approved, &caller);
+        trace
     }
 }
 
@@ -114,6 +108,7 @@ pub(crate) fn names(root: &SpanContext, step: &StepPath) -> Vec<(&'static str, S
 pub(crate) struct RunTrace {
     tracer: Arc<Tracer>,
     root: TraceSpan,
+    run: String,
     masks: Masks,
     began: (SystemTime, Instant),
     steps: BTreeMap<StepPath, StepSpan>,
@@ -199,13 +194,16 @@ impl RunTrace {
             Event::StepEnded { step, status, exit_code, .. } => self.ended(step, *status, *exit_code),
             Event::Warning(warning) => {
                 let what = vec![("message", text(self, warning))];
-                let happened = self.happened("warning", what);
-                if self.root.events.len() < MOST_EVENTS {
-                    self.root.events.push(happened);
-                }
+                self.in_run("warning", what);
             }
             // How far something is, and that nothing happens, is for those who watch.
             Event::Progress { .. } | Event::Quiet => {}
+        }
+    }
+
+    fn in_run(&mut self, name: &'static str, attributes: Vec<(&str, AttributeValue)>) {
+        if self.root.events.len() < MOST_EVENTS {
+            self.root.events.push(self.happened(name, attributes));
         }
     }
 
@@ -246,11 +244,7 @@ impl RunTrace {
         let now = self.now();
         if matches!(status, Status::Skipped | Status::NotRun) && !self.steps.contains_key(path) {
             let what = vec![("cycod.step", path.as_str().into()), ("status", status.name().into())];
-            let happened = self.happened("not run", what);
-            if self.root.events.len() < MOST_EVENTS {
-                self.root.events.push(happened);
-            }
-            return;
+            return self.in_run("not run", what);
         }
         let Some(step) = self.step(path) else { return };
         step.span.end = now;
@@ -286,15 +280,14 @@ impl RunTrace {
             attributes.push(("cycod.dropped_steps", self.dropped.into()));
         }
         self.root.attributes.extend(attributes.into_iter().map(owned));
-        let run = self.root.attributes.iter().find(|(key, _)| key == "cycod.run.id").map(|(_, run)| run.clone());
         let mut spans = vec![self.root];
         for (path, mut step) in self.steps {
             let [out, error] = step.written;
             step.set("cycod.attempts", step.attempts.into());
             step.set("cycod.output.stdout_bytes", out.into());
             step.set("cycod.output.stderr_bytes", error.into());
-            if let Some(AttributeValue::Text(run)) = run.as_ref().filter(|_| out + error > 0) {
-                step.set("cycod.output.reference", format!("{run}/{path}").into());
+            if out + error > 0 {
+                step.set("cycod.output.reference", format!("{}/{path}", self.run).into());
             }
             // What ended with the run did not say so itself.
             step.span.end = if step.span.end > step.span.start { step.span.end } else { now };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use reqwest::Url;
 
 use crate::{Attribute, SpanContext, span::mixed};
@@ -154,22 +155,7 @@ fn pairs(text: &str) -> Vec<(String, String)> {
 }
 
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let number = after.get(..2).filter(|_| first == b'%').and_then(|two| std::str::from_utf8(two).ok());
-        match number.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
