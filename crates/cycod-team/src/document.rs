@@ -216,13 +216,20 @@ impl TeamKeys {
         if self.threshold == 0 || self.threshold > count {
             return Err(format!("needs {} of {count} keys, which no release can have", self.threshold));
         }
-        for (at, key) in self.keys.iter().enumerate() {
-            if self.keys[..at].iter().any(|other| other.is_same(key)) {
-                return Err(format!("has the key {} twice", key.fingerprint()));
-            }
-        }
-        Ok(())
+        check_distinct(&self.keys)
     }
+}
+
+/// Checks that no key is there twice.
+pub(crate) fn check_distinct<'k>(keys: impl IntoIterator<Item = &'k TeamKey>) -> Result<(), String> {
+    let mut before: Vec<&TeamKey> = Vec::new();
+    for key in keys {
+        if before.iter().any(|other| other.is_same(key)) {
+            return Err(format!("has the key {} twice", key.fingerprint()));
+        }
+        before.push(key);
+    }
+    Ok(())
 }
 
 impl ReleaseDocument {

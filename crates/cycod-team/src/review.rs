@@ -2,7 +2,7 @@
 //!
 //! A proposal names files by digest, with what each of them replaces. A review is of one proposal, and names the classes of
 //! change that the reviewer saw; the root says how many reviewers each class needs. A release holds both as text with
-//! signatures, so that its readers count for themselves: whoever writes releases can leave something out, and put nothing in.
+//! signatures, so that its readers count for themselves: who writes releases can leave something out, and put nothing in.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BlobDigest, FORMAT, ReleaseError, ReleasedFile, SignedRole, TeamKey,
-    document::{PARTS, check_format, check_team, once_each, parse},
+    document::{PARTS, check_distinct, check_format, check_team, once_each, parse},
     path, signature,
 };
 
@@ -171,14 +171,7 @@ impl ReviewRole {
         if let Some(wrong) = needs.find(|needed| **needed == 0 || **needed > count) {
             return Err(format!("needs {wrong} of {count} reviewers, which no change can have"));
         }
-        let mut before: Vec<&TeamKey> = Vec::new();
-        for key in self.members() {
-            if before.iter().any(|other| other.is_same(key)) {
-                return Err(format!("has the key {} twice", key.fingerprint()));
-            }
-            before.push(key);
-        }
-        Ok(())
+        check_distinct(self.members())
     }
 
     /// Those who may propose.

@@ -2,16 +2,16 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use cycod_team::{
     Anchor, BlobDigest, ChangeClass, Proposal, ProposalState, ReleasedFile, ReviewRole, RootDocument, SignedRole,
-    SignedText, VerifiedRelease, reviewed_files, verify_last, verify_roots,
+    SignedText, TeamKey, VerifiedRelease, reviewed_files, verify_last, verify_roots,
 };
 use cycod_team_sync::{DirectoryDesk, ReleaseDirectory, ReviewDesk, TeamSource, TeamStore};
 
-use super::{failed, not_synced, own_root, place, sign};
+use super::{failed, not_synced, own_root, place, public_half, public_key, sign};
 use crate::{cli::Context, command_error::CommandError};
 
 /// The fewest digits by which a digest can be named.
@@ -66,11 +66,18 @@ fn of_directory(directory: ReleaseDirectory, pin: Option<BlobDigest>, given: Str
         return Err(CommandError::failure(format!("`{shown}` has no root, which says who may review")));
     };
     let (root, _) = verify_roots(&directory, Anchor::Root(pin)).map_err(|error| failed(&error))?;
-    let release = match directory.0.join("release.json").exists() {
-        true => Some(verify_last(&directory, Anchor::Root(pin)).map_err(|error| failed(&error))?),
-        false => None,
-    };
+    let release = last_release(&directory, pin)?;
     of(Box::new(DirectoryDesk(directory.0)), root, release, given)
+}
+
+/// The last release of a directory, for someone who makes the next one; nothing where there is none.
+pub(super) fn last_release(
+    directory: &ReleaseDirectory,
+    pin: BlobDigest,
+) -> Result<Option<VerifiedRelease>, CommandError> {
+    let is_there = directory.0.join("release.json").exists();
+    let last = is_there.then(|| verify_last(directory, Anchor::Root(pin)));
+    last.transpose().map_err(|error| failed(&error))
 }
 
 fn of(
@@ -93,6 +100,16 @@ fn of(
 }
 
 impl Desk {
+    /// The public half of a key, if the root names its owner as a reviewer.
+    pub(super) fn reviewer(&self, context: &Context, key: &Path) -> Result<TeamKey, CommandError> {
+        let key = public_key(context.engine.host(), &public_half(key))?;
+        if self.role.keys.iter().any(|reviewer| reviewer.is_same(&key)) {
+            return Ok(key);
+        }
+        let message = format!("the root of {} doesn't name {key} as a reviewer", self.root.team);
+        Err(CommandError::failure(message))
+    }
+
     /// The bytes that the team has now at this path.
     pub(super) fn current(&self, path: &str) -> Option<&[u8]> {
         self.files.get(path)?;

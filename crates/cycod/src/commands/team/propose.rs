@@ -6,15 +6,14 @@ use std::{
 };
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_engine::catalog::Scope;
 use cycod_team::{BlobDigest, DraftFile, ProposalDocument, ProposedChange, ReleasedFile, SignedRole, proposal_text};
 
 use super::{
     classes::{Change, of_file},
     content::stem,
     desk::{self, Desk, short},
-    directory, failed, not_synced, now, public_half, public_key,
-    release::local,
+    failed, not_synced, now, public_half, public_key,
+    release::{local, source},
 };
 use crate::{cli::Context, command_error::CommandError, options::parsed};
 
@@ -53,10 +52,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let message = format!("the root of {} lets {key} propose nothing", desk.root.team);
         return Err(CommandError::failure(message).hint("add the key to the root: cycod team root --author-key FILE"));
     }
-    let from = match &args.from {
-        Some(from) => directory(context, from).0,
-        None => context.engine.catalog().scopes().written(Scope::Local).with_file_name(""),
-    };
+    let from = source(context, args.from.as_deref());
     let here = local(context, &from)?;
     let changes = changes(&desk, &here, &args.tools)?;
     let mut lines = Vec::new();

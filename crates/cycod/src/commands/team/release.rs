@@ -14,11 +14,15 @@ use cycod_engine::{
 use cycod_settings::policy::RuleFile;
 use cycod_team::{
     Anchor, BlobDigest, DraftFile, LARGEST_FILE, MOST_FILES, PARTS, ReleaseDocument, ReleaseDraft, ReviewList,
-    ReviewRole, RootDocument, SignedRole, VerifiedRelease, reviewed_files, text, verify, verify_last, verify_roots,
+    ReviewRole, RootDocument, SignedRole, VerifiedRelease, reviewed_files, text, verify, verify_roots,
 };
 use cycod_team_sync::{DirectoryDesk, ReleaseDirectory, ReviewDesk as _};
 
-use super::{Planned, desk::short, directory, failed, in_days, not_synced, now, own_root, sign};
+use super::{
+    Planned,
+    desk::{last_release, short},
+    directory, failed, in_days, not_synced, now, own_root, sign,
+};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -75,12 +79,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             return Err(CommandError::usage("the root asks for reviews, so a release has what reviewers approved")
                 .hint("offer the files to them: cycod team propose --from DIR"));
         }
-        Some(role) => reviewed(&args.out, &out, &root, role)?,
+        Some(role) => reviewed(&args.out, (&out, pin), &root, role)?,
         None => {
-            let from = match &args.from {
-                Some(from) => directory(context, from).0,
-                None => context.engine.catalog().scopes().written(Scope::Local).with_file_name(""),
-            };
+            let from = source(context, args.from.as_deref());
             let (tools, parts) = files(context, &from)?;
             Content { tools, parts, ..Content::default() }
         }
@@ -135,16 +136,12 @@ struct Content {
 /// The last release with the proposals that enough reviewers approved.
 fn reviewed(
     given: &str,
-    out: &ReleaseDirectory,
+    (out, pin): (&ReleaseDirectory, BlobDigest),
     root: &RootDocument,
     role: &ReviewRole,
 ) -> Result<Content, CommandError> {
     let desk = DirectoryDesk(out.0.clone());
-    let pin = own_root(out)?.map(Anchor::Root);
-    let last = match (pin, out.0.join("release.json").exists()) {
-        (Some(pin), true) => Some(verify_last(out, pin).map_err(|error| failed(&error))?),
-        _ => None,
-    };
+    let last = last_release(out, pin)?;
     let list = last.as_ref().map_or(Ok(ReviewList::default()), VerifiedRelease::reviews);
     let list = list.map_err(|error| failed(&error))?;
     let current = last.as_ref().map(VerifiedRelease::files).unwrap_or_default();
@@ -181,6 +178,14 @@ fn reviewed(
     content.notes.extend(made.dropped.iter().map(dropped));
     content.applied = made.applied;
     Ok(content)
+}
+
+/// The directory whose `tools` a release is made of: what the command line names, or else this project's.
+pub(super) fn source(context: &Context, from: Option<&str>) -> PathBuf {
+    match from {
+        Some(from) => directory(context, from).0,
+        None => context.engine.catalog().scopes().written(Scope::Local).with_file_name(""),
+    }
 }
 
 /// The files of a directory, by their paths in a release: each tool and the rules without an error.

@@ -15,7 +15,6 @@ use super::{
     desk::{self, Desk, names, short},
     failed, not_synced, now,
     propose::line,
-    public_half, public_key,
 };
 use crate::{
     cli::Context,
@@ -106,11 +105,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 
 /// Refuses a review that could not count.
 fn check_reviewer(context: &Context, desk: &Desk, proposal: &Proposal, key: &Path) -> Result<(), CommandError> {
-    let key = public_key(context.engine.host(), &public_half(key))?;
-    if !desk.role.keys.iter().any(|reviewer| reviewer.is_same(&key)) {
-        let message = format!("the root of {} doesn't name {key} as a reviewer", desk.root.team);
-        return Err(CommandError::failure(message));
-    }
+    let key = desk.reviewer(context, key)?;
     if proposal.author.is_same(&key) {
         return Err(CommandError::failure("you proposed this yourself; someone else has to review it"));
     }

@@ -7,7 +7,6 @@ use super::{
     desk::{self, names, short},
     failed, not_synced, now,
     propose::is_named,
-    public_half, public_key,
 };
 use crate::{cli::Context, command_error::CommandError, options::parsed};
 
@@ -38,11 +37,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
     let desk = desk::open(context, args.at.as_deref())?;
-    let key = public_key(context.engine.host(), &public_half(&args.key))?;
-    if !desk.role.keys.iter().any(|reviewer| reviewer.is_same(&key)) {
-        let message = format!("the root of {} doesn't name {key} as a reviewer", desk.root.team);
-        return Err(CommandError::failure(message));
-    }
+    desk.reviewer(context, &args.key)?;
     let (tool, digits) = args.version.split_once('@').unwrap_or((&args.version, ""));
     let Some((path, file)) = desk.files.iter().find(|(path, _)| is_named(path, tool)) else {
         return Err(CommandError::failure(format!("the last release has no `{tool}`")));
