@@ -40,18 +40,13 @@ pub(crate) struct TrustPage {
 
 /// What is to be judged about a tool.
 pub(crate) struct TrustCard {
-    pub(crate) name: String,
+    pub(crate) row: TrustRow,
     pub(crate) path: String,
-    pub(crate) level: &'static str,
-    pub(crate) is_changed: bool,
-    pub(crate) reaches_network: bool,
-    pub(crate) is_confined: bool,
     pub(crate) digest: String,
     /// The programs of the project that it starts.
     pub(crate) programs: Vec<String>,
     /// What it starts that trust in it cannot rest on.
     pub(crate) unpinned: Vec<String>,
-    pub(crate) warnings: Vec<String>,
     /// All that it does.
     pub(crate) text: String,
     /// What is different since it was trusted.
@@ -64,9 +59,7 @@ impl TrustList {
     /// # Errors
     /// When what is trusted cannot be told.
     pub(crate) fn of(engine: &Engine) -> Result<Self, Refusal> {
-        let mut subjects = engine.project_tools()?;
-        subjects.sort_by_key(|subject| subject.name().to_ascii_lowercase());
-        subjects.dedup_by(|one, other| one.path() == other.path());
+        let mut subjects = each_file_once(engine.project_tools()?);
         let all = subjects.len();
         subjects.retain(|subject| subject.standing != Standing::Trusted);
         Ok(Self { trusted: all - subjects.len(), rows: subjects.iter().map(|one| TrustRow::of(engine, one)).collect() })
@@ -106,20 +99,14 @@ impl TrustPage {
 impl TrustCard {
     fn of(engine: &Engine, subject: &TrustSubject) -> Self {
         let view = SubjectView::of(subject);
-        let (level, reaches_network) = engine.told_reach(subject);
         Self {
+            row: TrustRow::of(engine, subject),
             path: shown_path(subject.path(), engine.host()),
-            level: level.name(),
-            is_changed: subject.standing == Standing::Changed,
-            reaches_network,
-            is_confined: !subject.tool.security.permissions.is_empty(),
             programs: view.programs.iter().map(|path| (*path).to_owned()).collect(),
             unpinned: view.unpinned.to_vec(),
-            warnings: engine.warnings(subject),
             text: engine.described(&subject.tool),
             difference: engine.difference(subject).map(|difference| difference.0).unwrap_or_default(),
             digest: view.digest,
-            name: view.name.to_owned(),
         }
     }
 }
@@ -131,8 +118,12 @@ impl TrustCard {
 pub(crate) fn subjects(engine: &Engine, name: &str) -> Result<Vec<TrustSubject>, Refusal> {
     let opened = engine.open_tool(name, ScopeFilter::Any);
     let tool = opened.map_err(|error| Refusal::new(Code::UnknownTool, error.to_string()))?.tool;
-    let mut subjects = engine.subjects(&Arc::new(tool))?;
+    Ok(each_file_once(engine.subjects(&Arc::new(tool))?))
+}
+
+/// By name, each file once.
+fn each_file_once(mut subjects: Vec<TrustSubject>) -> Vec<TrustSubject> {
     subjects.sort_by_key(|subject| subject.name().to_ascii_lowercase());
     subjects.dedup_by(|one, other| one.path() == other.path());
-    Ok(subjects)
+    subjects
 }

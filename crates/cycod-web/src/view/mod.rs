@@ -330,7 +330,7 @@ pub(crate) fn trust_page(site: &Site, session: &Session, name: &str, why: Option
     let page = TrustPage::of(&site.engine(), name).map_err(|refusal| missing(&refusal))?;
     let mut tickets = Vec::new();
     for card in &page.cards {
-        let about = about_trust(&card.name, &card.digest);
+        let about = about_trust(&card.row.name, &card.digest);
         tickets.push(site.guard.card(session, &about).map_err(|error| unreadable(&error))?);
     }
     let why = why.map(parts::refusal);

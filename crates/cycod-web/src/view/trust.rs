@@ -74,27 +74,27 @@ pub(super) fn page(page: &TrustPage, tickets: &[String], refusal: Option<&Markup
 
 /// A tool in full: nothing of it is left out, so that trust is in all of it.
 fn card(page: &TrustPage, one: &TrustCard, ticket: &str, is_read_only: bool) -> Markup {
-    let title = format!("trust-{}", one.name);
+    let title = format!("trust-{}", one.row.name);
     html! {
         form method="post" action=(trust_address(&page.name)) {
             input type="hidden" name="card" value=(ticket);
-            input type="hidden" name="subject" value=(one.name);
+            input type="hidden" name="subject" value=(one.row.name);
             input type="hidden" name="digest" value=(one.digest);
             article.card.ask tabindex="0" aria-labelledby=(title) {
                 h2 id=(title) {
-                    "Trust " code { (text(&one.name)) } " as it is? " (level(one.level)) " "
-                    @if one.is_changed { span.chip.warn { "changed since you trusted it" } } @else { span.chip { "new" } }
+                    "Trust " code { (text(&one.row.name)) } " as it is? " (level(one.row.level)) " "
+                    @if one.row.is_changed { span.chip.warn { "changed since you trusted it" } } @else { span.chip { "new" } }
                 }
-                @for warning in &one.warnings { p.problem.pad { span.chip.warn { "beware" } " " (prose(warning)) } }
+                @for warning in &one.row.warnings { p.problem.pad { span.chip.warn { "beware" } " " (prose(warning)) } }
                 @if !one.difference.is_empty() {
                     h3.pad { "What has changed" }
                     (difference(&one.difference))
                 }
                 h3.pad { "All that it does" }
-                pre.command.tall tabindex="0" role="region" aria-label={ "All that " (one.name) " does" } { (text(&one.text)) }
+                pre.command.tall tabindex="0" role="region" aria-label={ "All that " (one.row.name) " does" } { (text(&one.text)) }
                 dl.facts {
                     dt { "file" } dd { code { (text(&one.path)) } }
-                    dt { "rights" } dd { (rights(one.is_confined)) @if one.reaches_network { ", and it reaches the network" } }
+                    dt { "rights" } dd { (rights(one.row.is_confined)) @if one.row.reaches_network { ", and it reaches the network" } }
                     @if !one.programs.is_empty() { dt { "starts" } dd { code { (text(&one.programs.join("  "))) } } }
                     @for what in &one.unpinned { dt { "beware" } dd { "can't be pinned: " (text(what)) } }
                     dt { "digest" } dd { code { (one.digest) } }
