@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::WhyView;
 use cycod_engine::{
-    Plan, PlanError, Standing, Surface,
+    Plan, PlanError, Standing, Surface, Verdict,
     catalog::{Availability, Entry, ScopeFilter},
     definition::Tool,
     diagnostic::visible,
@@ -65,21 +65,21 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         Err(PlanError::Refused(refusal)) => Err(format!("it cannot be planned here: {}", refusal.why)),
         Err(error) => return Err(not_planned(name, error)),
     };
-    let answers: Vec<WhyView> = Surface::NAMES
+    let answers: Vec<(Surface, Verdict, WhyView)> = Surface::NAMES
         .iter()
         .filter_map(|(_, surface)| {
             let all = match &plan {
                 Ok(plan) => engine.explain(plan, *surface),
                 Err(_) => engine.explain_unplanned(&tool, *surface),
             };
-            WhyView::of(*surface, &all, &tool)
+            Some((*surface, all.first()?.verdict, WhyView::of(*surface, &all, &tool)?))
         })
         .collect();
     let level = plan.as_ref().map_or(entry.level, |plan| plan.level);
     let facts = facts(&entry, &tool, &plan, context);
     if args.format.is_json() {
         let mut whole = json!({"tool": tool.name.as_str(), "level": level.name()});
-        whole["surfaces"] = json!(answers);
+        whole["surfaces"] = answers.iter().map(|(_, _, answer)| json!(answer)).collect();
         for (name, values) in &facts {
             whole[*name] = json!(values);
         }
@@ -89,9 +89,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let mut lines = vec![format!("{} (level {}, {})", tool.name, level, shown(&entry.path, context.engine.host()))];
     lines.extend(plan.err().map(|note| format!("  {note}")));
-    for answer in &answers {
+    for (surface, verdict, answer) in &answers {
         lines.push(String::new());
-        lines.push(format!("{}: {}", said_of(answer.surface), answered(answer.decision.verdict)));
+        lines.push(format!("{}: {}", said_of(*surface), answered(*verdict)));
         lines.push(format!("  rule: {}", answer.decision.rule));
         lines.extend(answer.overruled.iter().map(|decision| format!("  overruled: {}", decision.rule)));
         lines.extend(answer.to_change_it.iter().map(|change| format!("  to change it: {change}")));
@@ -140,18 +140,18 @@ fn facts(
     ]
 }
 
-fn said_of(surface: &str) -> &'static str {
+fn said_of(surface: Surface) -> &'static str {
     match surface {
-        "person" => "you",
-        "mcp" => "a model in a host (mcp)",
-        _ => "a model by function calling (agent)",
+        Surface::Person => "you",
+        Surface::Mcp => "a model in a host (mcp)",
+        Surface::Agent => "a model by function calling (agent)",
     }
 }
 
-fn answered(verdict: &str) -> &'static str {
+fn answered(verdict: Verdict) -> &'static str {
     match verdict {
-        "allow" => "allowed",
-        "ask" => "asked about",
-        _ => "refused",
+        Verdict::Allow => "allowed",
+        Verdict::Ask => "asked about",
+        Verdict::Deny => "refused",
     }
 }
