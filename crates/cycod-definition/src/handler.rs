@@ -44,9 +44,7 @@ impl Runtime {
             Self::Engine => None,
         }
     }
-}
 
-impl Runtime {
     /// Its key where interpreters are named.
     pub fn key(self) -> Option<&'static str> {
         match self {

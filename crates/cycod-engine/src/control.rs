@@ -23,7 +23,7 @@ pub struct Control {
     pub refreshes_cache: bool,
     /// The session of whoever asks: functions share their interpreters, and what those hold, within one.
     pub session: Option<String>,
-    /// The span in which whoever asks works; without one, that of the environment.
+    /// The span in which the caller works; without one, that of the environment.
     pub trace: Option<SpanContext>,
 }
 

@@ -94,9 +94,7 @@ impl Selection {
             && self.servers.as_ref().is_none_or(|servers| is_of_server(entry, servers))
             && self.and.iter().all(|also| also.admits(entry))
     }
-}
 
-impl Selection {
     /// Whether something is meant that another MCP server offers besides tools: a prompt by its name, or a resource, which has
     /// none that could be chosen by. It is of level read, and in the group of its server.
     pub fn admits_of_server(&self, server: &str, name: Option<&str>) -> bool {

@@ -30,7 +30,7 @@ pub(crate) const MOST_QUESTIONS: usize = 8;
 /// The number of the error that says that the user refuses a server a model, as the protocol gives it.
 const REFUSED: i32 = -1;
 
-/// What we do when a server speaks first. It is told of forms, of a model only where its entry lets it ask one, and of no
+/// What we do when a server speaks first. It may ask with forms, ask a model only where its entry lets it, and gets no
 /// directories.
 #[derive(Clone)]
 pub(crate) struct Handler {
@@ -63,9 +63,7 @@ impl Handler {
         });
         asking.await.map_err(|error| internal(&error))
     }
-}
 
-impl Handler {
     /// Asks a model for the server, where its entry lets it.
     pub(crate) async fn sample(&self, request: CreateMessageRequestParams) -> Result<Json, ErrorData> {
         let refused = |why: String| ErrorData::new(ErrorCode(REFUSED), why, None);

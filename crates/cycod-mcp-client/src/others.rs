@@ -29,6 +29,10 @@ const LONGEST_ICON: usize = 16 * 1024;
 /// The most icons of one thing.
 const MOST_ICONS: usize = 8;
 
+/// What a server says to hosts about a thing, and what it says about a resource at all.
+const EXTRA_WORDS: [&str; 2] = ["icons", "_meta"];
+const RESOURCE_WORDS: [&str; 6] = ["name", "title", "description", "annotations", "icons", "_meta"];
+
 /// What a server lists besides tools, as it was on the wire.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct OtherLists {
@@ -86,8 +90,8 @@ pub(crate) fn pins(server: &Server, instructions: Option<&str>, listing: &Listin
         let said = members.iter().map(|wire| (text(wire, key).to_owned(), Json::Object(words(wire, keys))));
         said.filter(|(_, words)| words.as_object().is_some_and(|words| !words.is_empty())).collect()
     };
-    let resources = all(&lists.resources, "uri", &["name", "title", "description", "annotations", "icons", "_meta"]);
-    let extras = all(&listing.tools, "name", &["icons", "_meta"]);
+    let resources = all(&lists.resources, "uri", &RESOURCE_WORDS);
+    let extras = all(&listing.tools, "name", &EXTRA_WORDS);
     for (kind, definition) in [(RESOURCES, resources), (EXTRAS, extras)] {
         if !definition.is_empty() {
             found.push(Pinned { kind, name: String::new(), definition: Json::Object(definition) });
@@ -138,14 +142,10 @@ pub(crate) fn offers(
             }
         }
     }
-    let known = |kind: &str| accepted.definition(kind);
-    let (resources, extras) = (known(RESOURCES), known(EXTRAS));
-    let is_same = |known: Option<&Json>, key: &str, wire: &Json| {
-        known.and_then(|known| known.get(key)).and_then(Json::as_object).is_some_and(|known| {
-            ["name", "title", "description", "annotations", "icons", "_meta"]
-                .iter()
-                .all(|word| known.get(*word) == wire.get(*word))
-        })
+    let (resources, extras) = (accepted.definition(RESOURCES), accepted.definition(EXTRAS));
+    let is_same = |known: Option<&Json>, key: &str, wire: &Json, words: &[&str]| {
+        let known = known.and_then(|known| known.get(key)).and_then(Json::as_object);
+        known.is_some_and(|known| words.iter().all(|word| known.get(*word) == wire.get(*word)))
     };
     let mut seen = HashSet::new();
     for wire in &lists.resources {
@@ -153,17 +153,14 @@ pub(crate) fn offers(
         if !seen.insert(uri) {
             continue;
         }
-        match addressed(wire, "uri", is_same(resources, uri, wire)) {
+        match addressed(wire, "uri", is_same(resources, uri, wire, &RESOURCE_WORDS)) {
             Ok(resource) => offers.resources.push(resource),
             Err(why) => problems.push(format!("one of its resources cannot be used: {why}")),
         }
     }
     for wire in &listing.tools {
         let remote = text(wire, "name");
-        let is_known = extras
-            .and_then(|extras| extras.get(remote))
-            .is_some_and(|known| ["icons", "_meta"].iter().all(|word| known.get(*word) == wire.get(*word)));
-        if is_known {
+        if is_same(extras, remote, wire, &EXTRA_WORDS) {
             let extra = ToolExtras { icons: icons(wire), meta: meta(wire) };
             offers.extras.insert(local_name(server, remote), extra);
         }
@@ -222,14 +219,19 @@ fn read<T: DeserializeOwned>(shown: Json) -> Result<T, String> {
 fn described(wire: &Json) -> Json {
     let mut shown = wire.clone();
     describe(&mut shown);
-    let (icons, meta) = (icons(wire), meta(wire));
-    if let Some(shown) = shown.as_object_mut() {
-        shown.remove("icons");
-        shown.remove("_meta");
-        shown.extend(icons.and_then(|icons| Some(("icons".to_owned(), serde_json::to_value(icons).ok()?))));
-        shown.extend(meta.map(|meta| ("_meta".to_owned(), Json::Object(meta.0))));
-    }
+    keep_extras(&mut shown);
     shown
+}
+
+/// Leaves out pictures and metadata that are not passed on, and cleans the others.
+pub(crate) fn keep_extras(wire: &mut Json) {
+    let (icons, meta) = (icons(wire), meta(wire));
+    if let Some(fields) = wire.as_object_mut() {
+        fields.remove("icons");
+        fields.remove("_meta");
+        fields.extend(icons.and_then(|icons| Some(("icons".to_owned(), serde_json::to_value(icons).ok()?))));
+        fields.extend(meta.map(|meta| ("_meta".to_owned(), Json::Object(meta.0))));
+    }
 }
 
 fn describe(wire: &mut Json) {

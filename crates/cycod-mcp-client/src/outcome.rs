@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     failure,
-    others::{icons, meta},
+    others::{keep_extras, meta},
     text::answer,
 };
 
@@ -80,13 +80,7 @@ pub(crate) fn clean(block: &mut Json) {
             *text = answer(text).into_owned();
         }
     }
-    let (icons, meta) = (icons(block), meta(block));
-    if let Some(fields) = block.as_object_mut() {
-        fields.remove("icons");
-        fields.remove("_meta");
-        fields.extend(icons.and_then(|icons| Some(("icons".to_owned(), serde_json::to_value(icons).ok()?))));
-        fields.extend(meta.map(|meta| ("_meta".to_owned(), Json::Object(meta.0))));
-    }
+    keep_extras(block);
     if let Some(resource) = block.get_mut("resource").filter(|resource| resource.get("_meta").is_some()) {
         clean(resource);
     }

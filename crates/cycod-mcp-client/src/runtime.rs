@@ -36,9 +36,7 @@ impl Runtime {
         });
         Spawned { task, receiver }
     }
-}
 
-impl Runtime {
     /// Carries out `future` on the thread for a task of another runtime; nothing when the thread ends. Dropping it stops it.
     pub(crate) async fn run<T: Send + 'static>(
         &self,

@@ -332,7 +332,7 @@ async fn followed(slot: Weak<Slot>, shared: Weak<Shared>, connection: Arc<Connec
         // A server that changes much tells of each change.
         tokio::time::sleep(SETTLE).await;
         let (Some(slot), Some(shared)) = (slot.upgrade(), shared.upgrade()) else { return };
-        // Whoever calls next is told what is wrong.
+        // The next caller reads what is wrong.
         drop(slot.meet(&shared).await);
     }
 }

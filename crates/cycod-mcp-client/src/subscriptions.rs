@@ -99,7 +99,7 @@ pub(crate) async fn subscribe_again(
 ) {
     let uris: Vec<String> = lock(subscriptions).keys().cloned().collect();
     for uri in uris {
-        // What it does not tell of any more, nobody is told of.
+        // Nobody gets news of what it does not tell of any more.
         drop(ask(subscriptions, updates, connection, &uri).await);
     }
 }

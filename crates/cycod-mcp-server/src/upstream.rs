@@ -299,7 +299,7 @@ impl Links {
     }
 }
 
-/// What a model is told of how other servers want to be used.
+/// What a model reads about how other servers want to be used.
 pub(crate) fn instructions<'o>(offers: impl Iterator<Item = &'o ServerOffers>) -> Vec<String> {
     let mut left = ALL_INSTRUCTIONS;
     let mut told = Vec::new();

@@ -98,7 +98,7 @@ pub(crate) fn call_within(
     servers.call(&call, &mut |_| {})
 }
 
-/// Waits until the server `test` was told of this many cancellations: `counter` is its tool that counts those of
+/// Waits until the server `test` has received this many cancellations: `counter` is its tool that counts those of
 /// requests or of tasks. They are sent beside other calls, so that the next call may reach the server first.
 pub(crate) fn assert_cancelled(servers: &RemoteServers, counter: &str, number: &str) {
     let end = Instant::now() + Duration::from_secs(10);
