@@ -73,18 +73,27 @@ fn control(place: &Place, id: &str) -> PathBuf {
 }
 
 /// The process that carries a run on: the one that has its control open.
+///
+/// It starts programs, and each of those is a copy of it until `exec`. So there can be two for a moment.
 pub(crate) fn process_of(place: &Place, id: &str) -> i32 {
     let control = control(place, id);
-    let holders = fs::read_dir("/proc").expect("a list").flatten().filter_map(|entry| {
-        let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-        let mut descriptors = fs::read_dir(entry.path().join("fd")).ok()?.flatten();
-        let command = fs::read(entry.path().join("cmdline")).ok()?;
-        let is_ours = String::from_utf8_lossy(&command).contains("--background-run");
-        (is_ours && descriptors.any(|file| fs::read_link(file.path()).is_ok_and(|path| path == control))).then_some(pid)
+    let holders = || -> Vec<i32> {
+        let holder = |entry: fs::DirEntry| {
+            let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+            let mut descriptors = fs::read_dir(entry.path().join("fd")).ok()?.flatten();
+            let command = fs::read(entry.path().join("cmdline")).ok()?;
+            let is_ours = String::from_utf8_lossy(&command).contains("--background-run");
+            (is_ours && descriptors.any(|file| fs::read_link(file.path()).is_ok_and(|path| path == control)))
+                .then_some(pid)
+        };
+        fs::read_dir("/proc").expect("a list").flatten().filter_map(holder).collect()
+    };
+    let mut found = Vec::new();
+    until("one process carries it on", || {
+        found = holders();
+        found.len() == 1
     });
-    let holders: Vec<i32> = holders.collect();
-    let [process] = holders[..] else { panic!("one process carries it on: {holders:?}") };
-    process
+    found[0]
 }
 
 pub(crate) fn kill(pid: i32) {
