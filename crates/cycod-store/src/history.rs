@@ -69,8 +69,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// After how many pages the log is brought into the database. Who opens it reads the log, so it must stay small.
 const LOG_PAGES: u32 = 512;
 
-/// After how many rows it is looked whether there are too many.
-const LOOK_EVERY: u64 = 256;
+/// After how many rows it is looked whether there are too many. A look reads the names of all journals.
+const LOOK_EVERY: u64 = 1024;
 
 /// What a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,6 +219,7 @@ impl History {
         if turn.head() != Some(head) {
             turn.note(head)?;
         }
+        turn.compared();
         Ok(())
     }
 

@@ -7,7 +7,8 @@
 //! A row is added by one write, under the lock of the head, and the head then says how long the tail is. So a tail that is as
 //! long as the head says is whole, and nothing else has to be opened to add to it. One that is longer holds rows of a process
 //! that was killed before it wrote the head; one that is shorter has lost some. In both cases, and while it is empty, the
-//! database is opened and compared with the head before a row is added.
+//! database is opened and compared with the head before a row is added. A process that has just brought the tail into the
+//! database has compared them, and does not do so again for its next row.
 
 use std::{
     fs::File,
@@ -20,8 +21,8 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::{Failure, Head, NewRow, chained, head, last, moment};
 use crate::{Digest, StoreError, canonical, private};
 
-/// How long the tail may become before it is brought into the database.
-const LONGEST: u64 = 256 << 10;
+/// How long the tail may become before it is brought into the database. To open the database costs as much as a hundred rows.
+const LONGEST: u64 = 1 << 20;
 
 /// The turn of one writer: nobody else writes while it has the head.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub(super) struct Turn {
     length: u64,
     /// What the files are, where that is known.
     are: Option<[private::Identity; 2]>,
+    /// The head with which this process has compared the database, every row being in it.
+    compared: Option<Head>,
 }
 
 /// The files of an earlier turn.
@@ -43,6 +46,7 @@ pub(super) struct Kept {
     head: File,
     tail: File,
     are: [private::Identity; 2],
+    compared: Option<Head>,
 }
 
 impl Kept {
@@ -58,7 +62,8 @@ impl Kept {
         };
         let noted = head::content(&self.head, path)?;
         let (path, are) = (path.to_owned(), Some([head, tail]));
-        Ok(Some(Turn { file: self.head, path, noted, tail: self.tail, tail_path, length, are }))
+        let Self { head: file, tail, compared, .. } = self;
+        Ok(Some(Turn { file, path, noted, tail, tail_path, length, are, compared }))
     }
 }
 
@@ -78,14 +83,14 @@ impl Turn {
         let (tail, metadata) = private::open_looked_at(private::options().append(true).create(true), &tail_path)?;
         let are = private::identity(&head).zip(private::identity(&metadata)).map(|(head, tail)| [head, tail]);
         let length = metadata.len();
-        Ok(Self { file, path, noted, tail, tail_path, length, are })
+        Ok(Self { file, path, noted, tail, tail_path, length, are, compared: None })
     }
 
     /// Lets others write, and keeps the files open for the next turn.
     pub(super) fn release(self) -> Option<Kept> {
         let are = self.are?;
         self.file.unlock().ok()?;
-        Some(Kept { head: self.file, tail: self.tail, are })
+        Some(Kept { head: self.file, tail: self.tail, are, compared: self.compared })
     }
 
     /// How far the rows went.
@@ -95,7 +100,13 @@ impl Turn {
 
     /// Whether a row can be added without a look at the database.
     pub(super) fn is_settled(&self) -> bool {
-        self.length > 0 && self.noted.is_some_and(|(_, length)| length == Some(self.length))
+        let is_compared = |head: Head| self.length > 0 || self.compared == Some(head);
+        self.noted.is_some_and(|(head, length)| length == Some(self.length) && is_compared(head))
+    }
+
+    /// Remembers that the database has every row, up to the head.
+    pub(super) fn compared(&mut self) {
+        self.compared = self.head();
     }
 
     /// Adds a row.
