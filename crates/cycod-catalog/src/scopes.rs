@@ -307,7 +307,8 @@ impl Scopes {
         self.effective(scope) == Scope::User
     }
 
-    pub(crate) fn is_reserved(&self, key: &str) -> bool {
+    /// Whether a name, in lower case, belongs to a tool that this program carries out itself.
+    pub fn is_reserved(&self, key: &str) -> bool {
         self.reserved.contains(key)
     }
 }

@@ -88,7 +88,7 @@ pub use recording::{Recording, Wrote};
 pub use refusal_json::refusal_json;
 pub use registry::{KeptTools, Registered, Registry, SwitchError, Turn};
 pub use result_json::{result_json, result_json_of};
-pub use selection::{AnyOf, Selection, group_of, tags_of};
+pub use selection::{AnyOf, Selected, Selection, group_of, tags_of};
 pub use session::SessionName;
 pub use testing::{Mismatch, TestOptions, TestOutcome, TestReport, TestVerdict};
 pub use tracing::{SpanContext, flush_traces};

@@ -1,9 +1,9 @@
 //! Which tools are not offered to models, and why.
 
-use cycod_catalog::{Availability, Entry, State};
+use cycod_catalog::{Availability, State};
 use cycod_policy::Standing;
 
-use crate::{Engine, Selection};
+use crate::{Engine, Selected, Selection};
 
 /// A tool that is selected and not offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,8 @@ pub enum WhyNot {
 
 impl NotOffered {
     /// Why this entry is not offered; nothing for one that is, and for one whose name leads to another tool.
-    pub fn of(entry: &Entry, standing: Option<&Standing>) -> Option<Self> {
+    pub fn of(selected: &Selected) -> Option<Self> {
+        let Selected { entry, standing } = selected;
         let why = match (&entry.state, &entry.availability) {
             (State::Shadowed { .. }, _) => return None,
             (State::Broken { problem }, _) => WhyNot::Broken(problem.message.clone()),
@@ -36,7 +37,7 @@ impl NotOffered {
                 let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
                 WhyNot::Unavailable(format!("it {}", reasons.join("; it ")))
             }
-            (State::Active, Availability::Available) if standing == Some(&Standing::Untrusted) => WhyNot::Untrusted,
+            (State::Active, Availability::Available) if *standing == Some(Standing::Untrusted) => WhyNot::Untrusted,
             (State::Active, Availability::Available) => return None,
         };
         Some(Self { name: entry.name.clone(), why })
@@ -44,15 +45,8 @@ impl NotOffered {
 }
 
 impl Engine {
-    /// The tools of a selection that are not offered. When what is trusted cannot be told, nothing is.
+    /// The tools of a selection that are not offered.
     pub fn not_offered(&self, selection: &Selection) -> Vec<NotOffered> {
-        let mut entries = self.catalog().every_entry();
-        entries.retain(|entry| selection.admits(entry));
-        let standings = self.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
-        entries
-            .iter()
-            .zip(&standings)
-            .filter_map(|(entry, standing)| NotOffered::of(entry, standing.as_ref()))
-            .collect()
+        self.selected(selection).iter().filter_map(NotOffered::of).collect()
     }
 }

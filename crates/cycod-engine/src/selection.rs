@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use cycod_catalog::{Availability, Entry, Scope, State};
+use cycod_catalog::{Availability, Entry, Scope, Scopes, State};
 use cycod_definition::{Level, Platform};
 use cycod_diagnostic::{Code, Refusal, closest};
 use cycod_policy::Standing;
@@ -95,6 +95,13 @@ impl Selection {
             && self.and.iter().all(|also| also.admits(entry))
     }
 
+    /// Whether a tool may be meant that this program carries out itself.
+    fn may_mean_built_in(&self, scopes: &Scopes) -> bool {
+        let is_built_in = |name: &String| scopes.is_reserved(&name.to_ascii_lowercase());
+        self.names.as_ref().map_or(self.built_in, |names| names.iter().any(is_built_in))
+            && self.and.iter().all(|also| also.may_mean_built_in(scopes))
+    }
+
     /// Whether something is meant that another MCP server offers besides tools: a prompt by its name, or a resource, which has
     /// none that could be chosen by. It is of level read, and in the group of its server.
     pub fn admits_of_server(&self, server: &str, name: Option<&str>) -> bool {
@@ -108,6 +115,29 @@ impl Selection {
             && self.matching.as_ref().is_none_or(|patterns| fits(patterns))
             && self.servers.as_ref().is_none_or(|servers| servers.iter().any(|one| is_same(one, server)))
             && self.and.iter().all(|also| also.admits_of_server(server, name))
+    }
+}
+
+/// A tool that a selection means.
+#[derive(Clone, Debug)]
+pub struct Selected {
+    /// The tool.
+    pub entry: Entry,
+    /// How far it is trusted; nothing for one that needs no trust.
+    pub standing: Option<Standing>,
+}
+
+impl Engine {
+    /// The tools that a selection means, whether they can be called or not. When what is trusted cannot be told, nothing is.
+    ///
+    /// The definitions of built-in tools are read only if the selection may mean one.
+    pub fn selected(&self, selection: &Selection) -> Vec<Selected> {
+        let catalog = self.catalog();
+        let has_built_in = selection.may_mean_built_in(catalog.scopes());
+        let mut entries = if has_built_in { catalog.every_entry() } else { catalog.entries() };
+        entries.retain(|entry| selection.admits(entry));
+        let standings = self.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
+        entries.into_iter().zip(standings).map(|(entry, standing)| Selected { entry, standing }).collect()
     }
 }
 

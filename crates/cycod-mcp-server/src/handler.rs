@@ -167,7 +167,7 @@ impl Handler {
     /// What a model is told that it could not see from the lists.
     async fn instructions(&self, client: Option<String>) -> Result<Option<String>, ErrorData> {
         let stock = self.stock_for(client).await?;
-        blocking(move || Some(stock.instructions())).await
+        blocking(move || Some(stock.instructions().to_owned())).await
     }
 
     /// Everything that is offered now to the client of a request.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use cycod_engine::{
-    Engine, NotOffered, Selection, Standing, WhyNot,
+    Engine, NotOffered, Selected, Selection, Standing, WhyNot,
     catalog::{Availability, Entry, Scope, ScopeFilter},
     definition::{Body, Host, JsonSchema, OfferedAs, Tool},
     diagnostic::{Refusal, closest, visible},
@@ -60,8 +60,11 @@ pub(crate) struct Stock {
     pub(crate) engine: Arc<Engine>,
     /// Which of them are offered, and how much of their outputs.
     pub(crate) offer: Offer,
+    /// The tools that may be offered. Kept until the lists are made, as they are large.
+    selected: Mutex<Option<Arc<[Selected]>>>,
     /// Made when somebody first asks.
     lists: Mutex<Option<Arc<Lists>>>,
+    instructions: OnceLock<String>,
     loaded: Mutex<HashMap<String, Loaded>>,
     /// Made at the first search.
     index: OnceLock<Index>,
@@ -337,7 +340,9 @@ impl Stock {
             engine,
             offer,
             profiles: Vec::new(),
+            selected: Mutex::default(),
             lists: Mutex::default(),
+            instructions: OnceLock::new(),
             loaded: Mutex::default(),
             index: OnceLock::new(),
             options,
@@ -376,7 +381,18 @@ impl Stock {
     /// Everything that is offered.
     pub(crate) fn lists(&self) -> Arc<Lists> {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(lists.get_or_insert_with(|| Arc::new(self.list())))
+        Arc::clone(lists.get_or_insert_with(|| {
+            let made = Arc::new(self.list());
+            self.instructions();
+            // Nobody needs them any more.
+            self.selected.lock().unwrap_or_else(PoisonError::into_inner).take();
+            made
+        }))
+    }
+
+    fn selected(&self) -> Arc<[Selected]> {
+        let mut selected = self.selected.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(selected.get_or_insert_with(|| self.engine.selected(&self.offer.selection).into()))
     }
 
     /// Finds tools by what they do. Returns what the model is told, and the names of the tools.
@@ -390,26 +406,15 @@ impl Stock {
     }
 
     fn list(&self) -> Lists {
-        let entries = self.engine.catalog().every_entry();
+        let selected = self.selected();
         // What a tool says of itself is read by a model, so nobody is told of one that nobody trusts. A call of it is
-        // refused with the reason. When what is trusted cannot be told, nothing is.
-        let standings =
-            self.engine.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
-        // One that has changed stays in the list as it was trusted: who is asked at its first call is shown the change.
-        let is_known = |standing: &Option<Standing>| standing.as_ref().is_none_or(|one| *one != Standing::Untrusted);
+        // refused with the reason.
         if let Some(NotOfferedSink(tell)) = &self.options.waiting {
-            let selected = entries.iter().zip(&standings).filter(|(entry, _)| self.offer.selection.admits(entry));
-            let missing = selected.filter_map(|(entry, standing)| NotOffered::of(entry, standing.as_ref()));
-            tell(&missing.collect::<Vec<_>>());
+            tell(&selected.iter().filter_map(NotOffered::of).collect::<Vec<_>>());
         }
-        let offered: Vec<_> = entries
-            .iter()
-            .zip(&standings)
-            .filter(|(entry, standing)| self.offers(entry) && is_known(standing))
-            .collect();
-        let is_changed = |standing: &Option<Standing>| *standing == Some(Standing::Changed);
-        let offered: Vec<(&Entry, bool)> =
-            offered.into_iter().map(|(entry, standing)| (entry, is_changed(standing))).collect();
+        // One that has changed stays in the list as it was trusted: who is asked at its first call is shown the change.
+        let is_known = |one: &&Selected| one.standing != Some(Standing::Untrusted);
+        let offered: Vec<&Selected> = selected.iter().filter(|one| self.offers(&one.entry)).filter(is_known).collect();
         let workers = thread::available_parallelism().map_or(1, usize::from).min(offered.len() / WORTH_A_THREAD + 1);
         let share = offered.len().div_ceil(workers).max(1);
         let mut lists = thread::scope(|scope| {
@@ -431,17 +436,17 @@ impl Stock {
         self.offers.get_or_init(|| self.upstream.as_ref().map(|servers| servers.offers()).unwrap_or_default())
     }
 
-    /// Lists entries, each with whether it has changed since it was trusted.
-    fn list_of(&self, entries: &[(&Entry, bool)]) -> Lists {
+    fn list_of(&self, selected: &[&Selected]) -> Lists {
         let mut lists = Lists::default();
-        for (entry, is_changed) in entries {
+        for Selected { entry, standing } in selected {
+            let is_changed = *standing == Some(Standing::Changed);
             let Ok(opened) = entry.load() else { continue };
             // An alias is listed with the parameters of its base.
             let tool = self.engine.told_to_models(opened.tool);
             match &tool.offer {
-                OfferedAs::Tool if *is_changed => lists.add_tool(wire::tool(&tool, entry.level), group_of(entry)),
+                OfferedAs::Tool if is_changed => lists.add_tool(wire::tool(&tool, entry.level), group_of(entry)),
                 // What they give is read by a model before anybody is asked.
-                _ if *is_changed => {}
+                _ if is_changed => {}
                 OfferedAs::Tool => {
                     lists.add_tool(wire::tool(&tool, entry.level), group_of(entry));
                     if matches!(tool.body, Body::Steps(_)) {
@@ -506,10 +511,14 @@ impl Stock {
     }
 
     /// What a model is told of this server as a whole.
-    pub(crate) fn instructions(&self) -> String {
-        let entries = self.engine.catalog().every_entry();
+    pub(crate) fn instructions(&self) -> &str {
+        self.instructions.get_or_init(|| self.instructions_for(&self.selected()))
+    }
+
+    fn instructions_for(&self, selected: &[Selected]) -> String {
+        let entries = selected.iter().map(|one| &one.entry);
         let (remote, own): (Vec<&Entry>, Vec<&Entry>) =
-            entries.iter().filter(|entry| self.offers(entry)).partition(|entry| entry.scope == Scope::Mcp);
+            entries.filter(|entry| self.offers(entry)).partition(|entry| entry.scope == Scope::Mcp);
         let offered = match (own.len(), remote.len()) {
             (own, 0) => format!("{} of the user and the project", tools(own)),
             (0, remote) => format!("{} of other MCP servers", tools(remote)),
@@ -526,45 +535,13 @@ impl Stock {
         told.push(format!(
             "If an output is too large, you get the beginning and the end. Read the rest with `{LOOK}`."
         ));
-        told.extend(self.told_of_missing());
+        told.extend(told_of_missing(selected));
         let has_tools = |server: &str| {
             remote.iter().any(|entry| entry.origin.owner.as_deref() == Some(server))
                 || self.offer.selection.admits_of_server(server, None)
         };
         told.extend(upstream::instructions(self.of_servers().iter().filter(|offers| has_tools(&offers.server))));
         told.join("\n")
-    }
-
-    /// What a model is told of the tools that it does not get; nothing when it gets all.
-    ///
-    /// What nobody has trusted is counted, and not named: its author chose the name.
-    fn told_of_missing(&self) -> Option<String> {
-        let missing = self.engine.not_offered(&self.offer.selection);
-        let count = |is_meant: &dyn Fn(&WhyNot) -> bool| missing.iter().filter(|one| is_meant(&one.why)).count();
-        let mut told = Vec::new();
-        let untrusted = count(&|why| *why == WhyNot::Untrusted);
-        if untrusted > 0 {
-            told.push(format!(
-                "{} of this project can't be called, because the user hasn't trusted them yet. To review and trust them, the user runs: cycod trust --all",
-                tools(untrusted)
-            ));
-        }
-        let broken = count(&|why| matches!(why, WhyNot::Broken(_)));
-        if broken > 0 {
-            told.push(format!(
-                "{} can't be called, because of errors in their files. To see them, the user runs: cycod tool validate",
-                tools(broken)
-            ));
-        }
-        for one in &missing {
-            if let WhyNot::Unavailable(why) = &one.why {
-                told.push(format!("The tool `{}` can't be called: {}.", one.name, visible(why)));
-            }
-        }
-        let more = told.len().saturating_sub(MOST_TOLD);
-        told.truncate(MOST_TOLD);
-        told.extend((more > 0).then(|| format!("{more} more tools can't be called.")));
-        (!told.is_empty()).then(|| told.join("\n"))
     }
 
     fn offers(&self, entry: &Entry) -> bool {
@@ -575,6 +552,38 @@ impl Stock {
     fn would_offer(&self, entry: &Entry) -> bool {
         entry.is_active() && entry.availability.if_on() == Availability::Available && self.offer.selection.admits(entry)
     }
+}
+
+/// What a model is told of the tools that it does not get; nothing when it gets all.
+///
+/// What nobody has trusted is counted, and not named: its author chose the name.
+fn told_of_missing(selected: &[Selected]) -> Option<String> {
+    let missing: Vec<NotOffered> = selected.iter().filter_map(NotOffered::of).collect();
+    let count = |is_meant: &dyn Fn(&WhyNot) -> bool| missing.iter().filter(|one| is_meant(&one.why)).count();
+    let mut told = Vec::new();
+    let untrusted = count(&|why| *why == WhyNot::Untrusted);
+    if untrusted > 0 {
+        told.push(format!(
+            "{} of this project can't be called, because the user hasn't trusted them yet. To review and trust them, the user runs: cycod trust --all",
+            tools(untrusted)
+        ));
+    }
+    let broken = count(&|why| matches!(why, WhyNot::Broken(_)));
+    if broken > 0 {
+        told.push(format!(
+            "{} can't be called, because of errors in their files. To see them, the user runs: cycod tool validate",
+            tools(broken)
+        ));
+    }
+    for one in &missing {
+        if let WhyNot::Unavailable(why) = &one.why {
+            told.push(format!("The tool `{}` can't be called: {}.", one.name, visible(why)));
+        }
+    }
+    let more = told.len().saturating_sub(MOST_TOLD);
+    told.truncate(MOST_TOLD);
+    told.extend((more > 0).then(|| format!("{more} more tools can't be called.")));
+    (!told.is_empty()).then(|| told.join("\n"))
 }
 
 /// The same machine and user, in another directory.
