@@ -1,7 +1,17 @@
 //! Which tools are meant: by a list, a server and a model in the same way.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use cycod_diagnostic::Code;
-use cycod_engine::{AnyOf, Engine, Selection, definition::Level, tokens::Measure};
+use cycod_engine::{
+    AnyOf, BuiltInCall, BuiltIns, Engine, Selection, ToolOutcome,
+    definition::{Level, Tool, ToolName, load_built_in},
+    diagnostic::{Refusal, SourceFile},
+    tokens::Measure,
+};
 
 use crate::support::Place;
 
@@ -19,6 +29,46 @@ fn check(selection: &Selection, names: &[&str]) {
     let entries = engine.catalog().every_entry();
     let meant = entries.iter().filter(|entry| selection.admits(entry)).map(|entry| entry.name.as_str());
     assert_eq!(meant.collect::<Vec<_>>(), names, "{selection:?}");
+}
+
+/// A built-in tool that counts how often its definition is read.
+#[derive(Debug, Default)]
+struct Counted(AtomicUsize);
+
+impl BuiltIns for Counted {
+    fn names(&self) -> Vec<ToolName> {
+        ToolName::new("counted").into_iter().collect()
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let text = "name: counted\ndescription: Counts\nhints: {read-only: true}\n";
+        load_built_in(&SourceFile::new("built-in tool", text)).tool.into_iter().collect()
+    }
+
+    fn call(&self, _call: &BuiltInCall<'_>, _follow: &mut dyn FnMut(&str)) -> Result<ToolOutcome, Refusal> {
+        Ok(ToolOutcome::default())
+    }
+}
+
+/// Reading the definitions of all built-in tools takes longer than a call.
+#[test]
+fn built_in_tools_are_read_only_when_they_may_be_meant() {
+    let selected = |selection: &Selection| {
+        let counted = Arc::new(Counted::default());
+        let place = Place::new("description: d\nbash: true\n");
+        let engine = place.builder().built_ins(Arc::clone(&counted) as Arc<dyn BuiltIns>).build();
+        let names: Vec<String> = engine.selected(selection).into_iter().map(|one| one.entry.name).collect();
+        (names.join(" "), counted.0.load(Ordering::Relaxed))
+    };
+    let named = |names: &[&str]| Selection { names: Some(texts(names)), ..Selection::default() };
+    let with_built_in = Selection { built_in: true, ..Selection::default() };
+    assert_eq!(selected(&Selection::default()), ("t".to_owned(), 0));
+    assert_eq!(selected(&named(&["t", "other"])), ("t".to_owned(), 0));
+    assert_eq!(selected(&named(&["Counted"])), ("counted".to_owned(), 1));
+    assert_eq!(selected(&with_built_in), ("counted t".to_owned(), 1));
+    assert_eq!(selected(&with_built_in.clone().narrowed(named(&["t"]))), ("t".to_owned(), 0));
+    assert_eq!(selected(&with_built_in.narrowed(named(&["counted"]))), ("counted".to_owned(), 1));
 }
 
 fn texts(texts: &[&str]) -> Vec<String> {
