@@ -252,6 +252,25 @@ fn the_database_is_compared_again_when_others_have_written() {
     assert_eq!(findings(&history), [(4, Wrong::Lost(2))]);
 }
 
+/// Who opens the database first reads the whole log, so it stays short; a reader keeps it for a while, and blocks nobody.
+#[test]
+fn the_log_of_the_database_stays_short() {
+    let place = place();
+    let log = place.path().join("history.db-wal");
+    let history = History::at(place.path());
+    let long = json!({"long": "x".repeat(1 << 20)});
+    begin(&history, "t", "", &long);
+    assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+    let reader = Connection::open(history.path()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM events").unwrap();
+    begin(&history, "t", "", &long);
+    assert!(fs::metadata(&log).unwrap().len() > 1 << 20);
+    drop(reader);
+    begin(&history, "t", "", &long);
+    assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+    assert_eq!(findings(&history), []);
+}
+
 #[test]
 fn a_head_kept_elsewhere_shows_a_history_written_anew() {
     let place = place();
