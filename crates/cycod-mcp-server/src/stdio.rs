@@ -4,8 +4,8 @@ use std::{
     time::Duration,
 };
 
-use cycod_process::{Stop, Urgency};
-use cycod_thread::{Thread, blocking};
+use cycod_process::Stop;
+use cycod_thread::{blocking, waited};
 use rmcp::ServiceExt;
 use tokio::sync::Notify;
 
@@ -17,6 +17,9 @@ const AFTER_INPUT: Duration = Duration::from_millis(400);
 /// How long closing may take, and how long what is ready may take on its way out.
 const CLOSING: Duration = Duration::from_millis(1_400);
 const LAST_ANSWERS: Duration = Duration::from_millis(100);
+
+/// How long a stop is waited for at once.
+const LONG: Duration = Duration::from_secs(3600);
 
 /// Serves one client on standard input and output, until the input ends or `stop` is raised.
 ///
@@ -66,20 +69,7 @@ pub fn serve_stdio(options: ServerOptions, stop: &Stop) -> io::Result<()> {
 /// Waits until a stop is raised.
 pub(crate) async fn raised(stop: &Stop) {
     let stop = stop.clone();
-    let (sender, receiver) = tokio::sync::oneshot::channel();
-    // A thread of its own, which ends with the process: the wait has no other end.
-    let waiting = Thread::named("stop").stack(64 * 1024).detach(move || {
-        while stop.urgency() == Urgency::None {
-            stop.wait(Duration::from_secs(3600));
-        }
-        // Nobody waits any more when the server is done already.
-        let _ = sender.send(());
-    });
-    match waiting {
-        // It also ends when the thread panics: nobody could end the server any more.
-        Ok(()) => drop(receiver.await),
-        Err(_) => std::future::pending().await,
-    }
+    waited("stop", move || while !stop.wait(LONG) {}).await;
 }
 
 #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]

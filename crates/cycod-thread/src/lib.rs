@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  caught ──┬─ Thread   start · detach · scoped · answer
-//!           └─ task · task_on · guarded · detach_task · blocking      (with the feature `tokio`)
+//!           └─ task · task_on · guarded · detach_task · blocking · waited  (with the feature `tokio`)
 //! ```
 //!
 //! A caller that waits for something else than what is returned here (a channel, a flag, a pipe) must still be told when the work
@@ -19,5 +19,5 @@ mod thread;
 
 pub use broken::{Broken, caught};
 #[cfg(feature = "tokio")]
-pub use task::{DetachedTask, blocking, detach_task, guarded, task, task_on};
+pub use task::{DetachedTask, blocking, detach_task, guarded, task, task_on, waited};
 pub use thread::{Scoped, StartedThread, Thread, ThreadAnswer};

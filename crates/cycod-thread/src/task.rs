@@ -9,7 +9,7 @@ use tokio::{
     task::{JoinError, JoinHandle},
 };
 
-use crate::{Broken, caught};
+use crate::{Broken, Thread, caught};
 
 /// Something that is carried out beside what started it, and goes on when this is dropped. Waiting for it gives what came of
 /// it, or that it panicked or was stopped.
@@ -48,6 +48,23 @@ pub fn detach_task<T: Send + 'static>(future: impl Future<Output = T> + Send + '
 /// Does work that may wait for a disk or a person on a thread of the runtime that is there for that.
 pub fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> DetachedTask<T> {
     DetachedTask(tokio::task::spawn_blocking(work))
+}
+
+/// Waits for something that may never happen, on a thread of its own, which ends with the process.
+///
+/// A runtime that ends waits for its own threads, and so for what is waited for with [`blocking`].
+pub async fn waited(name: &'static str, wait: impl FnOnce() + Send + 'static) {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let waiting = Thread::named(name).stack(64 * 1024).detach(move || {
+        wait();
+        // Nobody may wait any more.
+        _ = sender.send(());
+    });
+    match waiting {
+        // It also ends when the thread panics.
+        Ok(()) => drop(receiver.await),
+        Err(_) => std::future::pending().await,
+    }
 }
 
 impl<T> DetachedTask<T> {

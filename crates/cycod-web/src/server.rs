@@ -12,7 +12,7 @@ use cycod_app::App;
 use cycod_engine::{Stop, definition::Host};
 use cycod_http::{Connections, Refused, read_body};
 use cycod_store::StoreError;
-use cycod_thread::{blocking, task};
+use cycod_thread::{blocking, task, waited};
 use hyper::{
     Method, Request, Response, StatusCode,
     body::{Bytes, Incoming},
@@ -45,8 +45,8 @@ const WRITE_TIME: Duration = Duration::from_secs(30);
 const MOST: usize = 1 << 20;
 /// How long answers may take on their way out at the end.
 const CLOSING: Duration = Duration::from_millis(200);
-/// How often the end is looked for.
-const TICK: Duration = Duration::from_millis(50);
+/// How long a stop is waited for at once.
+const LONG: Duration = Duration::from_secs(3600);
 
 /// What a page is made for.
 #[derive(Debug)]
@@ -153,9 +153,8 @@ async fn listen(port: Option<u16>) -> Result<TcpListener, UiError> {
 }
 
 async fn raised(stop: &Stop) {
-    while !stop.is_raised() {
-        tokio::time::sleep(TICK).await;
-    }
+    let stop = stop.clone();
+    waited("stop", move || while !stop.wait(LONG) {}).await;
 }
 
 /// Answers one request. A mistake of ours is an answer, too.

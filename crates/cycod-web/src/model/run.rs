@@ -8,7 +8,7 @@ use std::{
 use cycod_app::views::{Rerun, moment, outcome, took, who};
 use cycod_engine::{
     Engine, Status,
-    catalog::ScopeFilter,
+    catalog::{Entry, ScopeFilter},
     graph::Graph,
     journal::{StepTimes, timeline},
 };
@@ -128,8 +128,9 @@ impl RunPage {
                 step.length = step.began.map_or(Duration::ZERO, |began| total.saturating_sub(began));
             }
         }
-        let tool = engine.open_tool(&run.tool, ScopeFilter::Any).ok().map(|opened| opened.tool);
-        let graph = tool.as_ref().map(Graph::of).filter(|_| (2..=MOST_DRAWN).contains(&steps.len()));
+        let entry = engine.entry(&run.tool, ScopeFilter::Any).ok().filter(Entry::is_active);
+        let drawn = entry.as_ref().filter(|_| (2..=MOST_DRAWN).contains(&steps.len()));
+        let graph = drawn.and_then(|entry| entry.load().ok()).map(|opened| Graph::of(&opened.tool));
         Ok(Self {
             id: run.id.clone(),
             tool: run.tool.clone(),
@@ -152,7 +153,7 @@ impl RunPage {
             command,
             output,
             graph: graph.map(|graph| graph.svg_in_page()),
-            can_rerun: tool.is_some(),
+            can_rerun: entry.is_some(),
             seen: journal.events,
         })
     }
