@@ -1,10 +1,11 @@
 #!/bin/sh
-# Tries cycod against the programs of others: the official conformance suite, other people's clients, hostile clients,
-# and every way in which a connection ends. What they need is installed below target/outside, once.
+# Tries cycod against the programs of others: the official conformance suite, other people's clients and servers, hostile
+# clients, and every way in which a connection ends. What they need is installed below target/outside, once.
 #
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
-#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile analysers providers page telemetry interpreters
+#     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
+#                                    telemetry interpreters
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -32,11 +33,9 @@ install() {
     stamp=$(cat tests/clients/requirements.txt tests/clients/requirements1.txt tests/clients/package-lock.json | sha256sum)
     [ "$(cat "$outside/stamp" 2>/dev/null)" = "$stamp" ] && return
     rm -rf "$outside/stamp" "$outside/python" "$outside/python1" "$outside/node_modules"
-    python3 -m venv "$outside/python"
-    "$outside/python/bin/pip" install --quiet --disable-pip-version-check --requirement tests/clients/requirements.txt
+    install_python tests/clients/requirements.txt "$outside/python"
     # The first generation of the Python client, which cannot be next to the second.
-    python3 -m venv "$outside/python1"
-    "$outside/python1/bin/pip" install --quiet --disable-pip-version-check --requirement tests/clients/requirements1.txt
+    install_python tests/clients/requirements1.txt "$outside/python1"
     find_node
     cp tests/clients/package.json tests/clients/package-lock.json "$outside/"
     # Nothing of a package runs while it is installed.
@@ -48,19 +47,28 @@ install() {
 # Each of these brings versions of what the clients bring, so it has an environment of its own, of what is in tests/NAME.
 install_apart() {
     apart=$outside/$1
-    stamp=$(cat "tests/$1/requirements.txt" "tests/$1/package-lock.json" 2>/dev/null | sha256sum)
+    needs="tests/$1/requirements.txt tests/$1/requirements1.txt tests/$1/package-lock.json"
+    # shellcheck disable=SC2086 # a list of files
+    stamp=$(cat $needs 2>/dev/null | sha256sum)
     [ "$(cat "$apart/stamp" 2>/dev/null)" = "$stamp" ] && return
     rm -rf "$apart"
     mkdir -p "$apart"
-    if [ -e "tests/$1/requirements.txt" ]; then
-        python3 -m venv "$apart/python"
-        "$apart/python/bin/pip" install --quiet --disable-pip-version-check --requirement "tests/$1/requirements.txt"
-    fi
+    modules=""
     if [ -e "tests/$1/package-lock.json" ]; then
         cp "tests/$1/package.json" "tests/$1/package-lock.json" "$apart/"
-        install_node_modules
+        install_node_modules &
+        modules=$!
     fi
+    install_python "tests/$1/requirements.txt" "$apart/python"
+    install_python "tests/$1/requirements1.txt" "$apart/python1"
+    [ -z "$modules" ] || wait "$modules"
     echo "$stamp" >"$apart/stamp"
+}
+
+install_python() { # install_python REQUIREMENTS ENVIRONMENT: nothing where nothing is required
+    [ -e "$1" ] || return 0
+    python3 -m venv "$2"
+    "$2/bin/pip" install --quiet --disable-pip-version-check --requirement "$1"
 }
 
 install_node_modules() {
@@ -90,7 +98,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile analysers providers page telemetry interpreters
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page telemetry interpreters
 for part; do
     case $part in
     conformance)
@@ -100,6 +108,10 @@ for part; do
     clients) run "$part" "$python" tests/clients/run.py ;;
     lifecycle) run "$part" "$python" tests/hostile/lifecycle.py ;;
     hostile) run "$part" "$python" tests/hostile/run.py ;;
+    servers)
+        install_apart servers
+        run "$part" env SERVERS="$apart" "$python" tests/servers/run.py
+        ;;
     analysers)
         install_apart analysers
         run "$part" env PATH="$apart/python/bin:$apart/node_modules/.bin:$node_home/bin:$PATH" \

@@ -119,7 +119,7 @@ where
     // Answers are small, and somebody waits for each.
     drop(stream.set_nodelay(true));
     let wire = Wire::new(stream, connections.write_time);
-    let closed = wire.closed();
+    let (closed, lingering) = (wire.closed(), wire.lingering());
     let answer = service_fn(move |request| {
         let answered = answer(request, local);
         async move { Ok::<_, Infallible>(answered.await) }
@@ -133,11 +133,20 @@ where
     async move {
         tokio::pin!(connection);
         // A connection that breaks off is its client's business.
-        tokio::select! {
-            served = &mut connection => return drop(served),
+        let served = tokio::select! {
+            served = &mut connection => served,
             () = closed => return,
-            () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
+            () = closing.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                return drop(connection.await);
+            }
+        };
+        // It was answered: with what it asked for, or with why not.
+        if served.is_ok() || served.is_err_and(|error| error.is_parse()) {
+            tokio::select! {
+                () = lingering => {}
+                () = closing.cancelled() => {}
+            }
         }
-        drop(connection.await);
     }
 }

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use rustix::net::{Shutdown, shutdown};
 use tokio::{
     io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::TcpStream,
@@ -14,6 +15,9 @@ use tokio::{
 
 /// How often a connection is looked at whose client has sent more than is read.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// How long a client may be silent that has its last answer, before the connection is closed.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// A connection that breaks off when its client leaves unread what it is sent.
 pub(crate) struct Wire {
@@ -42,6 +46,25 @@ impl Wire {
                 is_closed = stream.ready(Interest::READABLE).await.is_ok_and(|ready| ready.is_read_closed());
             }
         }
+    }
+
+    /// Lets the client read what it was told: a connection that is closed with something unread is reset, and what was told is lost
+    /// with it. So what the client still sends is taken, and forgotten, until it stops or takes too long.
+    pub(crate) fn lingering(&self) -> impl Future<Output = ()> + use<> {
+        let (stream, limit) = (Arc::clone(&self.stream), self.limit);
+        let lingering = async move {
+            shutdown(&*stream, Shutdown::Write)?;
+            let mut unread = [0; 16 * 1024];
+            loop {
+                tokio::time::timeout(SILENCE, stream.readable()).await??;
+                match stream.try_read(&mut unread) {
+                    Ok(0) => return Ok::<_, io::Error>(()),
+                    Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                    Ok(_) | Err(_) => {}
+                }
+            }
+        };
+        async move { drop(tokio::time::timeout(limit, lingering).await) }
     }
 
     fn limited<T>(&mut self, cx: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -100,7 +123,7 @@ impl AsyncWrite for Wire {
         Poll::Ready(Ok(()))
     }
 
-    /// The connection closes when it is dropped, which is right after.
+    /// The connection closes when it is dropped, after [`Self::lingering`].
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

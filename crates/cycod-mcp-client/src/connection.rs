@@ -49,6 +49,10 @@ const LISTING_AGE: Duration = Duration::from_secs(30);
 /// How long a server may take to list what it offers besides tools. Its tools don't wait any longer for that.
 const OTHERS_LIMIT: Duration = Duration::from_secs(10);
 
+/// How many lines of a server's standard error are shown: of one that does not start, also the first.
+const FIRST_WORDS: usize = 2;
+const LAST_WORDS: usize = 5;
+
 /// How long a server has to start and to say what it offers. Some fetch themselves first.
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(60);
 
@@ -183,7 +187,7 @@ impl Connection {
                 Some(confined) => of_confined(&server.name, refusal, confined, &watch),
                 None => refusal,
             };
-            let refusal = with_last_words(refusal, &watch);
+            let refusal = with_words(refusal, &watch.words(FIRST_WORDS, LAST_WORDS));
             let secrets = server.resolve(&around.host).map(|transport| given::secrets(&transport)).unwrap_or_default();
             Failed {
                 refusal: Refusal { why: Masks::new(secrets).apply(&refusal.why).into_owned(), ..refusal },
@@ -312,7 +316,10 @@ impl Connection {
 
 /// Adds the end of a server's standard error: it often says what no message does.
 pub(crate) fn with_last_words(refusal: Refusal, watch: &Watch) -> Refusal {
-    let words = watch.last_words(5);
+    with_words(refusal, &watch.last_words(LAST_WORDS))
+}
+
+fn with_words(refusal: Refusal, words: &str) -> Refusal {
     if words.is_empty() {
         return refusal;
     }

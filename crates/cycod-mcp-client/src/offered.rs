@@ -182,11 +182,20 @@ pub(crate) fn local_name(server: &Server, remote: &str) -> String {
     name(&server.name, change.name.as_deref().unwrap_or(remote)).to_string()
 }
 
+/// How everything of a server is called here: what its names begin with.
+pub(crate) fn prefix(server: &str) -> String {
+    format!("mcp_{}_", plain(server))
+}
+
+/// What a name may hold of a text.
+fn plain(text: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
 /// What a tool of a server is called here.
 fn name(server: &str, remote: &str) -> ToolName {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
-    let plain = |text: &str| text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect::<String>();
-    let name: String = format!("mcp_{}_{}", plain(server), plain(remote)).chars().take(64).collect();
+    let name: String = format!("{}{}", prefix(server), plain(remote)).chars().take(64).collect();
     ToolName::new(&name).expect("it starts with a letter and holds only what a name may hold")
 }
 

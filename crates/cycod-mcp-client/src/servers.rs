@@ -22,10 +22,10 @@ use crate::{
     connection::Surroundings,
     failure, given,
     oauth::{Browse, Identity, Logins},
-    offered::{Offered, offered},
+    offered::{Offered, local_name, offered, prefix},
     others,
     person::Person,
-    pinned::Pinned,
+    pinned::{PROMPT, Pinned},
     pins::Accepted,
     proposal::Proposed,
     runtime::Runtime,
@@ -139,8 +139,8 @@ impl RemoteServers {
             let origin = Arc::new(ToolOrigin { source: ToolSource::Mcp, version: snapshot.version.clone(), owner });
             for one in offered(&slot.server, snapshot.instructions.as_deref(), &snapshot.listing) {
                 let withheld = match &accepted {
-                    Ok(accepted) => accepted.blocks(&one).map(|blocked| blocked.to_string()),
-                    Err(refusal) => Some(refusal.why.clone()),
+                    Ok(accepted) => accepted.blocks(&one).map(|blocked| format!("is {blocked}")),
+                    Err(refusal) => Some(format!("is blocked: {}", refusal.why)),
                 };
                 if let Ok(tool) = one.tool {
                     adopted.push(Adopted { tool, origin: Arc::clone(&origin), withheld });
@@ -181,10 +181,9 @@ impl RemoteServers {
 
     /// The server to whose tool a name leads.
     fn first_with(&self, name: &str) -> Option<String> {
-        let prefix = |server: &str| format!("mcp_{server}_").to_ascii_lowercase();
         let name = name.to_ascii_lowercase();
-        let may_have: Vec<_> =
-            self.slots.values().filter(|slot| name.starts_with(&prefix(&slot.server.name))).collect();
+        let begins = |server: &str| name.starts_with(&prefix(server).to_ascii_lowercase());
+        let may_have: Vec<_> = self.slots.values().filter(|slot| begins(&slot.server.name)).collect();
         let [_, _, ..] = may_have[..] else { return None };
         let has = |slot: &&Arc<Slot>| {
             let Some(snapshot) = self.shared.snapshots.load(&slot.server) else { return false };
@@ -281,6 +280,42 @@ impl RemoteServers {
             Some(others::offers(server, instructions, &listing, &lists, &of_others, has_tools, problems))
         };
         self.slots.values().filter_map(of).collect()
+    }
+
+    /// Whether a tool or a prompt of a server may be used, by its name here; nothing when no server is known to have it.
+    ///
+    /// # Errors
+    /// What has to be accepted before.
+    pub fn may_use(&self, name: &str) -> Option<Result<(), Refusal>> {
+        self.slots.values().find_map(|slot| self.may_use_of(&slot.server, name))
+    }
+
+    fn may_use_of(&self, server: &Server, name: &str) -> Option<Result<(), Refusal>> {
+        let Shared { accepted, snapshots, .. } = &*self.shared;
+        let prefix = prefix(&server.name);
+        if !name.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(&prefix)) {
+            return None;
+        }
+        let Snapshot { instructions, listing, .. } = snapshots.load(server)?;
+        let instructions = instructions.as_deref();
+        let tools = offered(server, instructions, &listing);
+        let is_meant =
+            |one: &&Offered| one.tool.as_ref().is_ok_and(|tool| tool.name.as_str().eq_ignore_ascii_case(name));
+        if let Some(tool) = tools.iter().find(is_meant) {
+            let blocked = accepted.of(server).map(|known| known.blocks(tool));
+            return Some(blocked.and_then(|blocked| match blocked {
+                Some(blocked) => Err(blocked.refusal(server, &tool.remote, &tool.definition)),
+                None => Ok(()),
+            }));
+        }
+        let others = others::pins(server, instructions, &listing, &snapshots.load_others(server));
+        let is_meant = |one: &&Pinned| one.kind == PROMPT && local_name(server, &one.name).eq_ignore_ascii_case(name);
+        let prompt = others.iter().find(is_meant)?;
+        let blocked = accepted.others_of(server).map(|known| known.blocks_other(prompt));
+        Some(blocked.and_then(|blocked| match blocked {
+            Some(blocked) => Err(blocked.refusal(server, &prompt.label(), &prompt.definition)),
+            None => Ok(()),
+        }))
     }
 
     /// Reads a resource of a server, by the address that the server gives it.

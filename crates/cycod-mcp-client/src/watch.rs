@@ -53,10 +53,21 @@ impl Watch {
 
     /// The last lines of a server's standard error, safe to show.
     pub(crate) fn last_words(&self, lines: usize) -> String {
+        self.words(0, lines)
+    }
+
+    /// The first and the last lines of a server's standard error, safe to show. Some programs begin with what is wrong, and go on
+    /// with how they are used.
+    pub(crate) fn words(&self, first: usize, last: usize) -> String {
         let kept: Vec<u8> = lock(&self.stderr).iter().copied().collect();
         let text = String::from_utf8_lossy(&kept);
         let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        all[all.len().saturating_sub(lines)..].iter().map(|text| line(text)).collect::<Vec<_>>().join("\n")
+        let lines: Vec<&str> = if first == 0 || all.len() <= first + last {
+            all[all.len().saturating_sub(first + last)..].to_vec()
+        } else {
+            [&all[..first], &["…"], &all[all.len() - last..]].concat()
+        };
+        lines.into_iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     /// Notes a line that is no message; servers print such things to the wrong stream.
@@ -150,6 +161,8 @@ mod tests {
         let watch = Watch::default();
         watch.stderr(b"one\ntwo\n\n\x1b[2Jthree\n");
         assert_eq!(watch.last_words(2), "two\n\\u{1b}[2Jthree");
+        assert_eq!(watch.words(1, 2), "one\ntwo\n\\u{1b}[2Jthree");
+        assert_eq!(watch.words(1, 1), "one\n…\n\\u{1b}[2Jthree");
         watch.stderr(&[b'x'; STDERR_KEPT]);
         assert!(watch.last_words(5).len() < 600);
     }

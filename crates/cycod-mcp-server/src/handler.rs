@@ -86,6 +86,27 @@ impl Drop for Watched {
     }
 }
 
+/// Why there is no stock with something that a client wants.
+enum Missing {
+    Refused(Refusal),
+    Protocol(ErrorData),
+}
+
+impl From<ErrorData> for Missing {
+    fn from(error: ErrorData) -> Self {
+        Self::Protocol(error)
+    }
+}
+
+impl From<Missing> for ErrorData {
+    fn from(missing: Missing) -> Self {
+        match missing {
+            Missing::Refused(refusal) => reply::refused_as_error(&refusal),
+            Missing::Protocol(error) => error,
+        }
+    }
+}
+
 /// Everything that a stock offers.
 async fn listed(stock: &Arc<Stock>) -> Result<Arc<Lists>, ErrorData> {
     let stock = Arc::clone(stock);
@@ -130,6 +151,22 @@ impl Handler {
             }
         };
         Ok(stock.of_client(client.as_deref()))
+    }
+
+    /// The same, when a tool or a prompt of another server is missing from it. One whose definition was accepted since the last
+    /// look is there now.
+    async fn stock_with(&self, stock: Arc<Stock>, name: &str, client: Option<String>) -> Result<Arc<Stock>, Missing> {
+        let (asked, name) = (Arc::clone(&stock), name.to_owned());
+        match blocking(move || asked.may_use(&name)).await? {
+            None => Ok(stock),
+            Some(Err(refusal)) => Err(Missing::Refused(refusal)),
+            Some(Ok(())) => {
+                let shared = Arc::clone(&self.shared);
+                let difference = blocking(move || shared.shelf.reload()).await?;
+                self.shared.changes.publish(difference);
+                Ok(self.stock_for(client).await?)
+            }
+        }
     }
 
     /// Waits until the client was heard about its roots, or takes too long.
@@ -469,16 +506,27 @@ impl ServerHandler for Handler {
         mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let stock = self.stock(&context).await?;
+        let mut stock = self.stock(&context).await?;
         let (caller, principal) = (self.caller(&context), principal(&context));
-        let named = |name: &str| stock.tool(name).filter(|tool| tool.offer == OfferedAs::Tool);
-        let mut tool = named(&request.name);
+        let named = |stock: &Stock, name: &str| stock.tool(name).filter(|tool| tool.offer == OfferedAs::Tool);
+        let mut tool = named(&stock, &request.name);
         if tool.is_none() && request.name == finding::CALL {
             request = match finding::inner(request) {
                 Ok(inner) => inner,
                 Err(refusal) => return Ok(reply::refused(&refusal).into()),
             };
-            tool = named(&request.name);
+            tool = named(&stock, &request.name);
+        }
+        if tool.is_none() {
+            let client = context.client_info().map(|client| client.name);
+            stock = match Box::pin(self.stock_with(stock, &request.name, client)).await {
+                Ok(stock) => stock,
+                Err(Missing::Refused(refusal)) => {
+                    return Ok(wire::for_era(reply::refused(&refusal), None, is_modern(&context)).into());
+                }
+                Err(Missing::Protocol(error)) => return Err(error),
+            };
+            tool = named(&stock, &request.name);
         }
         let Some(tool) = tool else {
             return match Builtin::named(&request.name).filter(|builtin| *builtin != Builtin::Call) {
@@ -549,9 +597,16 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let stock = self.stock(&context).await?;
+        let mut stock = self.stock(&context).await?;
         if let Some(result) = Box::pin(self.prompt_upstream(&stock, &request, &context)).await? {
             return Ok(result.into());
+        }
+        if stock.tool(&request.name).is_none() {
+            let client = context.client_info().map(|client| client.name);
+            stock = Box::pin(self.stock_with(stock, &request.name, client)).await?;
+            if let Some(result) = Box::pin(self.prompt_upstream(&stock, &request, &context)).await? {
+                return Ok(result.into());
+            }
         }
         let unknown = || ErrorData::invalid_params(format!("there is no prompt `{}`", request.name), None);
         let tool = stock.tool(&request.name).ok_or_else(unknown)?;

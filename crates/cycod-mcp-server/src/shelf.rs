@@ -500,6 +500,20 @@ impl Stock {
         }
     }
 
+    /// Whether a tool or a prompt of another server may be used that is not offered now: its definition may wait to be accepted, or
+    /// may have been accepted since the last look. Nothing when it is none, or was not selected.
+    ///
+    /// # Errors
+    /// What has to be accepted before.
+    pub(crate) fn may_use(&self, name: &str) -> Option<Result<(), Refusal>> {
+        let servers = self.upstream.as_ref()?;
+        let is_selected = match self.engine.entry(name, ScopeFilter::Any) {
+            Ok(entry) => self.offer.selection.admits(&entry),
+            Err(_) => true,
+        };
+        servers.may_use(name).filter(|_| is_selected)
+    }
+
     /// Why a name that is called leads to no tool.
     pub(crate) fn unknown_tool(&self, name: &str) -> String {
         let shown: String = visible(name).chars().take(LONGEST_SHOWN).collect();

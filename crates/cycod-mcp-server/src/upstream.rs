@@ -262,10 +262,20 @@ pub(crate) struct Links(Mutex<Remembered>);
 
 #[derive(Debug, Default)]
 struct Remembered {
-    /// The server of each address; nothing for one that several linked to.
-    servers: HashMap<String, Option<String>>,
-    /// The addresses with their servers, the oldest first.
+    /// The servers that linked to each address.
+    servers: HashMap<String, Vec<String>>,
+    /// Each link once, by server and address, the oldest first.
     order: VecDeque<(String, String)>,
+}
+
+impl Remembered {
+    fn forget(&mut self, server: &str, uri: &str) {
+        let Some(servers) = self.servers.get_mut(uri) else { return };
+        servers.retain(|known| known != server);
+        if servers.is_empty() {
+            self.servers.remove(uri);
+        }
+    }
 }
 
 impl Links {
@@ -275,27 +285,30 @@ impl Links {
 
     fn add(&self, server: &str, uri: &str) {
         let mut remembered = self.lock();
-        match remembered.servers.get(uri) {
-            Some(Some(known)) if known == server => return,
-            Some(_) => _ = remembered.servers.insert(uri.to_owned(), None),
-            None => _ = remembered.servers.insert(uri.to_owned(), Some(server.to_owned())),
+        let servers = remembered.servers.entry(uri.to_owned()).or_default();
+        if servers.iter().any(|known| known == server) {
+            return;
         }
-        let entry = (server.to_owned(), uri.to_owned());
-        remembered.order.push_back(entry);
+        servers.push(server.to_owned());
+        remembered.order.push_back((server.to_owned(), uri.to_owned()));
         if remembered.order.len() > MOST_LINKS
-            && let Some((_, oldest)) = remembered.order.pop_front()
+            && let Some((server, uri)) = remembered.order.pop_front()
         {
-            remembered.servers.remove(&oldest);
+            remembered.forget(&server, &uri);
         }
     }
 
+    /// The only server that linked to an address.
     fn server(&self, uri: &str) -> Option<String> {
-        self.lock().servers.get(uri).cloned().flatten()
+        match self.lock().servers.get(uri).map(Vec::as_slice) {
+            Some([server]) => Some(server.clone()),
+            _ => None,
+        }
     }
 
     /// Whether a server linked to an address.
     fn has(&self, server: &str, uri: &str) -> bool {
-        self.lock().order.iter().any(|(of, known)| of == server && known == uri)
+        self.lock().servers.get(uri).is_some_and(|servers| servers.iter().any(|known| known == server))
     }
 }
 
@@ -467,5 +480,15 @@ mod tests {
         }
         assert_eq!(links.lock().order.len(), MOST_LINKS);
         assert_eq!(links.lock().servers.len(), MOST_LINKS);
+    }
+
+    #[test]
+    fn a_link_is_remembered_once_however_many_servers_have_it() {
+        let links = Links::default();
+        for number in 0..3 * MOST_LINKS {
+            links.add(["a", "b"][number % 2], "x:1");
+        }
+        assert_eq!(links.lock().order.len(), 2);
+        assert!(links.has("a", "x:1") && links.has("b", "x:1") && links.server("x:1").is_none());
     }
 }

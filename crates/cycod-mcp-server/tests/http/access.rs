@@ -117,3 +117,22 @@ fn there_is_one_path_and_one_type() {
     }
     assert_eq!(bed.send("PUT", "/mcp", &[], "").status, 405);
 }
+
+#[test]
+fn a_client_reads_why_it_is_refused_whatever_it_sends() {
+    let mut http = http();
+    http.access = HttpAccess::Token(TOKEN.to_owned());
+    let bed = Bed::new(http);
+    let (token, large) = (format!("Bearer {TOKEN}"), "x".repeat(3 << 20));
+    let (authorized, json) = (("Authorization", &*token), ("Content-Type", "application/json"));
+    let too_large = "x".repeat(9 << 20);
+    for _ in 0..10 {
+        let send = |path, headers: &[(&str, &str)], body: &str| bed.send("POST", path, headers, body).status;
+        assert_eq!(send("/mcp", &[json], &large), 401, "without a token");
+        assert_eq!(send("/mcp", &[json, authorized, ("Host", "evil.example")], &large), 403, "under another name");
+        assert_eq!(send("/elsewhere", &[json, authorized], &large), 404, "at another path");
+        assert_eq!(send("/mcp", &[authorized, ("Content-Type", "text/plain")], &large), 415, "of another type");
+        assert_eq!(send("/mcp", &[json, authorized], &too_large), 413, "too large");
+        assert_eq!(bed.send("PUT", "/mcp", &[authorized], &large).status, 405, "with another method");
+    }
+}

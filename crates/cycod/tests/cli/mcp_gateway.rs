@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    mcp_client::cycod,
+    mcp_client::{cycod, with_server},
     serve::Client,
     support::{Place, until},
 };
@@ -197,6 +197,8 @@ fn what_changes_after_it_was_accepted_waits_until_it_is_accepted_again() {
             "{refused}"
         );
         until("it is listed no more", || !list(&mut client, "prompts").to_string().contains("mcp_one_review"));
+        let refused = client.ask("prompts/get", json!({"name": "mcp_one_review", "arguments": {"code": "x"}}));
+        assert_eq!(refused["error"]["data"]["code"], "definition-changed", "{refused}");
     }
     let (_, err) = cycod(&place, 0, &["mcp", "test", "one"]);
     assert!(err.contains("prompt:review waits to be accepted"), "{err}");
@@ -217,6 +219,27 @@ fn what_changes_after_it_was_accepted_waits_until_it_is_accepted_again() {
         assert_eq!((&later["name"], later.get("title"), later.get("description")), (&json!("later"), None, None));
         assert_eq!(read(client, "two://later")["text"], "read two://later");
     });
+}
+
+#[test]
+fn a_tool_that_changed_is_refused_so_until_it_is_accepted_and_works_at_once_after_that() {
+    let state = Place::new();
+    let state = state.home().join("state");
+    let place = with_server(&["plain", "legacy", &format!("state={}", state.display())]);
+    cycod(&place, 0, &["mcp", "test", "test"]);
+    let mut client = Client::legacy(&place, &["--auto-approve", "*"], json!({}));
+    let hello = |client: &mut Client| client.call("mcp_test_hello", json!({}));
+    assert_eq!(hello(&mut client)["content"][0]["text"], "hello you");
+    std::fs::write(&state, "description").unwrap();
+    // What another process learns of the server reaches the list, from which the tool is then missing.
+    cycod(&place, 0, &["mcp", "test", "test"]);
+    until("it is listed no more", || {
+        !client.ask("tools/list", json!({}))["result"].to_string().contains("mcp_test_hello")
+    });
+    let refused = hello(&mut client).to_string();
+    assert!(refused.contains("definition-changed") && refused.contains("IMPORTANT"), "{refused}");
+    cycod(&place, 0, &["mcp", "accept", "test", "hello"]);
+    assert_eq!(hello(&mut client)["content"][0]["text"], "hello you");
 }
 
 #[test]

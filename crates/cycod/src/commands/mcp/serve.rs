@@ -131,7 +131,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         upstreams: Some(Upstreams(Arc::new(move |engine| servers.servers(engine)))),
         relay,
         waiting: Some(NotOfferedSink(Arc::new(told_once()))),
-        watched: vec![user.join("cache/mcp"), user.join("trust.json")],
+        watched: vec![user.join("cache/mcp"), user.join("mcp/accepted"), user.join("trust.json")],
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
     share_arenas();
