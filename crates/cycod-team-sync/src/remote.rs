@@ -10,7 +10,7 @@ use cycod_code::Code;
 use cycod_team::{Anchor, BlobDigest, ReleaseDocument, ReleaseFiles, VerifiedRelease, verify};
 use jiff::Timestamp;
 
-use crate::{ReleaseDirectory, SyncError, TeamSource, http::Web, local::Here};
+use crate::{DeviceKey, ReleaseDirectory, SyncError, TeamSource, http::Web, local::Here};
 
 /// A release of which every byte was checked.
 #[derive(Debug)]
@@ -24,7 +24,12 @@ pub struct Fetched {
 }
 
 /// Fetches a release and verifies it. When what is here already is spoilt, all of it is fetched again.
-pub(crate) fn fetch(source: &TeamSource, here: Here, anchor: Anchor<'_>, now: Timestamp) -> Result<Fetched, SyncError> {
+pub(crate) fn fetch(
+    source: (&TeamSource, Option<&DeviceKey>),
+    here: Here,
+    anchor: Anchor<'_>,
+    now: Timestamp,
+) -> Result<Fetched, SyncError> {
     let is_bare = here.is_empty();
     match fetch_once(source, here, anchor, now) {
         Err(error) if !is_bare && error.code != Some(Code::TeamUnreachable) => {
@@ -34,12 +39,19 @@ pub(crate) fn fetch(source: &TeamSource, here: Here, anchor: Anchor<'_>, now: Ti
     }
 }
 
-fn fetch_once(source: &TeamSource, here: Here, anchor: Anchor<'_>, now: Timestamp) -> Result<Fetched, SyncError> {
+fn fetch_once(
+    (source, device): (&TeamSource, Option<&DeviceKey>),
+    here: Here,
+    anchor: Anchor<'_>,
+    now: Timestamp,
+) -> Result<Fetched, SyncError> {
     let unreachable = |why: String| SyncError::new(Code::TeamUnreachable, format!("`{source}` can't be read: {why}"));
     let place = match source {
         TeamSource::Directory(path) if path.is_dir() => Place::Directory(ReleaseDirectory(path.clone())),
         TeamSource::Directory(_) => return Err(unreachable("there is no such directory".to_owned())),
-        TeamSource::Web(url) => Place::Web(Web::open(url.clone()).map_err(|error| unreachable(error.to_string()))?),
+        TeamSource::Web(url) => Place::Web(Box::new(
+            Web::open(url.clone(), device.cloned()).map_err(|error| unreachable(error.to_string()))?,
+        )),
     };
     let accepted = match anchor {
         Anchor::Seen(seen) => Some(format!("root/{}.json", seen.root.version)),
@@ -65,12 +77,12 @@ fn fetch_once(source: &TeamSource, here: Here, anchor: Anchor<'_>, now: Timestam
 ///
 /// # Errors
 /// When it can't be read.
-pub fn first_root(source: &TeamSource) -> Result<BlobDigest, SyncError> {
+pub fn first_root(source: &TeamSource, device: Option<&DeviceKey>) -> Result<BlobDigest, SyncError> {
     const FILE: &str = "root/1.json";
     let unreachable = |why: String| SyncError::new(Code::TeamUnreachable, format!("`{source}` can't be read: {why}"));
     let read = match source {
         TeamSource::Directory(path) => ReleaseDirectory(path.clone()).read(FILE, 1 << 20),
-        TeamSource::Web(url) => Web::open(url.clone()).and_then(|web| web.read(FILE, 1 << 20)),
+        TeamSource::Web(url) => Web::open(url.clone(), device.cloned()).and_then(|web| web.read(FILE, 1 << 20)),
     };
     match read {
         Ok(Some(bytes)) => Ok(BlobDigest::of(&bytes)),
@@ -81,7 +93,7 @@ pub fn first_root(source: &TeamSource) -> Result<BlobDigest, SyncError> {
 
 enum Place {
     Directory(ReleaseDirectory),
-    Web(Web),
+    Web(Box<Web>),
 }
 
 struct Remote {
