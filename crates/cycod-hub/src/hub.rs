@@ -133,6 +133,25 @@ impl Hub {
         }
     }
 
+    /// Makes a release with a number above `number`, for a hub that was restored from an old backup: members refuse what is
+    /// older than they have seen. Returns the number.
+    ///
+    /// # Errors
+    /// When there is a release with a higher number, or it can't be made.
+    pub fn recover(&self, number: u32, now: Timestamp) -> Result<i64, HubError> {
+        let number = i64::from(number);
+        self.run(|tx| {
+            let update = "UPDATE counters SET value = $1 WHERE name = 'release' AND value <= $2";
+            if tx.execute(update, &[number.into(), number.into()])? == 0 {
+                let message = format!("the hub has a release with a higher number than {number}");
+                return Err(HubError::new(HubRefusal::Conflict, message));
+            }
+            let made = Released::make(tx, &self.0.key, number, now)?;
+            audit::add(tx, now, "console", "recover", &made.number.to_string())?;
+            Ok(made.number)
+        })
+    }
+
     /// A challenge, for someone who enrols a device with an SSH key.
     pub(crate) fn challenge(&self, now: Timestamp) -> Result<String, HubError> {
         member::challenge(&self.0.challenges, now)

@@ -62,6 +62,14 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// After a backup was restored, release with a number that is new to members
+    Recover {
+        #[command(flatten)]
+        place: Place,
+        /// The highest number of a release that members have
+        #[arg(long, value_name = "N")]
+        after: u32,
+    },
     /// Serve the hub
     Serve {
         #[command(flatten)]
@@ -209,6 +217,11 @@ fn run(command: Command) -> Result<Vec<String>, HubError> {
             };
             let head = rows.last().map(|last| format!("The digest of row {} is {}", last.number, last.digest));
             Ok(rows.iter().map(line).chain(head).collect())
+        }
+        Command::Recover { place, after } => {
+            let hub = place.hub()?;
+            let number = hub.recover(after, now)?;
+            Ok(vec![format!("Made release {number} of {}", hub.team()?)])
         }
         Command::Serve { place, listen } => serve(place.hub()?, listen),
     }

@@ -168,3 +168,34 @@ fn enrol(tx: &mut dyn HubTransaction, device: &str, member: HubMember, now: Time
     audit::add(tx, now, name, "enrol", device)?;
     Ok(member)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::{SignedDuration, Timestamp};
+
+    use crate::{Hub, HubError, HubKey, HubMember, SqliteStore};
+
+    fn message(result: Result<HubMember, HubError>) -> String {
+        result.expect_err("it is refused").message
+    }
+
+    #[test]
+    fn a_challenge_and_a_token_expire() {
+        let key = HubKey::generate().expect("a key");
+        let ada = key.public().expect("a key");
+        let hub = Hub::new(Arc::new(SqliteStore::in_memory().expect("a database")), key);
+        let now = Timestamp::now();
+        let challenge = hub.challenge(now).expect("a challenge");
+        let enrol = |later| hub.enrol_by_key("00", (&challenge, ""), now + SignedDuration::from_secs(later));
+        assert!(message(enrol(300)).contains("the hub has no root yet"));
+        assert_eq!(message(enrol(301)), "the challenge has expired");
+
+        hub.add_member("ada", &ada, false, now).expect("a member");
+        let token = hub.token("ada", 1, now).expect("a token");
+        let enrol = |later| hub.enrol_by_token("00", &token, now + SignedDuration::from_secs(later));
+        assert_eq!(message(enrol(3601)), "the token is wrong, has expired or was used");
+        assert_eq!(enrol(3599).map(|member| member.name), Ok("ada".to_owned()));
+    }
+}

@@ -52,10 +52,19 @@ impl Web {
 
     /// Reads a file, or its first `most` bytes and one more; nothing when the server has none.
     pub(crate) fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
-        match self.request(Method::GET, path, b"", most)? {
-            (StatusCode::NOT_FOUND | StatusCode::GONE, _) => Ok(None),
+        self.read_unless(path, most, None).map(|read| match read {
+            Tagged::Unchanged => None,
+            Tagged::Read(bytes) => bytes,
+        })
+    }
+
+    /// Reads a file, unless it has this entity tag.
+    pub(crate) fn read_unless(&self, path: &str, most: u64, tag: Option<&str>) -> io::Result<Tagged> {
+        match self.request(Method::GET, path, (b"", tag), most)? {
+            (StatusCode::NOT_MODIFIED, _) if tag.is_some() => Ok(Tagged::Unchanged),
+            (StatusCode::NOT_FOUND | StatusCode::GONE, _) => Ok(Tagged::Read(None)),
             (status, bytes) if !status.is_success() => Err(io::Error::other(refusal(status, &bytes))),
-            (_, bytes) => Ok(Some(bytes)),
+            (_, bytes) => Ok(Tagged::Read(Some(bytes))),
         }
     }
 
@@ -67,18 +76,24 @@ impl Web {
         body: &[u8],
         most: u64,
     ) -> io::Result<Result<Vec<u8>, String>> {
-        let (status, bytes) = self.request(method, path, body, most)?;
+        let (status, bytes) = self.request(method, path, (body, None), most)?;
         Ok(if status.is_success() { Ok(bytes) } else { Err(refusal(status, &bytes)) })
     }
 
-    fn request(&self, method: Method, path: &str, body: &[u8], most: u64) -> io::Result<(StatusCode, Vec<u8>)> {
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        what: (&[u8], Option<&str>),
+        most: u64,
+    ) -> io::Result<(StatusCode, Vec<u8>)> {
         let url = self.base.join(path).map_err(io::Error::other)?;
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(io::Error::other(format!("it took longer than {} minutes", ALL.as_secs() / 60)));
         }
         let most = most.saturating_add(1).min(self.left.get());
-        let read = self.runtime.block_on(async { timeout(left.min(EACH), self.ask(method, url, body, most)).await });
+        let read = self.runtime.block_on(async { timeout(left.min(EACH), self.ask(method, url, what, most)).await });
         let (status, bytes) = match read {
             Ok(read) => read?,
             Err(_) => return Err(io::Error::other(format!("it took longer than {} seconds", EACH.as_secs()))),
@@ -90,7 +105,13 @@ impl Web {
         Ok((status, bytes))
     }
 
-    async fn ask(&self, method: Method, url: Url, body: &[u8], most: u64) -> io::Result<(StatusCode, Vec<u8>)> {
+    async fn ask(
+        &self,
+        method: Method,
+        url: Url,
+        (body, tag): (&[u8], Option<&str>),
+        most: u64,
+    ) -> io::Result<(StatusCode, Vec<u8>)> {
         let mut request = self.client.request(method.clone(), url.clone());
         if let Some(device) = &self.device {
             let time = Timestamp::now().as_second();
@@ -105,6 +126,9 @@ impl Web {
                 .header("cycod-nonce", nonce)
                 .body(body.to_vec());
         }
+        if let Some(tag) = tag {
+            request = request.header("if-none-match", tag);
+        }
         let mut response: Response = request.send().await.map_err(|error| io::Error::other(causes(error)))?;
         let status = response.status();
         let mut bytes = Vec::new();
@@ -117,6 +141,14 @@ impl Web {
         }
         Ok((status, bytes))
     }
+}
+
+/// What a server answers to someone who may have the file.
+pub(crate) enum Tagged {
+    /// It still has the tag.
+    Unchanged,
+    /// Its bytes; nothing when the server has none.
+    Read(Option<Vec<u8>>),
 }
 
 /// What a server says against a request: a hub says why.

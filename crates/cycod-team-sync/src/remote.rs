@@ -7,10 +7,19 @@ use std::{
 };
 
 use cycod_code::Code;
-use cycod_team::{Anchor, BlobDigest, ReleaseDocument, ReleaseFiles, VerifiedRelease, verify};
+use cycod_team::{Anchor, BlobDigest, ReleaseDocument, ReleaseFiles, VerifiedRelease, release_tag, verify};
 use jiff::Timestamp;
 
-use crate::{DeviceKey, ReleaseDirectory, SyncError, TeamSource, http::Web, local::Here};
+use crate::{
+    DeviceKey, ReleaseDirectory, SyncError, TeamSource,
+    http::{Tagged, Web},
+    local::Here,
+};
+
+const RELEASE: &str = "release.json";
+
+/// The most bytes of that; larger ones are refused when they are verified.
+const LARGEST_DOCUMENT: u64 = 256 << 10;
 
 /// A release of which every byte was checked.
 #[derive(Debug)]
@@ -57,13 +66,29 @@ fn fetch_once(
         Anchor::Seen(seen) => Some(format!("root/{}.json", seen.root.version)),
         Anchor::Root(_) => None,
     };
+    let known = match (&place, anchor) {
+        // A hub tells in one answer whether anything has changed; it gives an entity tag that we can tell as well.
+        (Place::Web(web), Anchor::Seen(seen)) if device.is_some() && !here.is_empty() => {
+            let tag = release_tag(seen.release, seen.root.version);
+            Some(
+                web.read_unless(RELEASE, LARGEST_DOCUMENT, Some(&tag))
+                    .map_err(|error| unreachable(error.to_string()))?,
+            )
+        }
+        _ => None,
+    };
     let remote = Remote {
         place,
         here,
         accepted,
+        requests: Cell::new(usize::from(known.is_some())),
+        is_unchanged: matches!(known, Some(Tagged::Unchanged)),
+        release: match known {
+            Some(Tagged::Read(bytes)) => bytes,
+            _ => None,
+        },
         parts: RefCell::default(),
         documents: RefCell::default(),
-        requests: Cell::new(0),
         failure: RefCell::default(),
     };
     let verified = verify(&remote, anchor, now);
@@ -105,6 +130,10 @@ struct Remote {
     parts: RefCell<BTreeMap<String, BlobDigest>>,
     documents: RefCell<BTreeMap<String, Vec<u8>>>,
     requests: Cell<usize>,
+    /// Whether the hub says that release and root are those that were accepted.
+    is_unchanged: bool,
+    /// The document of the release, if it was read already.
+    release: Option<Vec<u8>>,
     /// Why the source can't be read.
     failure: RefCell<Option<String>>,
 }
@@ -118,8 +147,17 @@ impl Remote {
         if let Some(name) = path.strip_prefix("parts/") {
             return self.here.part(name, *self.parts.borrow().get(name)?);
         }
+        if let (RELEASE, Some(bytes)) = (path, &self.release) {
+            return Some(bytes.clone());
+        }
         let accepted = self.accepted.as_deref()?;
-        path.starts_with(accepted).then(|| self.here.root(path)).flatten()
+        let is_here = path.starts_with(accepted) || self.is_unchanged && path.starts_with(RELEASE);
+        is_here.then(|| self.here.document(path)).flatten()
+    }
+
+    /// Whether it need not be asked for, as there is none.
+    fn is_missing(&self, path: &str) -> bool {
+        self.is_unchanged && path.starts_with("root/")
     }
 }
 
@@ -127,6 +165,7 @@ impl ReleaseFiles for Remote {
     fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         let bytes = match self.known(path) {
             Some(bytes) => Some(bytes),
+            None if self.is_missing(path) => None,
             None => {
                 self.requests.set(self.requests.get() + 1);
                 let read = match &self.place {
@@ -137,12 +176,12 @@ impl ReleaseFiles for Remote {
             }
         };
         if let Some(bytes) = &bytes {
-            if path == "release.json" {
+            if path == RELEASE {
                 let release: Option<ReleaseDocument> = serde_json::from_slice(bytes).ok();
                 let parts = release.into_iter().flat_map(|release| release.parts);
                 *self.parts.borrow_mut() = parts.map(|(name, part)| (name, part.sha256)).collect();
             }
-            if path.starts_with("root/") || path.starts_with("release.json") || path == "parts/tools" {
+            if path.starts_with("root/") || path.starts_with(RELEASE) || path == "parts/tools" {
                 self.documents.borrow_mut().insert(path.to_owned(), bytes.clone());
             }
         }

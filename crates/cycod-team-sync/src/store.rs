@@ -86,6 +86,8 @@ pub struct Synced {
     pub before: Option<u64>,
     /// Whether anything was written.
     pub is_new: bool,
+    /// Whether there is a newer root.
+    pub is_new_root: bool,
 }
 
 /// The place of a team on this machine.
@@ -213,12 +215,15 @@ impl TeamStore {
         let fetched = self.fetch(&source, None, now)?;
         let VerifiedRelease { release, tools, parts, .. } = &fetched.verified;
         let is_current = before.as_ref() == Some(&about(&fetched.verified));
-        let is_new = !(is_current && Here::at(&self.place.active()).is_exactly(tools, parts));
+        let seen: Option<SeenRelease> = self.read("seen.json")?;
+        // Written as well, so that no older root is accepted after it.
+        let is_new_root = seen.is_none_or(|seen| seen.root != fetched.verified.seen.root);
+        let is_new = is_new_root || !(is_current && Here::at(&self.place.active()).is_exactly(tools, parts));
         debug_assert_eq!(release.team, member.team, "what was seen is of the team");
         if is_new {
             self.install(&fetched)?;
         }
-        Ok(Synced { fetched, before: before.map(|before| before.number), is_new })
+        Ok(Synced { fetched, before: before.map(|before| before.number), is_new, is_new_root })
     }
 
     /// Leaves the team: removes the release and everything that is known of it.

@@ -2,6 +2,7 @@
 
 mod hostile;
 mod parallel;
+mod polls;
 mod postgres;
 mod program;
 mod support;

@@ -116,6 +116,9 @@ fn whole(more: &[&str]) {
     drop(served);
     let served = Served::start(directory);
     assert!(find_hub(&served.url.parse().expect("an address")).expect("it answers").is_some());
+    assert_eq!(done(directory, &["recover", "--data", "data", "--after", "7"]), "Made release 8 of acme\n");
+    fails(directory, &["recover", "--data", "data", "--after", "7"], "a higher number than 7");
+    assert_eq!(done(directory, &["root", "--data", "data", "out"]), "Root 1 of acme is in force\n");
 }
 
 #[test]

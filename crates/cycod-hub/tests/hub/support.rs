@@ -106,6 +106,15 @@ impl Team {
 
 /// The files of a root in which Ada proposes, and Ben and Dana review, with its digest.
 pub(crate) fn root(release: &TeamKey) -> (BTreeMap<String, Vec<u8>>, BlobDigest) {
+    root_of(release, 1)
+}
+
+/// The second root of a team, which says the same.
+pub(crate) fn next_root(team: &Team) -> BTreeMap<String, Vec<u8>> {
+    root_of(&HubKey::read(&team.key).and_then(|key| key.public()).expect("a key"), 2).0
+}
+
+fn root_of(release: &TeamKey, version: u64) -> (BTreeMap<String, Vec<u8>>, BlobDigest) {
     let root = Signer::new("root");
     let roles = TeamRoles {
         root: TeamKeys { threshold: 1, keys: vec![root.key()] },
@@ -118,7 +127,7 @@ pub(crate) fn root(release: &TeamKey) -> (BTreeMap<String, Vec<u8>>, BlobDigest)
         }),
     };
     let expires = now() + SignedDuration::from_hours(24 * 365);
-    let (file, bytes) = RootDraft { team: "acme".to_owned(), version: 1, expires, roles }.file().expect("a root");
+    let (file, bytes) = RootDraft { team: "acme".to_owned(), version, expires, roles }.file().expect("a root");
     let digest = BlobDigest::of(&bytes);
     let signature = root.sign(SignedRole::Root, &bytes).into_bytes();
     (BTreeMap::from([(format!("{file}.sigs"), signature), (file, bytes)]), digest)

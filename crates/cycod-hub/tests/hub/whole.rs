@@ -87,7 +87,10 @@ fn devices(team: &Team, source: &TeamSource) -> (TeamHub, TeamHub, DeviceKey) {
     };
     refused(ada.enrol(&prove("eve", &challenge, &device)), "no member of this hub signed");
     refused(ada.enrol(&prove("ada", &challenge, &new())), "is not of this file");
-    refused(ada.enrol(&prove("ada", &challenge.replace('.', ".0"), &device)), "not of this hub");
+    let (made, tag) = challenge.rsplit_once('.').expect("a tag");
+    for other in [format!("{made}0.{tag}"), format!("1{made}.{tag}"), made.to_owned(), String::new()] {
+        refused(ada.enrol(&prove("ada", &other, &device)), "not of this hub");
+    }
     assert_eq!(ada.enrol(&prove("ada", &challenge, &device)), Ok("ada".to_owned()));
     let second = new();
     refused(open(source, &second).enrol(&prove("ada", &challenge, &second)), "counts once");
@@ -225,4 +228,82 @@ fn a_team_at_a_hub_with_a_file() {
 #[test]
 fn a_team_at_a_hub_in_memory() {
     whole(Arc::new(SqliteStore::in_memory().expect("a database")));
+}
+
+#[test]
+fn an_unchanged_team_is_one_request() {
+    let team = Team::new(Arc::new(SqliteStore::in_memory().expect("a database")));
+    let source = team.served();
+    let [ada, ben, dana] = ["ada", "ben", "dana"].map(|name| team.device(&source, name).0);
+    let first = proposal("ada", None, TOOL);
+    ada.propose(&first, &[TOOL]).expect("a proposal");
+    ben.review(first.digest(), &review("ben", first.digest(), ReviewVerdict::Approve)).expect("a review");
+    _ = dana.release(1).expect("a release");
+    let device = team.device(&source, "cem").1;
+    let place = team.joined(&source, "cem", device);
+    let sync = || {
+        let synced = place.sync(now()).expect("synced");
+        (synced.is_new, synced.fetched.requests)
+    };
+    assert_eq!(sync(), (false, 1));
+    // It is the same release, and what was spoilt here is restored from it.
+    let file = place.place().active().join("tools/deploy.yaml");
+    fs::write(&file, "description: Deploy\nbash: echo spoilt\n").expect("written");
+    assert_eq!(sync(), (true, 2));
+    assert_eq!(fs::read(place.place().active().join("tools/deploy.yaml")).expect("it is there"), TOOL);
+    fs::remove_file(place.place().active().join("release.json")).expect("removed");
+    assert_eq!(sync(), (false, 2));
+    // A new release is noticed, and so is a new root with the same release.
+    _ = dana.release(2).expect("a release");
+    assert_eq!(sync(), (true, 3), "the release, its signatures and the next root; the parts are here");
+    assert_eq!(sync(), (false, 1));
+    assert_eq!(team.hub.take_roots(&crate::support::next_root(&team), now()), Ok(2));
+    let (is_new, requests) = sync();
+    assert!(is_new && requests > 1, "no older root is accepted any more: {requests}");
+    assert_eq!(place.place().release().expect("a release").number, 3);
+    assert_eq!(sync(), (false, 1));
+}
+
+#[test]
+fn a_restored_backup_is_refused_until_its_numbers_are_new() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let (path, backup) = (scratch.path().join("hub.db"), scratch.path().join("backup.db"));
+    let team = Team::new(Arc::new(SqliteStore::open(&path).expect("a database")));
+    let source = team.served();
+    let (dana, _) = team.device(&source, "dana");
+    let place = team.joined(&source, "dana", team.device(&source, "dana").1);
+    let copy = format!("VACUUM INTO '{}'", backup.display());
+    rusqlite::Connection::open(&path).and_then(|database| database.execute_batch(&copy)).expect("a backup");
+    _ = dana.release(1).expect("a release");
+    _ = dana.release(2).expect("a release");
+    assert_eq!(place.sync(now()).expect("synced").before, Some(1));
+
+    let restored = cycod_hub::Hub::new(
+        Arc::new(SqliteStore::open(&backup).expect("a database")),
+        HubKey::read(&team.key).expect("a key"),
+    );
+    let moved = crate::support::served(restored.clone());
+    let synced = || {
+        let (member, state) = (place.place().member(), crate::support::address(&moved));
+        let text = fs::read_to_string(&member).expect("it is there");
+        let mut json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        json["source"] = format!("http://{state}/v1/").into();
+        fs::write(&member, json.to_string()).expect("written");
+        place.sync(now()).map(|synced| synced.fetched.verified.release.number)
+    };
+    let code = || synced().expect_err("it is refused").code.map(|code| code.name());
+    assert_eq!(code(), Some("release-rolled-back"));
+    // Other releases with numbers that were seen are none of them.
+    assert_eq!(restored.recover(1, now()), Ok(2));
+    assert_eq!(code(), Some("release-rolled-back"));
+    assert_eq!(restored.recover(2, now() + SignedDuration::from_secs(1)), Ok(3));
+    assert_eq!(code(), Some("release-mixed"));
+    assert!(restored.recover(2, now()).expect_err("too low").message.contains("higher number than 2"));
+    assert_eq!(restored.recover(3, now()), Ok(4));
+    // It follows another release 3.
+    assert_eq!(code(), Some("release-mixed"));
+    assert_eq!(restored.recover(5, now()), Ok(6));
+    assert_eq!(synced(), Ok(6));
+    let audit = restored.audit().expect("as written");
+    assert_eq!(audit.iter().filter(|row| row.action == "recover").count(), 4);
 }

@@ -117,6 +117,18 @@ fn three_people_and_a_machine_use_a_hub() {
     let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(device).expect("it is there").permissions());
     assert_eq!(mode & 0o077, 0, "only its owner reads the key of a device");
 
+    // Ben withdraws it, and the next release is without it.
+    let version = ben.run(&["team", "yank", "scan", "--key", "ben", "--why", "too loud"]).stderr();
+    let version = version.split("has scan@").nth(1).expect("the hint").lines().next().expect("a line").trim();
+    let scan = format!("scan@{version}");
+    fails(&ada.run(&["team", "yank", &scan, "--key", "ada", "--why", "x"]), "doesn't name ada");
+    _ = done(&ben, &["team", "yank", &scan, "--key", "ben", "--why", "too loud"]);
+    let released = done(&cem, &["team", "release"]).stderr();
+    assert!(released.contains("without tools/scan.yaml: it was withdrawn"), "{released}");
+    _ = done(&ben, &["team", "sync"]);
+    fails(&ben.run(&["run", "scan"]), "scan");
+    assert!(done(&ben, &["team", "sync"]).stderr().contains("acme, release 3: nothing new"));
+
     hub.remove_member("ada", Timestamp::now()).expect("removed");
     fails(&ci.run(&["team", "sync"]), "doesn't know this device");
     assert_eq!(done(&ci, &["run", "scan"]).stdout(), "scanned by the team\n");
