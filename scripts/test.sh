@@ -56,6 +56,7 @@ need xargs findutils
 need tar tar
 need unshare util-linux
 need chromium chromium
+[ -d /usr/lib/postgresql ] || missing="$missing postgresql"
 python3 -c 'import yaml' >/dev/null 2>&1 || missing="$missing python3-yaml"
 /usr/bin/python3 -c 'import matplotlib, PIL' >/dev/null 2>&1 || missing="$missing python3-matplotlib python3-pil"
 Rscript -e 'library(ggplot2)' >/dev/null 2>&1 || missing="$missing r-cran-ggplot2"

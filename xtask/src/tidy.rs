@@ -18,7 +18,7 @@ use serde_json::Value;
 use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 42] = [
+const ARROWS: [(&str, &[&str]); 43] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
@@ -56,6 +56,7 @@ const ARROWS: [(&str, &[&str]); 42] = [
     ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-schema"]),
     ("cycod-team", &["cycod-code"]),
     ("cycod-team-sync", &["cycod-file", "cycod-code", "cycod-catalog", "cycod-team"]),
+    ("cycod-hub", &["cycod-thread", "cycod-file", "cycod-http", "cycod-team"]),
     ("cycod-process", &["cycod-thread"]),
     ("cycod-proxy", &["cycod-thread"]),
     ("cycod-script", &["cycod-thread", "cycod-definition"]),
@@ -548,8 +549,8 @@ fn unsafe_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
 /// What reaches a terminal without `Shown`, and where each has its home. `clippy.toml` bans most of it; this says where the
 /// exceptions are.
 const TERMINAL: [(&str, &[&str]); 14] = [
-    ("io::stdout()", &["crates/cycod/src/printer/streams.rs", "crates/cycod-mcp-server/src/stdio.rs", WORKER]),
-    ("io::stderr()", &["crates/cycod/src/printer/streams.rs", WORKER]),
+    ("io::stdout()", &["crates/cycod/src/printer/streams.rs", "crates/cycod-mcp-server/src/stdio.rs", HUB, WORKER]),
+    ("io::stderr()", &["crates/cycod/src/printer/streams.rs", HUB, WORKER]),
     ("tokio::io::std", &[]),
     ("transport::io::stdio", &["crates/cycod-mcp-server/src/stdio.rs"]),
     ("rustix::stdio", &[]),
@@ -565,6 +566,8 @@ const TERMINAL: [(&str, &[&str]); 14] = [
 ];
 
 /// A worker speaks to the process that started it; what it says of a failure is `Shown`.
+/// A program of its own, which prints lines without anything that a terminal acts on.
+const HUB: &str = "crates/cycod-hub/src/main.rs";
 const WORKER: &str = "crates/cycod-app/src/worker/pipe.rs";
 
 /// What puts a file into its place without `cycod-file`, and who may: one gives a tool file a new name, the other puts an output

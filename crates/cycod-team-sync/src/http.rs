@@ -7,11 +7,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use reqwest::{Client, StatusCode, Url, redirect::Policy};
+use cycod_team::{BlobDigest, HubRequest};
+use jiff::Timestamp;
+use reqwest::{Client, Method, Response, StatusCode, Url, redirect::Policy};
 use tokio::{
     runtime::{Builder, Runtime},
     time::timeout,
 };
+
+use crate::DeviceKey;
 
 /// How long one file may take, and all of them.
 const EACH: Duration = Duration::from_secs(30);
@@ -27,51 +31,106 @@ pub(crate) struct Web {
     runtime: Runtime,
     deadline: Instant,
     left: Cell<u64>,
+    /// Signs each request, for a hub.
+    device: Option<DeviceKey>,
 }
 
 impl Web {
-    pub(crate) fn open(base: Url) -> io::Result<Self> {
+    pub(crate) fn open(base: Url, device: Option<DeviceKey>) -> io::Result<Self> {
         static ONCE: Once = Once::new();
         // Another part of this process may have chosen it before; it is the same.
         ONCE.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
         let client = Client::builder()
-            .redirect(Policy::limited(3))
+            .redirect(if device.is_some() { Policy::none() } else { Policy::limited(3) })
             .connect_timeout(Duration::from_secs(10))
             .user_agent(concat!("cycod/", env!("CARGO_PKG_VERSION")));
         let is_near = base.host_str().is_some_and(|host| matches!(host, "localhost" | "127.0.0.1" | "[::1]"));
         let client = if is_near { client.no_proxy() } else { client }.build().map_err(io::Error::other)?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        Ok(Self { base, client, runtime, deadline: Instant::now() + ALL, left: Cell::new(MOST) })
+        Ok(Self { base, client, runtime, deadline: Instant::now() + ALL, left: Cell::new(MOST), device })
     }
 
     /// Reads a file, or its first `most` bytes and one more; nothing when the server has none.
     pub(crate) fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        self.read_unless(path, most, None).map(|read| match read {
+            Tagged::Unchanged => None,
+            Tagged::Read(bytes) => bytes,
+        })
+    }
+
+    /// Reads a file, unless it has this entity tag.
+    pub(crate) fn read_unless(&self, path: &str, most: u64, tag: Option<&str>) -> io::Result<Tagged> {
+        match self.request(Method::GET, path, (b"", tag), most)? {
+            (StatusCode::NOT_MODIFIED, _) if tag.is_some() => Ok(Tagged::Unchanged),
+            (StatusCode::NOT_FOUND | StatusCode::GONE, _) => Ok(Tagged::Read(None)),
+            (status, bytes) if !status.is_success() => Err(io::Error::other(refusal(status, &bytes))),
+            (_, bytes) => Ok(Tagged::Read(Some(bytes))),
+        }
+    }
+
+    /// Sends something; what the server says against it is the inner error.
+    pub(crate) fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: &[u8],
+        most: u64,
+    ) -> io::Result<Result<Vec<u8>, String>> {
+        let (status, bytes) = self.request(method, path, (body, None), most)?;
+        Ok(if status.is_success() { Ok(bytes) } else { Err(refusal(status, &bytes)) })
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        what: (&[u8], Option<&str>),
+        most: u64,
+    ) -> io::Result<(StatusCode, Vec<u8>)> {
         let url = self.base.join(path).map_err(io::Error::other)?;
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(io::Error::other(format!("it took longer than {} minutes", ALL.as_secs() / 60)));
         }
         let most = most.saturating_add(1).min(self.left.get());
-        let read = self.runtime.block_on(async { timeout(left.min(EACH), self.get(url, most)).await });
-        let bytes = match read {
+        let read = self.runtime.block_on(async { timeout(left.min(EACH), self.ask(method, url, what, most)).await });
+        let (status, bytes) = match read {
             Ok(read) => read?,
             Err(_) => return Err(io::Error::other(format!("it took longer than {} seconds", EACH.as_secs()))),
         };
-        let count = bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
-        self.left.set(self.left.get().saturating_sub(count));
+        self.left.set(self.left.get().saturating_sub(bytes.len() as u64));
         if self.left.get() == 0 {
             return Err(io::Error::other(format!("all files together have more than {} MB", MOST >> 20)));
         }
-        Ok(bytes)
+        Ok((status, bytes))
     }
 
-    async fn get(&self, url: Url, most: u64) -> io::Result<Option<Vec<u8>>> {
-        let mut response = self.client.get(url).send().await.map_err(|error| io::Error::other(causes(error)))?;
-        match response.status() {
-            StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(None),
-            status if !status.is_success() => return Err(io::Error::other(format!("the server answers {status}"))),
-            _ => {}
+    async fn ask(
+        &self,
+        method: Method,
+        url: Url,
+        (body, tag): (&[u8], Option<&str>),
+        most: u64,
+    ) -> io::Result<(StatusCode, Vec<u8>)> {
+        let mut request = self.client.request(method.clone(), url.clone());
+        if let Some(device) = &self.device {
+            let time = Timestamp::now().as_second();
+            let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+            let (nonce, digest) = (DeviceKey::nonce()?, BlobDigest::of(body));
+            let signed = HubRequest { method: method.as_str(), path: &path, time, nonce: &nonce, body: digest };
+            request = request
+                .header("cycod-device", device.public())
+                .header("cycod-time", time)
+                .header("cycod-digest", digest.to_string())
+                .header("cycod-signature", device.sign(&signed.signed_bytes()))
+                .header("cycod-nonce", nonce)
+                .body(body.to_vec());
         }
+        if let Some(tag) = tag {
+            request = request.header("if-none-match", tag);
+        }
+        let mut response: Response = request.send().await.map_err(|error| io::Error::other(causes(error)))?;
+        let status = response.status();
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| io::Error::other(causes(error)))? {
             bytes.extend_from_slice(&chunk);
@@ -80,8 +139,23 @@ impl Web {
                 break;
             }
         }
-        Ok(Some(bytes))
+        Ok((status, bytes))
     }
+}
+
+/// What a server answers to someone who may have the file.
+pub(crate) enum Tagged {
+    /// It still has the tag.
+    Unchanged,
+    /// Its bytes; nothing when the server has none.
+    Read(Option<Vec<u8>>),
+}
+
+/// What a server says against a request: a hub says why.
+fn refusal(status: StatusCode, body: &[u8]) -> String {
+    let why = serde_json::from_slice::<serde_json::Value>(body).ok();
+    let why = why.and_then(|why| why["error"].as_str().map(str::to_owned));
+    why.map_or_else(|| format!("the server answers {status}"), |why| format!("{why} ({})", status.as_u16()))
 }
 
 /// The last cause of an error, without the address.

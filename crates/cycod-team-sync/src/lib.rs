@@ -6,15 +6,19 @@
 //! check changes nothing there but the note of the failure.
 
 mod desk;
+mod device;
 mod error;
 mod http;
+mod hub;
 mod local;
 mod remote;
 mod source;
 mod store;
 
 pub use desk::{DirectoryDesk, ReviewDesk};
+pub use device::DeviceKey;
 pub use error::SyncError;
+pub use hub::{EnrolmentProof, HubRelease, TeamHub, find_hub};
 pub use remote::{Fetched, first_root};
 pub use source::{ReleaseDirectory, TeamSource, UnusableSource};
 pub use store::{SyncFailure, SyncNote, Synced, TeamMember, TeamStore};

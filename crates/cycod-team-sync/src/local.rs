@@ -48,8 +48,8 @@ impl Here {
         (BlobDigest::of(&bytes) == digest).then_some(bytes)
     }
 
-    /// A document of the root that was accepted, with its signatures; whether it is that is for the caller to check.
-    pub(crate) fn root(&self, file: &str) -> Option<Vec<u8>> {
+    /// A document of the release in force or of its root, or their signatures; whether it is that is for the caller to check.
+    pub(crate) fn document(&self, file: &str) -> Option<Vec<u8>> {
         fs::read(self.directory.join(file.replace('/', "-"))).ok()
     }
 

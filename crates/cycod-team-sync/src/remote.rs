@@ -7,10 +7,19 @@ use std::{
 };
 
 use cycod_code::Code;
-use cycod_team::{Anchor, BlobDigest, ReleaseDocument, ReleaseFiles, VerifiedRelease, verify};
+use cycod_team::{Anchor, BlobDigest, ReleaseDocument, ReleaseFiles, VerifiedRelease, release_tag, verify};
 use jiff::Timestamp;
 
-use crate::{ReleaseDirectory, SyncError, TeamSource, http::Web, local::Here};
+use crate::{
+    DeviceKey, ReleaseDirectory, SyncError, TeamSource,
+    http::{Tagged, Web},
+    local::Here,
+};
+
+const RELEASE: &str = "release.json";
+
+/// The most bytes of that; larger ones are refused when they are verified.
+const LARGEST_DOCUMENT: u64 = 256 << 10;
 
 /// A release of which every byte was checked.
 #[derive(Debug)]
@@ -24,7 +33,12 @@ pub struct Fetched {
 }
 
 /// Fetches a release and verifies it. When what is here already is spoilt, all of it is fetched again.
-pub(crate) fn fetch(source: &TeamSource, here: Here, anchor: Anchor<'_>, now: Timestamp) -> Result<Fetched, SyncError> {
+pub(crate) fn fetch(
+    source: (&TeamSource, Option<&DeviceKey>),
+    here: Here,
+    anchor: Anchor<'_>,
+    now: Timestamp,
+) -> Result<Fetched, SyncError> {
     let is_bare = here.is_empty();
     match fetch_once(source, here, anchor, now) {
         Err(error) if !is_bare && error.code != Some(Code::TeamUnreachable) => {
@@ -34,24 +48,47 @@ pub(crate) fn fetch(source: &TeamSource, here: Here, anchor: Anchor<'_>, now: Ti
     }
 }
 
-fn fetch_once(source: &TeamSource, here: Here, anchor: Anchor<'_>, now: Timestamp) -> Result<Fetched, SyncError> {
+fn fetch_once(
+    (source, device): (&TeamSource, Option<&DeviceKey>),
+    here: Here,
+    anchor: Anchor<'_>,
+    now: Timestamp,
+) -> Result<Fetched, SyncError> {
     let unreachable = |why: String| SyncError::new(Code::TeamUnreachable, format!("`{source}` can't be read: {why}"));
     let place = match source {
         TeamSource::Directory(path) if path.is_dir() => Place::Directory(ReleaseDirectory(path.clone())),
         TeamSource::Directory(_) => return Err(unreachable("there is no such directory".to_owned())),
-        TeamSource::Web(url) => Place::Web(Web::open(url.clone()).map_err(|error| unreachable(error.to_string()))?),
+        TeamSource::Web(url) => Place::Web(Box::new(
+            Web::open(url.clone(), device.cloned()).map_err(|error| unreachable(error.to_string()))?,
+        )),
     };
     let accepted = match anchor {
         Anchor::Seen(seen) => Some(format!("root/{}.json", seen.root.version)),
         Anchor::Root(_) => None,
     };
+    let known = match (&place, anchor) {
+        // A hub tells in one answer whether anything has changed; it gives an entity tag that we can tell as well.
+        (Place::Web(web), Anchor::Seen(seen)) if device.is_some() && !here.is_empty() => {
+            let tag = release_tag(seen.release, seen.root.version);
+            Some(
+                web.read_unless(RELEASE, LARGEST_DOCUMENT, Some(&tag))
+                    .map_err(|error| unreachable(error.to_string()))?,
+            )
+        }
+        _ => None,
+    };
     let remote = Remote {
         place,
         here,
         accepted,
+        requests: Cell::new(usize::from(known.is_some())),
+        is_unchanged: matches!(known, Some(Tagged::Unchanged)),
+        release: match known {
+            Some(Tagged::Read(bytes)) => bytes,
+            _ => None,
+        },
         parts: RefCell::default(),
         documents: RefCell::default(),
-        requests: Cell::new(0),
         failure: RefCell::default(),
     };
     let verified = verify(&remote, anchor, now);
@@ -65,12 +102,12 @@ fn fetch_once(source: &TeamSource, here: Here, anchor: Anchor<'_>, now: Timestam
 ///
 /// # Errors
 /// When it can't be read.
-pub fn first_root(source: &TeamSource) -> Result<BlobDigest, SyncError> {
+pub fn first_root(source: &TeamSource, device: Option<&DeviceKey>) -> Result<BlobDigest, SyncError> {
     const FILE: &str = "root/1.json";
     let unreachable = |why: String| SyncError::new(Code::TeamUnreachable, format!("`{source}` can't be read: {why}"));
     let read = match source {
         TeamSource::Directory(path) => ReleaseDirectory(path.clone()).read(FILE, 1 << 20),
-        TeamSource::Web(url) => Web::open(url.clone()).and_then(|web| web.read(FILE, 1 << 20)),
+        TeamSource::Web(url) => Web::open(url.clone(), device.cloned()).and_then(|web| web.read(FILE, 1 << 20)),
     };
     match read {
         Ok(Some(bytes)) => Ok(BlobDigest::of(&bytes)),
@@ -81,7 +118,7 @@ pub fn first_root(source: &TeamSource) -> Result<BlobDigest, SyncError> {
 
 enum Place {
     Directory(ReleaseDirectory),
-    Web(Web),
+    Web(Box<Web>),
 }
 
 struct Remote {
@@ -93,6 +130,10 @@ struct Remote {
     parts: RefCell<BTreeMap<String, BlobDigest>>,
     documents: RefCell<BTreeMap<String, Vec<u8>>>,
     requests: Cell<usize>,
+    /// Whether the hub says that release and root are those that were accepted.
+    is_unchanged: bool,
+    /// The document of the release, if it was read already.
+    release: Option<Vec<u8>>,
     /// Why the source can't be read.
     failure: RefCell<Option<String>>,
 }
@@ -106,8 +147,17 @@ impl Remote {
         if let Some(name) = path.strip_prefix("parts/") {
             return self.here.part(name, *self.parts.borrow().get(name)?);
         }
+        if let (RELEASE, Some(bytes)) = (path, &self.release) {
+            return Some(bytes.clone());
+        }
         let accepted = self.accepted.as_deref()?;
-        path.starts_with(accepted).then(|| self.here.root(path)).flatten()
+        let is_here = path.starts_with(accepted) || self.is_unchanged && path.starts_with(RELEASE);
+        is_here.then(|| self.here.document(path)).flatten()
+    }
+
+    /// Whether it need not be asked for, as there is none.
+    fn is_missing(&self, path: &str) -> bool {
+        self.is_unchanged && path.starts_with("root/")
     }
 }
 
@@ -115,6 +165,7 @@ impl ReleaseFiles for Remote {
     fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         let bytes = match self.known(path) {
             Some(bytes) => Some(bytes),
+            None if self.is_missing(path) => None,
             None => {
                 self.requests.set(self.requests.get() + 1);
                 let read = match &self.place {
@@ -125,12 +176,12 @@ impl ReleaseFiles for Remote {
             }
         };
         if let Some(bytes) = &bytes {
-            if path == "release.json" {
+            if path == RELEASE {
                 let release: Option<ReleaseDocument> = serde_json::from_slice(bytes).ok();
                 let parts = release.into_iter().flat_map(|release| release.parts);
                 *self.parts.borrow_mut() = parts.map(|(name, part)| (name, part.sha256)).collect();
             }
-            if path.starts_with("root/") || path.starts_with("release.json") || path == "parts/tools" {
+            if path.starts_with("root/") || path.starts_with(RELEASE) || path == "parts/tools" {
                 self.documents.borrow_mut().insert(path.to_owned(), bytes.clone());
             }
         }

@@ -26,7 +26,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Fetched, SyncError, TeamSource,
+    DeviceKey, Fetched, SyncError, TeamSource,
     local::{Here, LIST, part_file},
     remote::fetch,
 };
@@ -86,25 +86,47 @@ pub struct Synced {
     pub before: Option<u64>,
     /// Whether anything was written.
     pub is_new: bool,
+    /// Whether there is a newer root.
+    pub is_new_root: bool,
 }
 
 /// The place of a team on this machine.
 #[derive(Clone, Debug)]
-pub struct TeamStore(TeamPlace);
+pub struct TeamStore {
+    place: TeamPlace,
+    /// The key of a device that is about to join.
+    joining: Option<DeviceKey>,
+}
 
 impl TeamStore {
     /// The store in a place.
     pub fn at(place: TeamPlace) -> Self {
-        Self(place)
+        Self { place, joining: None }
+    }
+
+    /// The store in a place that is about to join a hub with this device.
+    pub fn with_device(place: TeamPlace, device: DeviceKey) -> Self {
+        Self { place, joining: Some(device) }
+    }
+
+    /// The key of this device at the hub of the team, if the team has one.
+    ///
+    /// # Errors
+    /// When that can't be told.
+    pub fn device(&self) -> Result<Option<DeviceKey>, SyncError> {
+        match &self.joining {
+            Some(device) => Ok(Some(device.clone())),
+            None => self.read("device.json"),
+        }
     }
 
     /// Where it is.
     pub fn place(&self) -> &TeamPlace {
-        &self.0
+        &self.place
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.0.directory.join(name)
+        self.place.directory.join(name)
     }
 
     /// Which team was joined.
@@ -131,12 +153,14 @@ impl TeamStore {
     /// # Errors
     /// When it can't be read, or is not what the team signed.
     pub fn fetch(&self, source: &TeamSource, root: Option<BlobDigest>, now: Timestamp) -> Result<Fetched, SyncError> {
+        let device = self.device()?;
+        let source = (source, device.as_ref());
         if let Some(root) = root {
             return fetch(source, Here::default(), Anchor::Root(root), now);
         }
         let missing = || broken(&self.file("seen.json"), "it is missing");
         let seen: SeenRelease = self.read("seen.json")?.ok_or_else(missing)?;
-        fetch(source, Here::at(&self.0.active()), Anchor::Seen(&seen), now)
+        fetch(source, Here::at(&self.place.active()), Anchor::Seen(&seen), now)
     }
 
     /// Joins a team with its first release.
@@ -151,12 +175,15 @@ impl TeamStore {
         now: Timestamp,
     ) -> Result<(), SyncError> {
         let _lock = self.lock()?;
-        if self.0.is_joined() {
+        if self.place.is_joined() {
             return Err(SyncError { code: None, message: "a team was joined already".to_owned() });
         }
         let team = fetched.verified.release.team.clone();
         self.install(fetched)?;
         self.write("state.json", &SyncNote { synced: Some(now), failure: None })?;
+        if let Some(device) = &self.joining {
+            self.write_with("device.json", device, FileAccess::Private)?;
+        }
         let member = TeamMember { format: FORMAT, team, source: source.to_string(), root, joined: now };
         self.write("member.json", &member)
     }
@@ -167,7 +194,7 @@ impl TeamStore {
     /// When no team was joined, the source can't be read, or its release is not what the team signed.
     pub fn sync(&self, now: Timestamp) -> Result<Synced, SyncError> {
         let _lock = self.lock()?;
-        let member = self.member()?.ok_or_else(|| not_joined(&self.0))?;
+        let member = self.member()?.ok_or_else(|| not_joined(&self.place))?;
         let result = self.synced(&member, now);
         let note = self.note();
         let note = match &result {
@@ -184,16 +211,19 @@ impl TeamStore {
     fn synced(&self, member: &TeamMember, now: Timestamp) -> Result<Synced, SyncError> {
         let source = TeamSource::parse(&member.source, Path::new("/"))
             .map_err(|why| broken(&self.file("member.json"), &format!("`{}`: {why}", member.source)))?;
-        let before = self.0.release().ok();
+        let before = self.place.release().ok();
         let fetched = self.fetch(&source, None, now)?;
         let VerifiedRelease { release, tools, parts, .. } = &fetched.verified;
         let is_current = before.as_ref() == Some(&about(&fetched.verified));
-        let is_new = !(is_current && Here::at(&self.0.active()).is_exactly(tools, parts));
+        let seen: Option<SeenRelease> = self.read("seen.json")?;
+        // Written as well, so that no older root is accepted after it.
+        let is_new_root = seen.is_none_or(|seen| seen.root != fetched.verified.seen.root);
+        let is_new = is_new_root || !(is_current && Here::at(&self.place.active()).is_exactly(tools, parts));
         debug_assert_eq!(release.team, member.team, "what was seen is of the team");
         if is_new {
             self.install(&fetched)?;
         }
-        Ok(Synced { fetched, before: before.map(|before| before.number), is_new })
+        Ok(Synced { fetched, before: before.map(|before| before.number), is_new, is_new_root })
     }
 
     /// Leaves the team: removes the release and everything that is known of it.
@@ -202,10 +232,10 @@ impl TeamStore {
     /// When something can't be removed.
     pub fn leave(&self) -> Result<(), SyncError> {
         let lock = self.lock()?;
-        let failed = |error: io::Error| SyncError::io("remove", &self.0.directory, &error);
+        let failed = |error: io::Error| SyncError::io("remove", &self.place.directory, &error);
         // First, so that half of a removal is no broken place.
-        fs::remove_file(self.0.member()).map_err(failed)?;
-        let real = fs::canonicalize(&self.0.directory).map_err(failed)?;
+        fs::remove_file(self.place.member()).map_err(failed)?;
+        let real = fs::canonicalize(&self.place.directory).map_err(failed)?;
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else { return Ok(()) };
         drop(lock);
         Folder::open(parent).and_then(|parent| parent.remove_all(name)).map_err(failed)
@@ -220,7 +250,7 @@ impl TeamStore {
         self.write_release(fetched, &directory).map_err(|error| SyncError::io("write", &directory, &error))?;
         // From here on no older one is accepted. If the link does not change, the next sync changes it.
         self.write("seen.json", &verified.seen)?;
-        self.switch_to(&name).map_err(|error| SyncError::io("replace", &self.0.active(), &error))?;
+        self.switch_to(&name).map_err(|error| SyncError::io("replace", &self.place.active(), &error))?;
         self.forget_old(&name);
         Ok(())
     }
@@ -265,11 +295,11 @@ impl TeamStore {
 
     #[cfg(unix)]
     fn switch_to(&self, name: &str) -> io::Result<()> {
-        let folder = Folder::open(&fs::canonicalize(&self.0.directory)?)?;
+        let folder = Folder::open(&fs::canonicalize(&self.place.directory)?)?;
         let temporary = cycod_file::temporary_name();
-        std::os::unix::fs::symlink(Path::new("releases").join(name), self.0.directory.join(&temporary))?;
+        std::os::unix::fs::symlink(Path::new("releases").join(name), self.place.directory.join(&temporary))?;
         folder.move_into(&temporary, &folder, "active".as_ref())?;
-        File::open(&self.0.directory)?.sync_all()
+        File::open(&self.place.directory)?.sync_all()
     }
 
     #[cfg(not(unix))]
@@ -298,7 +328,7 @@ impl TeamStore {
     fn lock(&self) -> Result<File, SyncError> {
         let path = self.file("lock");
         let failed = |error: io::Error| SyncError::io("lock", &path, &error);
-        make_directory(&self.0.directory).map_err(failed)?;
+        make_directory(&self.place.directory).map_err(failed)?;
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
         match cycod_file::lock(&file, PATIENCE) {
             Ok(()) => Ok(file),
@@ -319,12 +349,16 @@ impl TeamStore {
     }
 
     fn write(&self, name: &str, document: &impl Serialize) -> Result<(), SyncError> {
+        self.write_with(name, document, FileAccess::Usual)?;
+        let path = self.file(name);
+        set_mode(&path, 0o644).map_err(|error| SyncError::io("write", &path, &error))
+    }
+
+    fn write_with(&self, name: &str, document: &impl Serialize, access: FileAccess<'_>) -> Result<(), SyncError> {
         let path = self.file(name);
         let failed = |error: io::Error| SyncError::io("write", &path, &error);
         let text = serde_json::to_string_pretty(document).map_err(|error| failed(error.into()))? + "\n";
-        cycod_file::replace(&path, text.as_bytes(), FileAccess::Usual, Durability::Power)
-            .and_then(|()| set_mode(&path, 0o644))
-            .map_err(failed)
+        cycod_file::replace(&path, text.as_bytes(), access, Durability::Power).map_err(failed)
     }
 }
 

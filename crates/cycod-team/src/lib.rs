@@ -12,6 +12,7 @@ mod document;
 mod draft;
 mod error;
 mod path;
+mod request;
 mod review;
 mod signature;
 mod verify;
@@ -24,12 +25,13 @@ pub use document::{
 pub use draft::{DraftFile, ReleaseDraft, RootDraft};
 pub use error::ReleaseError;
 pub use path::is_released_path;
+pub use request::{HubRequest, device_text, release_tag};
 pub use review::{
     ChangeClass, Proposal, ProposalDocument, ProposalState, ProposedChange, Review, ReviewDocument, ReviewList,
     ReviewRole, ReviewVerdict, ReviewedFiles, SignedProposal, SignedText, UnknownClass, YankDocument, proposal_text,
     reviewed_files, text,
 };
-pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes};
+pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes, verify_signature};
 pub use verify::{
     Anchor, LARGEST_FILE, MOST_BYTES, MOST_FILES, ReleaseFiles, VerifiedRelease, verify, verify_last, verify_roots,
 };

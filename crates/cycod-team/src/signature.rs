@@ -115,6 +115,23 @@ pub(crate) fn check<'k>(
     Ok(signers)
 }
 
+/// Checks that one of the keys signed a document, and that nothing else did.
+///
+/// # Errors
+/// When another key did, none did, or the signature is of something else.
+pub fn verify_signature<'k>(
+    role: SignedRole,
+    document: &[u8],
+    signatures: &[u8],
+    keys: &'k [TeamKey],
+) -> Result<&'k TeamKey, ReleaseError> {
+    let signers = signers(role, (role.name(), document), signatures, keys)?;
+    match signers[..] {
+        [signer] => Ok(signer),
+        _ => Err(ReleaseError::new(Code::ReleaseWrongKey, role.name(), "it needs exactly one signature")),
+    }
+}
+
 /// The one key that signed a document, as the signature itself says. Whether it did is not checked.
 pub(crate) fn embedded(signatures: &[u8]) -> Option<TeamKey> {
     let [signature] = &split(signatures).ok()?[..] else { return None };

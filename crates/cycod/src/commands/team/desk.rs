@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -11,7 +12,7 @@ use cycod_team::{
 };
 use cycod_team_sync::{DirectoryDesk, ReleaseDirectory, ReviewDesk, TeamSource, TeamStore};
 
-use super::{failed, not_synced, own_root, place, public_half, public_key, sign};
+use super::{failed, hub_of, not_synced, now, own_root, place, public_half, public_key, sign};
 use crate::{cli::Context, command_error::CommandError};
 
 /// The fewest digits by which a digest can be named.
@@ -53,11 +54,19 @@ pub(super) fn open(context: &Context, at: Option<&str>) -> Result<Desk, CommandE
             let pin = known.map(|member| member.root).map_or_else(|| own_root(&directory), |pin| Ok(Some(pin)))?;
             of_directory(directory, pin, given)
         }
-        TeamSource::Web(url) => {
-            let message = format!("`{url}` is a web server, which takes no proposals");
-            Err(CommandError::failure(message).hint("name the directory of the releases with --at DIR"))
+        TeamSource::Web(url) if member.is_some_and(|member| member.source == url.as_str()) => {
+            let Some((hub, source)) = hub_of(&store)? else { return Err(no_hub(url)) };
+            let fetched = store.fetch(&source, None, now(context.engine.host())).map_err(|error| not_synced(&error))?;
+            of(Box::new(hub), fetched.verified.root.clone(), Some(fetched.verified), given)
         }
+        TeamSource::Web(url) => Err(no_hub(url)),
     }
+}
+
+/// A web server only gives.
+fn no_hub(url: &impl fmt::Display) -> CommandError {
+    let message = format!("`{url}` isn't a hub that you joined, so it takes no proposals");
+    CommandError::failure(message).hint("join the hub, or name the directory of the releases with --at DIR")
 }
 
 fn of_directory(directory: ReleaseDirectory, pin: Option<BlobDigest>, given: String) -> Result<Desk, CommandError> {

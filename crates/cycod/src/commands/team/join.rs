@@ -1,10 +1,12 @@
 //! `cycod team join`: compares the root of a team, shows what its release brings, asks, and puts it into force.
 
-use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_team::BlobDigest;
-use cycod_team_sync::{TeamSource, TeamStore, first_root};
+use std::path::PathBuf;
 
-use super::{content, not_synced, now, place};
+use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_team::{BlobDigest, SignedRole, device_text};
+use cycod_team_sync::{DeviceKey, EnrolmentProof, TeamHub, TeamSource, TeamStore, find_hub, first_root};
+
+use super::{content, not_synced, now, place, sign};
 use crate::{cli::Context, command_error::CommandError, editor::ask, options::parsed};
 
 /// What `cycod team join` takes.
@@ -17,6 +19,12 @@ struct Arguments {
     /// The SHA-256 of a root that you know to be the team's
     #[arg(long, value_name = "SHA256")]
     root: Option<String>,
+    /// A token of the team's hub
+    #[arg(long, value_name = "TOKEN", conflicts_with = "key")]
+    token: Option<String>,
+    /// Your SSH key, which the team's hub knows
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// Don't ask; needs --root
     #[arg(long)]
     yes: bool,
@@ -60,9 +68,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let release = of_machine.release().map(|release| format!(" {}", release.team)).unwrap_or_default();
         return Err(CommandError::failure(format!("this machine has joined the team{release}, which binds here")));
     }
+    let (store, source) = at_hub(context, &args, store, source)?;
     let root = match pin {
         Some(pin) => pin,
-        None => first_root(&source).map_err(|error| not_synced(&error))?,
+        None => first_root(&source, store.device().map_err(|error| not_synced(&error))?.as_ref())
+            .map_err(|error| not_synced(&error))?,
     };
     let fetched = store.fetch(&source, Some(root), now(context.engine.host())).map_err(|error| not_synced(&error))?;
     let mut lines = content::described(&fetched.verified);
@@ -83,4 +93,45 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let verb = if args.machine { "has" } else { "have" };
     context.printer.say(&format!("{whose} {verb} joined {team}"));
     Ok(0)
+}
+
+/// If the source is a hub, makes this device one of the user's there.
+fn at_hub(
+    context: &mut Context,
+    args: &Arguments,
+    store: TeamStore,
+    source: TeamSource,
+) -> Result<(TeamStore, TeamSource), CommandError> {
+    let hub = match &source {
+        TeamSource::Web(url) => find_hub(url).map_err(|error| not_synced(&error))?,
+        TeamSource::Directory(_) => None,
+    };
+    let Some((address, team)) = hub else {
+        return match args.token.is_some() || args.key.is_some() {
+            true => Err(CommandError::usage(format!("`{}` isn't a hub, so it needs no token and no key", args.source))),
+            false => Ok((store, source)),
+        };
+    };
+    let device = DeviceKey::generate().map_err(|error| not_synced(&error))?;
+    let hub = TeamHub::open(address.clone(), device.clone()).map_err(|error| not_synced(&error))?;
+    let proof = match (&args.token, &args.key) {
+        (Some(token), _) => EnrolmentProof::Token(token.clone()),
+        (None, Some(key)) => {
+            let challenge = hub.challenge().map_err(|error| not_synced(&error))?;
+            let document = device_text(&team, &challenge, &device.public());
+            let keys = std::slice::from_ref(key);
+            let signature = sign(context.engine.host(), keys, SignedRole::Device, document.as_bytes())?;
+            EnrolmentProof::Signature { challenge, signature: String::from_utf8_lossy(&signature).into_owned() }
+        }
+        (None, None) => {
+            return Err(CommandError::usage(format!(
+                "`{}` is the hub of {team}, which must know who you are",
+                args.source
+            ))
+            .hint("give your SSH key with --key, or a token of its administrator with --token"));
+        }
+    };
+    let member = hub.enrol(&proof).map_err(|error| not_synced(&error))?;
+    context.printer.say(&format!("The hub of {team} knows you as {member}"));
+    Ok((TeamStore::with_device(store.place().clone(), device), TeamSource::Web(address)))
 }

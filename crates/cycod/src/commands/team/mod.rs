@@ -29,7 +29,7 @@ use cycod_engine::{
 };
 use cycod_process::{Program, find_program, run_foreground};
 use cycod_team::{BlobDigest, NAMESPACE, ReleaseError, ReleaseFiles, SignedRole, TeamKey, UnusableKey, signed_bytes};
-use cycod_team_sync::{ReleaseDirectory, SyncError, TeamStore};
+use cycod_team_sync::{ReleaseDirectory, SyncError, TeamHub, TeamSource, TeamStore};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{cli::Context, command_error::CommandError, secrets::seconds};
@@ -104,6 +104,16 @@ fn joined(context: &Context, is_machines: bool) -> Result<TeamStore, CommandErro
         true => error.hint("this machine has, and its administrator looks after that: --machine"),
         false => error.hint("join one: cycod team join SOURCE"),
     })
+}
+
+/// The hub of the team that was joined, with its address as a source; nothing if the team has none.
+fn hub_of(store: &TeamStore) -> Result<Option<(TeamHub, TeamSource)>, CommandError> {
+    let member = store.member().map_err(|error| not_synced(&error))?;
+    let device = store.device().map_err(|error| not_synced(&error))?;
+    let source = member.map(|member| TeamSource::parse(&member.source, "/".as_ref()));
+    let (Some(Ok(TeamSource::Web(url))), Some(device)) = (source, device) else { return Ok(None) };
+    let hub = TeamHub::open(url.clone(), device).map_err(|error| not_synced(&error))?;
+    Ok(Some((hub, TeamSource::Web(url))))
 }
 
 /// A failure to put a release into force.

@@ -21,7 +21,7 @@ use cycod_team_sync::{DirectoryDesk, ReleaseDirectory, ReviewDesk as _};
 use super::{
     Planned,
     desk::{last_release, short},
-    directory, failed, in_days, not_synced, now, own_root, sign,
+    directory, failed, hub_of, in_days, joined, not_synced, now, own_root, sign,
 };
 use crate::{
     cli::Context,
@@ -34,20 +34,20 @@ use crate::{
 #[derive(Parser)]
 #[command(name = "release", about = "Write a signed release of tools and rules")]
 struct Arguments {
-    /// The directory of the releases
-    #[arg(long, value_name = "DIR")]
-    out: String,
+    /// The directory of the releases; without it, the hub of your team releases
+    #[arg(long, value_name = "DIR", requires = "key")]
+    out: Option<String>,
     /// A directory with `tools`
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", requires = "out")]
     from: Option<String>,
     /// An SSH key that signs the release; repeat for several
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", requires = "out")]
     key: Vec<PathBuf>,
     /// After how many days it expires
-    #[arg(long, value_name = "N", default_value_t = 7)]
+    #[arg(long, value_name = "N", default_value_t = 7, requires = "out")]
     days: u32,
     /// The number of the release
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "out")]
     number: Option<u64>,
 }
 
@@ -59,10 +59,11 @@ pub(crate) fn command() -> Command {
 /// Writes a release, after it was verified as its readers will.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
-    let out = directory(context, &args.out);
+    let Some(given) = &args.out else { return at_hub(context) };
+    let out = directory(context, given);
     let Some(pin) = own_root(&out)? else {
-        let hint = format!("cycod team root --out {} --team NAME --key {}", args.out, args.key[0].display());
-        return Err(CommandError::failure(format!("`{}` has no root, which says who may sign", args.out)).hint(hint));
+        let hint = format!("cycod team root --out {given} --team NAME --key {}", args.key[0].display());
+        return Err(CommandError::failure(format!("`{given}` has no root, which says who may sign")).hint(hint));
     };
     let (root, _) = verify_roots(&out, Anchor::Root(pin)).map_err(|error| failed(&error))?;
     let before = last(&out, &root)?;
@@ -79,7 +80,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             return Err(CommandError::usage("the root asks for reviews, so a release has what reviewers approved")
                 .hint("offer the files to them: cycod team propose --from DIR"));
         }
-        Some(role) => reviewed(&args.out, (&out, pin), &root, role)?,
+        Some(role) => reviewed(given, (&out, pin), &root, role)?,
         None => {
             let from = source(context, args.from.as_deref());
             let (tools, parts) = files(context, &from)?;
@@ -120,6 +121,30 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.say(&note);
     }
     Ok(0)
+}
+
+/// Lets the hub of the team make the next release.
+fn at_hub(context: &mut Context) -> Result<u8, CommandError> {
+    let store = joined(context, false)?;
+    let Some((hub, source)) = hub_of(&store)? else {
+        return Err(CommandError::usage("your team has no hub").hint("give the directory of the releases with --out"));
+    };
+    let last = store.fetch(&source, None, now(context.engine.host())).map_err(|error| not_synced(&error))?;
+    let made = hub.release(last.verified.release.number).map_err(|error| not_synced(&error))?;
+    context.printer.say(&format!("The hub made release {} of {}", made.number, last.verified.release.team));
+    for note in notes(&made.applied, &made.stale, &made.dropped) {
+        context.printer.say(&note);
+    }
+    Ok(0)
+}
+
+/// What to tell about the proposals of a release, a line each.
+fn notes(applied: &[BlobDigest], stale: &[BlobDigest], dropped: &[String]) -> Vec<String> {
+    let applied = applied.iter().map(|proposal| format!("  with proposal {}", short(*proposal)));
+    let stale =
+        stale.iter().map(|proposal| format!("  without proposal {}: its files have changed since", short(*proposal)));
+    let dropped = dropped.iter().map(|path| format!("  without {path}: it was withdrawn, or lacks reviews"));
+    applied.chain(stale).chain(dropped).collect()
 }
 
 /// What a release is made of.
@@ -170,12 +195,7 @@ fn reviewed(
     }
     let list = text("reviews", &made.list).map_err(|error| failed(&error))?;
     content.parts.insert("reviews".to_owned(), list.into_bytes());
-    content.notes.extend(made.applied.iter().map(|proposal| format!("  with proposal {}", short(*proposal))));
-    let stale =
-        |proposal: &BlobDigest| format!("  without proposal {}: its files have changed since", short(*proposal));
-    content.notes.extend(made.stale.iter().map(stale));
-    let dropped = |path: &String| format!("  without {path}: it was withdrawn, or lacks reviews");
-    content.notes.extend(made.dropped.iter().map(dropped));
+    content.notes = notes(&made.applied, &made.stale, &made.dropped);
     content.applied = made.applied;
     Ok(content)
 }

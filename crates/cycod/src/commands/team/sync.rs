@@ -32,6 +32,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let name = format!("{}, release {}", release.team, release.number);
     let said = match (synced.is_new, synced.before) {
         (false, _) => format!("{name}: nothing new"),
+        (true, Some(before)) if before == release.number && synced.is_new_root => {
+            format!("{name}: root {} is in force", synced.fetched.verified.root.version)
+        }
         (true, Some(before)) if before == release.number => format!("{name}: its files were restored"),
         (true, Some(before)) => format!("{name} is in force, after release {before}"),
         (true, None) => format!("{name} is in force"),

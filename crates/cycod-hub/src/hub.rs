@@ -1,0 +1,263 @@
+//! What a hub does, each as one transaction: first it is checked who asks.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use cycod_team::{BlobDigest, SignedProposal, SignedText, TeamKey};
+use jiff::Timestamp;
+use ring::hmac;
+
+use crate::{
+    HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubTransaction, audit, member,
+    release::{Released, current},
+    request::{SeenRequests, SignedRequest, use_once},
+    review, roots,
+};
+
+/// A hub: the rules about a database.
+#[derive(Clone)]
+pub struct Hub(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn HubStore>,
+    key: HubKey,
+    /// For challenges, which are not stored.
+    challenges: hmac::Key,
+    seen: SeenRequests,
+}
+
+/// The document of the release in force.
+pub(crate) struct TaggedRelease {
+    /// What changes with the release or the roots.
+    pub(crate) tag: String,
+    /// Its bytes, if the client doesn't have them.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hub")
+    }
+}
+
+impl Hub {
+    /// A hub over a database, with the key that signs its releases.
+    pub fn new(store: Arc<dyn HubStore>, key: HubKey) -> Self {
+        let challenges = key.challenges();
+        Self(Arc::new(Inner { store, key, challenges, seen: SeenRequests::default() }))
+    }
+
+    fn run<T>(&self, work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>) -> Result<T, HubError> {
+        self.0.store.run(work)
+    }
+
+    /// Takes the roots of the team, which its root keys signed. With the first one, the hub makes an empty release.
+    ///
+    /// # Errors
+    /// When they are no roots, of another team, or don't let the hub sign releases.
+    pub fn take_roots(&self, files: &BTreeMap<String, Vec<u8>>, now: Timestamp) -> Result<u64, HubError> {
+        self.run(|tx| {
+            let version = roots::take(tx, &self.0.key, files)?;
+            audit::add(tx, now, "console", "root", &version.to_string())?;
+            if current::release(tx)?.is_none() {
+                let made = Released::make(tx, &self.0.key, 0, now)?;
+                audit::add(tx, now, "console", "release", &made.number.to_string())?;
+            }
+            Ok(version)
+        })
+    }
+
+    /// What the team is called.
+    ///
+    /// # Errors
+    /// When the hub has no root yet.
+    pub fn team(&self) -> Result<String, HubError> {
+        self.run(|tx| Ok(roots::newest(tx)?.0.team))
+    }
+
+    /// Adds a member, or changes one.
+    ///
+    /// # Errors
+    /// When the name can't be one, or another member has the key.
+    pub fn add_member(&self, name: &str, key: &TeamKey, is_admin: bool, now: Timestamp) -> Result<(), HubError> {
+        let member = HubMember { name: name.to_owned(), is_admin, key: key.clone() };
+        self.run(|tx| member.write(tx, now))
+    }
+
+    /// Removes a member with all devices. What the member reviewed counts as long as the root has the key.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn remove_member(&self, name: &str, now: Timestamp) -> Result<(), HubError> {
+        self.run(|tx| HubMember::remove(tx, name, now))
+    }
+
+    /// The members, by name.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn members(&self) -> Result<Vec<HubMember>, HubError> {
+        self.run(HubMember::all)
+    }
+
+    /// Makes a token with which one device is enrolled for a member.
+    ///
+    /// # Errors
+    /// When there is no such member.
+    pub fn token(&self, name: &str, hours: u32, now: Timestamp) -> Result<String, HubError> {
+        self.run(|tx| member::token(tx, name, hours, now))
+    }
+
+    /// The record of changes, the oldest first, after each row was checked against the one before.
+    ///
+    /// # Errors
+    /// When a row was changed, removed or put in.
+    pub fn audit(&self) -> Result<Vec<HubAudit>, HubError> {
+        self.run(audit::checked)
+    }
+
+    /// Makes the next release before the last one expires. Returns its number, or nothing when there is time.
+    ///
+    /// # Errors
+    /// When the database fails, or the root has expired.
+    pub fn renew(&self, now: Timestamp) -> Result<Option<i64>, HubError> {
+        let Some(number) = self.run(|tx| current::due(tx, now))? else { return Ok(None) };
+        let renewed = self.run(|tx| {
+            let made = Released::make(tx, &self.0.key, number, now)?;
+            audit::add(tx, now, "hub", "renew", &made.number.to_string())?;
+            Ok(made.number)
+        });
+        match renewed {
+            // Another hub was faster, and its release is as good.
+            Err(error) if error.refusal == HubRefusal::Conflict => Ok(None),
+            renewed => renewed.map(Some),
+        }
+    }
+
+    /// Makes a release with a number above `number`, for a hub that was restored from an old backup: members refuse what is
+    /// older than they have seen. Returns the number.
+    ///
+    /// # Errors
+    /// When there is a release with a higher number, or it can't be made.
+    pub fn recover(&self, number: u32, now: Timestamp) -> Result<i64, HubError> {
+        let number = i64::from(number);
+        self.run(|tx| {
+            let update = "UPDATE counters SET value = $1 WHERE name = 'release' AND value <= $2";
+            if tx.execute(update, &[number.into(), number.into()])? == 0 {
+                let message = format!("the hub has a release with a higher number than {number}");
+                return Err(HubError::new(HubRefusal::Conflict, message));
+            }
+            let made = Released::make(tx, &self.0.key, number, now)?;
+            audit::add(tx, now, "console", "recover", &made.number.to_string())?;
+            Ok(made.number)
+        })
+    }
+
+    /// A challenge, for someone who enrols a device with an SSH key.
+    pub(crate) fn challenge(&self, now: Timestamp) -> Result<String, HubError> {
+        member::challenge(&self.0.challenges, now)
+    }
+
+    pub(crate) fn enrol_by_token(&self, device: &str, token: &str, now: Timestamp) -> Result<HubMember, HubError> {
+        self.run(|tx| member::enrol_by_token(tx, device, token, now))
+    }
+
+    pub(crate) fn enrol_by_key(
+        &self,
+        device: &str,
+        (challenge, signature): (&str, &str),
+        now: Timestamp,
+    ) -> Result<HubMember, HubError> {
+        self.run(|tx| member::enrol_by_key(tx, device, (&self.0.challenges, challenge, signature), now))
+    }
+
+    /// Lets a request in, before its body is read: it is signed by a device of a member, and was not sent before.
+    pub(crate) fn admit(&self, request: &SignedRequest, now: Timestamp) -> Result<(), HubError> {
+        request.check(now)?;
+        _ = self.run(|tx| HubMember::of_device(tx, &request.device))?;
+        self.0.seen.add(request, now)
+    }
+
+    /// Reads something for a member.
+    fn read<T>(
+        &self,
+        request: &SignedRequest,
+        mut work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>,
+    ) -> Result<T, HubError> {
+        self.run(|tx| {
+            _ = HubMember::of_device(tx, &request.device)?;
+            work(tx)
+        })
+    }
+
+    /// Changes something for a member, once for each request, at whatever hub of this database it arrives.
+    fn change<T>(
+        &self,
+        request: &SignedRequest,
+        now: Timestamp,
+        mut work: impl FnMut(&mut dyn HubTransaction, &HubMember) -> Result<T, HubError>,
+    ) -> Result<T, HubError> {
+        self.run(|tx| {
+            let member = HubMember::of_device(tx, &request.device)?;
+            use_once(tx, &request.nonce, now)?;
+            work(tx, &member)
+        })
+    }
+
+    /// A file of the release in force, as in a directory of releases.
+    pub(crate) fn file(&self, request: &SignedRequest, path: &str) -> Result<Option<Vec<u8>>, HubError> {
+        self.read(request, |tx| current::file(tx, path))
+    }
+
+    /// The document of the release in force with its tag, without the bytes if the client has them.
+    pub(crate) fn release_document(
+        &self,
+        request: &SignedRequest,
+        known: Option<&str>,
+    ) -> Result<Option<TaggedRelease>, HubError> {
+        self.read(request, |tx| {
+            let Some(tag) = current::tag(tx)? else { return Ok(None) };
+            let bytes = if known == Some(tag.as_str()) { None } else { current::file(tx, "release.json")? };
+            Ok(Some(TaggedRelease { tag, bytes }))
+        })
+    }
+
+    /// The proposals that wait, and what was withdrawn.
+    pub(crate) fn open(&self, request: &SignedRequest) -> Result<(Vec<SignedProposal>, Vec<SignedText>), HubError> {
+        self.read(request, |tx| Ok((review::open(tx)?, review::yanks(tx)?)))
+    }
+
+    pub(crate) fn put_blob(
+        &self,
+        request: &SignedRequest,
+        digest: BlobDigest,
+        bytes: &[u8],
+        now: Timestamp,
+    ) -> Result<(), HubError> {
+        self.change(request, now, |tx, member| review::put_blob(tx, member, digest, bytes))
+    }
+
+    pub(crate) fn propose(&self, request: &SignedRequest, signed: &SignedText, now: Timestamp) -> Result<(), HubError> {
+        self.change(request, now, |tx, member| review::propose(tx, member, signed, now))
+    }
+
+    pub(crate) fn review(&self, request: &SignedRequest, signed: &SignedText, now: Timestamp) -> Result<(), HubError> {
+        self.change(request, now, |tx, member| review::review(tx, member, signed, now))
+    }
+
+    pub(crate) fn yank(&self, request: &SignedRequest, signed: &SignedText, now: Timestamp) -> Result<(), HubError> {
+        self.change(request, now, |tx, member| review::yank(tx, member, signed, now))
+    }
+
+    /// Makes the next release of everything that was approved, if `expected` is the number of the last one.
+    pub(crate) fn release(&self, request: &SignedRequest, expected: i64, now: Timestamp) -> Result<Released, HubError> {
+        self.change(request, now, |tx, member| {
+            if !member.is_admin {
+                let message = format!("`{}` is no administrator of the hub, and only they release", member.name);
+                return Err(HubError::new(HubRefusal::Forbidden, message));
+            }
+            let released = Released::make(tx, &self.0.key, expected, now)?;
+            audit::add(tx, now, &member.name, "release", &released.number.to_string())?;
+            Ok(released)
+        })
+    }
+}

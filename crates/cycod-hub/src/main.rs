@@ -1,0 +1,285 @@
+//! The program `cycod-hub`: prepares a hub, looks after its members, and serves it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Write as _},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
+
+use clap::{Args, Parser, Subcommand};
+use cycod_file::{Durability, FileAccess};
+use cycod_hub::{Hub, HubError, HubKey, HubMember, HubRefusal, HubServer, HubStore, PostgresStore, SqliteStore};
+use cycod_team::TeamKey;
+use jiff::Timestamp;
+
+/// A server on which a team proposes, reviews and releases its tools
+#[derive(Parser)]
+#[command(name = "cycod-hub", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Create the hub's key and database
+    Init {
+        #[command(flatten)]
+        place: Place,
+        /// The address of a PostgreSQL database instead of a file, as postgres://hub@localhost/hub
+        #[arg(long, value_name = "URL")]
+        database: Option<String>,
+    },
+    /// Take the roots that your root keys signed
+    Root {
+        #[command(flatten)]
+        place: Place,
+        /// The directory that `cycod team root --out` wrote
+        #[arg(value_name = "DIR")]
+        from: PathBuf,
+    },
+    /// Look after the members
+    Member {
+        #[command(subcommand)]
+        command: MemberCommand,
+    },
+    /// Print a token with which one device joins
+    Token {
+        #[command(flatten)]
+        place: Place,
+        /// The member whose device it is
+        name: String,
+        /// After how many hours it expires
+        #[arg(long, value_name = "N", default_value_t = 24)]
+        hours: u32,
+    },
+    /// Check the record of changes, and print it
+    Audit {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// After a backup was restored, release with a number that is new to members
+    Recover {
+        #[command(flatten)]
+        place: Place,
+        /// The highest number of a release that members have
+        #[arg(long, value_name = "N")]
+        after: u32,
+    },
+    /// Serve the hub
+    Serve {
+        #[command(flatten)]
+        place: Place,
+        /// Where to listen
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7420")]
+        listen: SocketAddr,
+    },
+}
+
+#[derive(Subcommand)]
+enum MemberCommand {
+    /// Add a member, or change one
+    Add {
+        #[command(flatten)]
+        place: Place,
+        /// What the member is called
+        name: String,
+        /// The public SSH key of the member
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// Let the member release
+        #[arg(long)]
+        admin: bool,
+    },
+    /// List the members
+    List {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Remove a member and all devices of the member
+    Remove {
+        #[command(flatten)]
+        place: Place,
+        /// What the member is called
+        name: String,
+    },
+}
+
+/// Where the hub's files are.
+#[derive(Args)]
+struct Place {
+    /// The directory of the hub
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+}
+
+impl Place {
+    fn key(&self) -> PathBuf {
+        self.data.join("release.key")
+    }
+
+    /// The file with the address of the database, if that is no file.
+    fn address(&self) -> PathBuf {
+        self.data.join("database")
+    }
+
+    fn hub(&self) -> Result<Hub, HubError> {
+        if !self.key().exists() {
+            let message = format!("there is no hub in `{}`: cycod-hub init --data DIR", self.data.display());
+            return Err(HubError::new(HubRefusal::Missing, message));
+        }
+        let key = HubKey::read(&self.key())?;
+        let store: Arc<dyn HubStore> = match fs::read_to_string(self.address()) {
+            Ok(url) => Arc::new(PostgresStore::open(url.trim())?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Arc::new(SqliteStore::open(&self.data.join("hub.db"))?)
+            }
+            Err(error) => return Err(failed("read", &self.address(), &error)),
+        };
+        Ok(Hub::new(store, key))
+    }
+}
+
+fn failed(doing: &str, path: &Path, error: &io::Error) -> HubError {
+    HubError::new(HubRefusal::Failed, format!("cannot {doing} `{}`: {error}", path.display()))
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments.command) {
+        Ok(lines) => {
+            print(&lines);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            report(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where this program prints")]
+fn print(lines: &[String]) {
+    let mut out = io::stdout().lock();
+    // Who no longer reads needs no error.
+    drop(lines.iter().try_for_each(|line| writeln!(out, "{}", plain(line))));
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where this program prints")]
+fn report(error: &HubError) {
+    drop(writeln!(io::stderr().lock(), "error: {}", plain(&error.message)));
+}
+
+/// A line without anything that a terminal would act on.
+fn plain(line: &str) -> String {
+    let is_plain = |c: char| c == '…' || c == ' ' || c.is_ascii_graphic();
+    line.chars().flat_map(|c| if is_plain(c) { vec![c] } else { c.escape_default().collect() }).collect()
+}
+
+fn run(command: Command) -> Result<Vec<String>, HubError> {
+    let now = Timestamp::now();
+    match command {
+        Command::Init { place, database } => init(&place, database.as_deref()),
+        Command::Root { place, from } => {
+            let hub = place.hub()?;
+            let version = hub.take_roots(&roots(&from)?, now)?;
+            Ok(vec![format!("Root {version} of {} is in force", hub.team()?)])
+        }
+        Command::Member { command: MemberCommand::Add { place, name, key, admin } } => {
+            let text = fs::read_to_string(&key).map_err(|error| failed("read", &key, &error))?;
+            let key: TeamKey = text.parse().map_err(|error: cycod_team::UnusableKey| {
+                HubError::new(HubRefusal::Invalid, format!("`{}`: {error}", key.display()))
+            })?;
+            place.hub()?.add_member(&name, &key, admin, now)?;
+            Ok(vec![format!("{name} is a member{}", if admin { " who can release" } else { "" })])
+        }
+        Command::Member { command: MemberCommand::List { place } } => {
+            let members = place.hub()?.members()?;
+            let line = |member: &HubMember| {
+                format!("{}  {}  {}", if member.is_admin { "admin " } else { "member" }, member.name, member.key)
+            };
+            Ok(members.iter().map(line).collect())
+        }
+        Command::Member { command: MemberCommand::Remove { place, name } } => {
+            place.hub()?.remove_member(&name, now)?;
+            Ok(vec![format!("{name} is no longer a member")])
+        }
+        Command::Token { place, name, hours } => Ok(vec![place.hub()?.token(&name, hours, now)?]),
+        Command::Audit { place } => {
+            let rows = place.hub()?.audit()?;
+            let line = |row: &cycod_hub::HubAudit| {
+                let at = Timestamp::from_second(row.at).map(|at| at.to_string()).unwrap_or_default();
+                format!("{} {at} {} {} {}", row.number, row.member, row.action, row.subject)
+            };
+            let head = rows.last().map(|last| format!("The digest of row {} is {}", last.number, last.digest));
+            Ok(rows.iter().map(line).chain(head).collect())
+        }
+        Command::Recover { place, after } => {
+            let hub = place.hub()?;
+            let number = hub.recover(after, now)?;
+            Ok(vec![format!("Made release {number} of {}", hub.team()?)])
+        }
+        Command::Serve { place, listen } => serve(place.hub()?, listen),
+    }
+}
+
+fn init(place: &Place, database: Option<&str>) -> Result<Vec<String>, HubError> {
+    if place.key().exists() {
+        let message = format!("`{}` has a hub already", place.data.display());
+        return Err(HubError::new(HubRefusal::Conflict, message));
+    }
+    // First, so that nothing is written for an address that is wrong.
+    let store = database.map(PostgresStore::open).transpose()?;
+    create_private(&place.data).map_err(|error| failed("create", &place.data, &error))?;
+    if let (Some(_), Some(url)) = (store, database) {
+        cycod_file::replace(&place.address(), url.as_bytes(), FileAccess::Private, Durability::Power)
+            .map_err(|error| failed("write", &place.address(), &error))?;
+    }
+    HubKey::generate()?.write(&place.key())?;
+    drop(place.hub()?);
+    let public = place.key().with_extension("key.pub");
+    Ok(vec![
+        format!("Created a hub in `{}`", place.data.display()),
+        format!("Let its key sign releases: cycod team root --release-key {} …", public.display()),
+    ])
+}
+
+/// Creates a directory that only its owner can read. One that is there stays as it is.
+fn create_private(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// The roots in a directory of releases, by path.
+fn roots(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>, HubError> {
+    let root = directory.join("root");
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(&root).map_err(|error| failed("read", &root, &error))? {
+        let entry = entry.map_err(|error| failed("read", &root, &error))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".json") || name.ends_with(".json.sigs") {
+            let bytes = fs::read(entry.path()).map_err(|error| failed("read", &entry.path(), &error))?;
+            files.insert(format!("root/{name}"), bytes);
+        }
+    }
+    Ok(files)
+}
+
+fn serve(hub: Hub, listen: SocketAddr) -> Result<Vec<String>, HubError> {
+    let begin = |error: &dyn std::fmt::Display| HubError::new(HubRefusal::Failed, format!("cannot begin: {error}"));
+    let team = hub.team()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| begin(&error))?;
+    runtime.block_on(async {
+        let server = HubServer::listen(hub, listen).await.map_err(|error| begin(&error))?;
+        print(&[format!("The hub of {team} is at http://{}", server.address())]);
+        server.run(report).await;
+        Ok(Vec::new())
+    })
+}

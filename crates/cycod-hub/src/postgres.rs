@@ -1,0 +1,179 @@
+//! A database of PostgreSQL. Its connections are not encrypted, so that an address that asks for it is refused.
+
+use std::{
+    fmt,
+    sync::{Condvar, Mutex, PoisonError},
+    time::Duration,
+};
+
+use postgres::{
+    Client, Config, NoTls,
+    config::{Host, SslMode},
+    types::{ToSql, Type},
+};
+
+use crate::{HubError, HubRefusal, HubStore, HubTransaction, SqlRow, SqlValue, migrations::migrate};
+
+/// The most connections of one hub.
+const MOST: usize = 8;
+
+/// How long to wait for one of them, and for the server.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Held while the tables are changed, so that of two hubs that begin at once one waits: "cycodhub" as a number.
+const MIGRATING: i64 = 0x6379_636f_6468_7562;
+
+/// A database of PostgreSQL, which several hubs can use.
+pub struct PostgresStore {
+    config: Config,
+    pool: Mutex<Pool>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Client>,
+    open: usize,
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PostgresStore")
+    }
+}
+
+impl PostgresStore {
+    /// Connects to a database, as in `postgres://hub@localhost/hub` or `host=/run/postgresql dbname=hub user=hub`.
+    ///
+    /// # Errors
+    /// When that is no address, asks for encryption, the database can't be reached, or it is of a newer version.
+    pub fn open(url: &str) -> Result<Self, HubError> {
+        let mut config: Config = url.parse().map_err(|error| HubError::failed("the address of the database", error))?;
+        check_clear(&config, url)?;
+        config.ssl_mode(SslMode::Disable);
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(PATIENCE);
+        }
+        let store = Self { config, pool: Mutex::default(), returned: Condvar::new() };
+        store.transaction(&mut |tx| {
+            tx.execute("SELECT pg_advisory_xact_lock($1)", &[MIGRATING.into()])?;
+            migrate(tx)
+        })?;
+        Ok(store)
+    }
+
+    /// A connection that no one uses, or a new one.
+    fn lease(&self) -> Result<Lease<'_>, HubError> {
+        let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |pool: &mut Pool| pool.idle.is_empty() && pool.open >= MOST;
+        let waited = self.returned.wait_timeout_while(pool, PATIENCE, is_full);
+        let (mut pool, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if is_full(&mut pool) {
+            return Err(HubError::new(HubRefusal::Busy, "every connection to the database is in use"));
+        }
+        let mut lease = Lease { store: self, client: None };
+        while let Some(client) = pool.idle.pop() {
+            if !client.is_closed() {
+                lease.client = Some(client);
+                return Ok(lease);
+            }
+            pool.open = pool.open.saturating_sub(1);
+        }
+        pool.open += 1;
+        drop(pool);
+        lease.client = Some(self.config.connect(NoTls).map_err(failed)?);
+        Ok(lease)
+    }
+}
+
+/// A connection in use, which goes back when this ends; without one, the room for it.
+struct Lease<'s> {
+    store: &'s PostgresStore,
+    client: Option<Client>,
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        let mut pool = self.store.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.client.take() {
+            Some(client) => pool.idle.push(client),
+            None => pool.open = pool.open.saturating_sub(1),
+        }
+        self.store.returned.notify_one();
+    }
+}
+
+/// Refuses an address that asks for encryption, and one of another machine that doesn't say that it goes without.
+fn check_clear(config: &Config, url: &str) -> Result<(), HubError> {
+    if config.get_ssl_mode() == SslMode::Require {
+        let message = "cycod-hub can't encrypt the connection to PostgreSQL, so it doesn't connect with sslmode=require: \
+                       use a socket, the same machine or a tunnel";
+        return Err(HubError::invalid(message));
+    }
+    let is_here = |host: &Host| match host {
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        _ => true,
+    };
+    let addresses_are_here = config.get_hostaddrs().iter().all(std::net::IpAddr::is_loopback);
+    let is_said = config.get_ssl_mode() == SslMode::Disable && url.contains("sslmode");
+    if is_said || config.get_hosts().iter().all(is_here) && addresses_are_here {
+        return Ok(());
+    }
+    let message = "cycod-hub can't encrypt the connection to PostgreSQL on another machine: use a tunnel, or add \
+                   sslmode=disable if no one can read that network";
+    Err(HubError::invalid(message))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+fn failed(error: postgres::Error) -> HubError {
+    let detail = error.as_db_error().map(|error| error.message().to_owned());
+    HubError::failed("the database", detail.unwrap_or_else(|| error.to_string()))
+}
+
+impl HubStore for PostgresStore {
+    fn transaction(
+        &self,
+        work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), HubError>,
+    ) -> Result<(), HubError> {
+        let mut lease = self.lease()?;
+        let client = lease.client.as_mut().ok_or_else(|| HubError::failed("the database", "no connection"))?;
+        let mut change = Change(client.transaction().map_err(failed)?);
+        // When the work fails, the transaction is dropped, which undoes it.
+        work(&mut change)?;
+        change.0.commit().map_err(failed)
+    }
+}
+
+struct Change<'c>(postgres::Transaction<'c>);
+
+fn parameter(value: &SqlValue) -> &(dyn ToSql + Sync) {
+    match value {
+        SqlValue::Text(text) => text,
+        SqlValue::Number(number) => number,
+        SqlValue::Bytes(bytes) => bytes,
+    }
+}
+
+impl HubTransaction for Change<'_> {
+    fn execute(&mut self, statement: &str, values: &[SqlValue]) -> Result<u64, HubError> {
+        let values: Vec<_> = values.iter().map(parameter).collect();
+        self.0.execute(statement, &values).map_err(failed)
+    }
+
+    fn rows(&mut self, statement: &str, values: &[SqlValue]) -> Result<Vec<SqlRow>, HubError> {
+        let values: Vec<_> = values.iter().map(parameter).collect();
+        let rows = self.0.query(statement, &values).map_err(failed)?;
+        let row = |row: &postgres::Row| {
+            let value = |column: usize| match *row.columns()[column].type_() {
+                Type::TEXT => row.try_get(column).map(SqlValue::Text).map_err(failed),
+                Type::INT8 => row.try_get(column).map(SqlValue::Number).map_err(failed),
+                Type::BYTEA => row.try_get(column).map(SqlValue::Bytes).map_err(failed),
+                ref other => Err(HubError::failed("the database", format!("a value of type {other}"))),
+            };
+            Ok(SqlRow((0..row.len()).map(value).collect::<Result<_, HubError>>()?))
+        };
+        rows.iter().map(row).collect()
+    }
+}

@@ -1,0 +1,293 @@
+//! The hub over HTTP. A request is signed by a device: that is checked from its head, before any of its body is read.
+
+use std::{net::SocketAddr, time::Duration};
+
+use cycod_http::{Connections, HttpError, read_body, serve};
+use cycod_team::{BlobDigest, LARGEST_FILE};
+use cycod_thread::blocking;
+use http_body_util::Full;
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, ORIGIN},
+};
+use jiff::Timestamp;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::{Hub, HubError, HubRefusal, hub::TaggedRelease, request::SignedRequest};
+
+/// The most bytes of a proposal, a review or a withdrawal with its signature.
+const MOST_DOCUMENT: usize = 256 << 10;
+/// The most bytes from a device that no one knows yet.
+const MOST_ENROLMENT: usize = 8 << 10;
+const MOST_CONNECTIONS: usize = 1024;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often the hub checks whether its release expires soon.
+const RENEWAL: Duration = Duration::from_secs(600);
+
+/// A hub that listens.
+#[derive(Debug)]
+pub struct HubServer {
+    hub: Hub,
+    listener: TcpListener,
+    connections: Connections,
+    address: SocketAddr,
+}
+
+impl HubServer {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// When the address can't be opened.
+    pub async fn listen(hub: Hub, address: SocketAddr) -> Result<Self, HttpError> {
+        let failed = |source| HttpError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { hub, listener, connections: Connections::new(MOST_CONNECTIONS, PATIENCE, PATIENCE), address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers requests, for ever, and makes the next release before the last one expires. `report` gets what fails in that.
+    pub async fn run(&self, report: impl Fn(&HubError)) {
+        let hub = self.hub.clone();
+        let answers = serve(&self.listener, &self.connections, move |request, _| answer(hub.clone(), request));
+        let renewals = async {
+            loop {
+                let hub = self.hub.clone();
+                match blocking(move || hub.renew(Timestamp::now())).await {
+                    Ok(Err(error)) => report(&error),
+                    Err(broken) => report(&HubError::failed("the next release", broken)),
+                    Ok(Ok(_)) => {}
+                }
+                tokio::time::sleep(RENEWAL).await;
+            }
+        };
+        tokio::select! {
+            () = answers => {}
+            () = renewals => {}
+        }
+    }
+}
+
+type Answer = Response<Full<Bytes>>;
+
+async fn answer(hub: Hub, request: Request<Incoming>) -> Answer {
+    match answered(hub, request).await {
+        Ok(answer) => answer,
+        Err((status, why)) => refusal(status, &why),
+    }
+}
+
+/// What is answered instead.
+type Failure = (StatusCode, String);
+
+async fn answered(hub: Hub, request: Request<Incoming>) -> Result<Answer, Failure> {
+    let (head, body) = request.into_parts();
+    // A page in a browser can't sign a request, and so has no business here.
+    if head.headers.contains_key(ORIGIN) {
+        return Err((StatusCode::FORBIDDEN, "pages of browsers are not answered".to_owned()));
+    }
+    if (&head.method, head.uri.path()) == (&Method::GET, "/v1/hub") {
+        return work(move || Ok(written(&json!({"format": 1, "team": hub.team()?})))).await;
+    }
+    let signed = SignedRequest::read(&head).map_err(failure)?;
+    let what = Asked::read(&head.method, head.uri.path()).ok_or_else(missing).map_err(failure)?;
+    let known = known(&head.headers);
+    // A database waits for its disk, and a signature takes a while.
+    let (most, door, admitted) = (what.most(), hub.clone(), signed.clone());
+    let is_enrolment = matches!(what, Asked::Challenge | Asked::Enrol);
+    work(move || match is_enrolment {
+        true => admitted.check(Timestamp::now()),
+        false => door.admit(&admitted, Timestamp::now()),
+    })
+    .await?;
+    let body = read_body(body, most, PATIENCE).await.map_err(|refused| (refused.status, refused.why))?;
+    if BlobDigest::of(&body) != signed.body {
+        return Err((StatusCode::UNAUTHORIZED, "the body is not the one that was signed".to_owned()));
+    }
+    work(move || what.answer(&hub, &signed, &body, known.as_deref(), Timestamp::now())).await
+}
+
+fn known(headers: &HeaderMap) -> Option<String> {
+    headers.get(IF_NONE_MATCH)?.to_str().ok().map(str::to_owned)
+}
+
+async fn work<T: Send + 'static>(work: impl FnOnce() -> Result<T, HubError> + Send + 'static) -> Result<T, Failure> {
+    match blocking(work).await {
+        Ok(result) => result.map_err(failure),
+        Err(broken) => Err((StatusCode::INTERNAL_SERVER_ERROR, broken.to_string())),
+    }
+}
+
+/// What a request is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Asked {
+    Challenge,
+    Enrol,
+    Release,
+    File(String),
+    Proposals,
+    PutBlob(BlobDigest),
+    Propose,
+    Review,
+    Yank,
+    Promote,
+}
+
+/// A device that wants to act for a member.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Enrolment {
+    device: String,
+    token: Option<String>,
+    challenge: Option<String>,
+    signature: Option<String>,
+}
+
+/// Which release someone has seen who makes the next one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Promotion {
+    expected: i64,
+}
+
+impl Asked {
+    fn read(method: &Method, path: &str) -> Option<Self> {
+        let path = path.strip_prefix("/v1/")?;
+        Some(match (method, path) {
+            (&Method::GET, "release.json") => Self::Release,
+            (&Method::GET, "proposals") => Self::Proposals,
+            (&Method::GET, path) => Self::File(path.to_owned()),
+            (&Method::PUT, path) => Self::PutBlob(path.strip_prefix("blobs/")?.parse().ok()?),
+            (&Method::POST, "challenges") => Self::Challenge,
+            (&Method::POST, "devices") => Self::Enrol,
+            (&Method::POST, "proposals") => Self::Propose,
+            (&Method::POST, "reviews") => Self::Review,
+            (&Method::POST, "yanks") => Self::Yank,
+            (&Method::POST, "releases") => Self::Promote,
+            _ => return None,
+        })
+    }
+
+    /// The most bytes of the body.
+    fn most(&self) -> usize {
+        match self {
+            Self::Release | Self::File(_) | Self::Proposals => 0,
+            Self::Challenge | Self::Enrol | Self::Promote => MOST_ENROLMENT,
+            Self::PutBlob(_) => usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX),
+            Self::Propose | Self::Review | Self::Yank => MOST_DOCUMENT,
+        }
+    }
+
+    fn answer(
+        &self,
+        hub: &Hub,
+        signed: &SignedRequest,
+        body: &[u8],
+        known: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Answer, HubError> {
+        match self {
+            Self::Challenge => Ok(written(&json!({"challenge": hub.challenge(now)?}))),
+            Self::Enrol => enrol(hub, signed, body, now),
+            Self::Release => release(hub.release_document(signed, known)?),
+            Self::File(path) => {
+                let bytes = hub.file(signed, path)?.ok_or_else(missing)?;
+                let kept = if path.starts_with("blobs/") { "private, immutable, max-age=31536000" } else { "no-cache" };
+                Ok(file(bytes, kept))
+            }
+            Self::Proposals => {
+                let (proposals, yanks) = hub.open(signed)?;
+                Ok(written(&json!({"proposals": proposals, "yanks": yanks})))
+            }
+            Self::PutBlob(digest) => done(hub.put_blob(signed, *digest, body, now)),
+            Self::Propose => done(hub.propose(signed, &parsed(body)?, now)),
+            Self::Review => done(hub.review(signed, &parsed(body)?, now)),
+            Self::Yank => done(hub.yank(signed, &parsed(body)?, now)),
+            Self::Promote => {
+                let Promotion { expected } = parsed(body)?;
+                Ok(written(&json!(hub.release(signed, expected, now)?)))
+            }
+        }
+    }
+}
+
+fn enrol(hub: &Hub, signed: &SignedRequest, body: &[u8], now: Timestamp) -> Result<Answer, HubError> {
+    let Enrolment { device, token, challenge, signature } = parsed(body)?;
+    if device != signed.device {
+        return Err(HubError::invalid("another device signed the request"));
+    }
+    let member = match (&token, &challenge, &signature) {
+        (Some(token), None, None) => hub.enrol_by_token(&device, token, now)?,
+        (None, Some(challenge), Some(signature)) => hub.enrol_by_key(&device, (challenge, signature), now)?,
+        _ => return Err(HubError::invalid("a device is enrolled by a token, or by a challenge")),
+    };
+    Ok(written(&json!({"member": member.name})))
+}
+
+fn release(found: Option<TaggedRelease>) -> Result<Answer, HubError> {
+    let TaggedRelease { tag, bytes } = found.ok_or_else(missing)?;
+    let mut answer = match bytes {
+        Some(bytes) => file(bytes, "no-cache"),
+        None => {
+            let mut unchanged = Response::new(Full::default());
+            *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
+            unchanged
+        }
+    };
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        answer.headers_mut().insert(ETAG, tag);
+    }
+    Ok(answer)
+}
+
+fn file(bytes: Vec<u8>, kept: &'static str) -> Answer {
+    let mut answer = Response::new(Full::from(bytes));
+    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(kept));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    answer
+}
+
+fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, HubError> {
+    serde_json::from_slice(body).map_err(|error| HubError::invalid(format!("the request can't be read: {error}")))
+}
+
+fn done(result: Result<(), HubError>) -> Result<Answer, HubError> {
+    result.map(|()| written(&json!({})))
+}
+
+fn missing() -> HubError {
+    HubError::new(HubRefusal::Missing, "there is nothing at this address")
+}
+
+fn failure(error: HubError) -> Failure {
+    let status = match error.refusal {
+        HubRefusal::Invalid => StatusCode::BAD_REQUEST,
+        HubRefusal::Unknown => StatusCode::UNAUTHORIZED,
+        HubRefusal::Forbidden => StatusCode::FORBIDDEN,
+        HubRefusal::Missing => StatusCode::NOT_FOUND,
+        HubRefusal::Conflict => StatusCode::CONFLICT,
+        HubRefusal::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        HubRefusal::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    (status, error.message)
+}
+
+fn written(json: &Value) -> Answer {
+    let mut answer = Response::new(Full::from(json.to_string()));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+fn refusal(status: StatusCode, why: &str) -> Answer {
+    let mut answer = written(&json!({"error": why}));
+    *answer.status_mut() = status;
+    answer
+}

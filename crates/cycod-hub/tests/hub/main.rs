@@ -1,0 +1,9 @@
+//! A hub over HTTP, as its clients and its enemies see it: the same for each database.
+
+mod hostile;
+mod parallel;
+mod polls;
+mod postgres;
+mod program;
+mod support;
+mod whole;

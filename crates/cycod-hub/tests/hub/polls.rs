@@ -1,0 +1,125 @@
+//! What a client costs that asks again and again whether anything has changed.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use cycod_hub::{HubError, HubStore, HubTransaction, SqlRow, SqlValue, SqliteStore};
+use cycod_team::{BlobDigest, ReviewVerdict, release_tag};
+use cycod_team_sync::ReviewDesk as _;
+
+use crate::support::{Device, Sent, Team, address, ask, proposal, review};
+
+const POLLS: usize = 1000;
+
+/// A database that counts what is asked of it.
+#[derive(Default)]
+struct Counts {
+    statements: AtomicUsize,
+    rows: AtomicUsize,
+    bytes: AtomicUsize,
+    changes: AtomicUsize,
+}
+
+struct Counted {
+    store: SqliteStore,
+    counts: Arc<Counts>,
+}
+
+struct CountedChange<'c>(&'c mut dyn HubTransaction, &'c Counts);
+
+impl HubStore for Counted {
+    fn transaction(
+        &self,
+        work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), HubError>,
+    ) -> Result<(), HubError> {
+        self.store.transaction(&mut |tx| work(&mut CountedChange(tx, &self.counts)))
+    }
+}
+
+impl HubTransaction for CountedChange<'_> {
+    fn execute(&mut self, statement: &str, values: &[SqlValue]) -> Result<u64, HubError> {
+        self.1.changes.fetch_add(1, Ordering::SeqCst);
+        self.0.execute(statement, values)
+    }
+
+    fn rows(&mut self, statement: &str, values: &[SqlValue]) -> Result<Vec<SqlRow>, HubError> {
+        let rows = self.0.rows(statement, values)?;
+        self.1.statements.fetch_add(1, Ordering::SeqCst);
+        self.1.rows.fetch_add(rows.len(), Ordering::SeqCst);
+        let size = |value: &SqlValue| match value {
+            SqlValue::Text(text) => text.len(),
+            SqlValue::Number(_) => 8,
+            SqlValue::Bytes(bytes) => bytes.len(),
+        };
+        let bytes: usize = rows.iter().flat_map(|row| &row.0).map(size).sum();
+        self.1.bytes.fetch_add(bytes, Ordering::SeqCst);
+        Ok(rows)
+    }
+}
+
+/// Sends requests over one connection; returns the bytes of all answers.
+fn poll(address: std::net::SocketAddr, device: &Device, tag: &str) -> usize {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let mut bytes = 0;
+    for _ in 0..POLLS {
+        let Sent { head, .. } = device.request("GET", "/v1/release.json", b"", 0);
+        let head = head.replace("connection: close", &format!("if-none-match: {tag}"));
+        stream.write_all(head.as_bytes()).expect("it reads");
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\n") {
+            let mut some = [0; 1024];
+            let count = stream.read(&mut some).expect("it answers");
+            assert!(count > 0, "an answer: {}", String::from_utf8_lossy(&answer));
+            answer.extend_from_slice(&some[..count]);
+        }
+        assert!(answer.starts_with(b"HTTP/1.1 304 "), "{}", String::from_utf8_lossy(&answer));
+        bytes += answer.len();
+    }
+    bytes
+}
+
+#[test]
+fn a_poll_of_an_unchanged_team_reads_a_few_rows_and_writes_nothing() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let path = scratch.path().join("hub.db");
+    let counts = Arc::new(Counts::default());
+    let store = SqliteStore::open(&path).expect("a database");
+    let team = Team::new(Arc::new(Counted { store, counts: Arc::clone(&counts) }));
+    let source = team.served();
+    let hub = address(&source);
+    let [ada, ben, dana] = ["ada", "ben", "dana"].map(|name| team.device(&source, name).0);
+    let device = Device::enrolled(&team, hub, "cem");
+
+    // However large the team is that hasn't changed.
+    for number in [2, 3] {
+        let tool = format!("description: Large\nbash: echo {}\n", "x".repeat(500_000 * (number - 1)));
+        let before = (number > 2).then(|| format!("description: Large\nbash: echo {}\n", "x".repeat(500_000)));
+        let large = proposal("ada", before.as_deref().map(str::as_bytes), tool.as_bytes());
+        ada.propose(&large, &[tool.as_bytes()]).expect("a proposal");
+        ben.review(large.digest(), &review("ben", large.digest(), ReviewVerdict::Approve)).expect("a review");
+        assert_eq!(dana.release(number as u64 - 1).expect("a release").number, number as u64);
+        let (_, answer) = ask(hub, &device.request("GET", "/v1/release.json", b"", 0));
+        let document = answer.split("\r\n\r\n").nth(1).expect("a body");
+        let tag = release_tag(BlobDigest::of(document.as_bytes()), 1);
+
+        let take = |count: &AtomicUsize| count.swap(0, Ordering::SeqCst);
+        let all = [&counts.statements, &counts.rows, &counts.bytes, &counts.changes];
+        _ = all.map(take);
+        let wal = || fs::metadata(scratch.path().join("hub.db-wal")).map(|wal| wal.len()).unwrap_or_default();
+        let before = wal();
+        let sent = poll(hub, &device, &tag);
+        let [statements, rows, bytes, changes] = all.map(take);
+        assert_eq!(changes, 0, "nothing is written for a poll");
+        assert_eq!(wal(), before);
+        assert!(statements <= 4 * POLLS && rows <= 4 * POLLS, "{statements} statements, {rows} rows");
+        assert!(bytes <= 1024 * POLLS, "{bytes} bytes are read from the database");
+        assert!(sent <= 512 * POLLS, "{sent} bytes are sent");
+    }
+}

@@ -1,0 +1,141 @@
+//! The program `cycod-hub`, as its administrator uses it.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use cycod_hub::HubKey;
+use cycod_team_sync::{DeviceKey, EnrolmentProof, ReviewDesk as _, TeamHub, find_hub};
+
+use crate::{
+    postgres::Postgres,
+    support::{Signer, root},
+};
+
+#[expect(clippy::disallowed_methods, reason = "the program itself is what is tried")]
+fn program(directory: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cycod-hub"));
+    command.args(words).current_dir(directory);
+    command
+}
+
+/// Runs the program to its end; returns what it printed.
+#[track_caller]
+fn done(directory: &Path, words: &[&str]) -> String {
+    let output = program(directory, words).output().expect("it starts");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[track_caller]
+fn fails(directory: &Path, words: &[&str], says: &str) {
+    let output = program(directory, words).output().expect("it starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && error.contains(says), "{says}: {error}");
+}
+
+/// A hub that runs until it is dropped.
+struct Served {
+    child: Child,
+    url: String,
+}
+
+impl Served {
+    fn start(directory: &Path) -> Self {
+        let words = ["serve", "--data", "data", "--listen", "127.0.0.1:0"];
+        let mut child = program(directory, &words).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let url = line.trim().rsplit(' ').next().expect("an address").to_owned();
+        assert!(line.starts_with("The hub of acme is at http://127.0.0.1:"), "{line}");
+        Self { child, url }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// Begins a hub, with a root that lets its key sign.
+fn begin(directory: &Path, more: &[&str]) {
+    let words: Vec<&str> = ["init", "--data", "data"].iter().chain(more).copied().collect();
+    assert!(done(directory, &words).contains("--release-key data/release.key.pub"));
+    fails(directory, &words, "has a hub already");
+    fails(directory, &["serve", "--data", "data"], "the hub has no root yet");
+    let key = HubKey::read(&directory.join("data/release.key")).expect("a key");
+    let (files, _) = root(&key.public().expect("a key"));
+    fs::create_dir_all(directory.join("out/root")).expect("a directory");
+    for (path, bytes) in files {
+        fs::write(directory.join("out").join(path), bytes).expect("a file");
+    }
+    assert_eq!(done(directory, &["root", "--data", "data", "out"]), "Root 1 of acme is in force\n");
+    for name in ["ada", "dana"] {
+        let key = serde_json::to_value(Signer::new(name).key()).expect("JSON");
+        fs::write(directory.join(format!("{name}.pub")), key.as_str().expect("text")).expect("a file");
+    }
+    let add = ["member", "add", "--data", "data", "ada@example.com", "--key", "ada.pub"];
+    assert_eq!(done(directory, &add), "ada@example.com is a member\n");
+    let add = ["member", "add", "--data", "data", "dana", "--key", "dana.pub", "--admin"];
+    assert_eq!(done(directory, &add), "dana is a member who can release\n");
+}
+
+fn whole(more: &[&str]) {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let directory = scratch.path();
+    begin(directory, more);
+    let mode = |path: PathBuf| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(directory.join("data")), 0o700, "the tools may not be for everyone's eyes");
+    assert_eq!(mode(directory.join("data/release.key")), 0o600);
+    let token = done(directory, &["token", "--data", "data", "dana"]);
+    let served = Served::start(directory);
+    let (address, _) = find_hub(&served.url.parse().expect("an address")).expect("it answers").expect("a hub");
+    let hub = TeamHub::open(address, DeviceKey::generate().expect("a key")).expect("a client");
+    assert_eq!(hub.enrol(&EnrolmentProof::Token(token.trim().to_owned())), Ok("dana".to_owned()));
+    assert_eq!(hub.release(1).expect("a release").number, 2);
+
+    // While it runs, members come and go.
+    let list = done(directory, &["member", "list", "--data", "data"]);
+    assert!(list.contains("member  ada@example.com") && list.contains("admin   dana"), "{list}");
+    assert_eq!(done(directory, &["member", "remove", "--data", "data", "dana"]), "dana is no longer a member\n");
+    let error = hub.proposals().expect_err("removed");
+    assert!(error.message.contains("doesn't know this device"), "{error}");
+    fails(directory, &["member", "remove", "--data", "data", "dana"], "there is no member `dana`");
+    fails(directory, &["token", "--data", "data", "eve"], "there is no member `eve`");
+    let audit = done(directory, &["audit", "--data", "data"]);
+    assert!(audit.contains(" dana release 2") && audit.contains("console remove dana"), "{audit}");
+    assert_eq!(audit.lines().count(), 9, "eight rows, and the digest of the last: {audit}");
+
+    // After a restart, all of it is there.
+    drop(served);
+    let served = Served::start(directory);
+    assert!(find_hub(&served.url.parse().expect("an address")).expect("it answers").is_some());
+    assert_eq!(done(directory, &["recover", "--data", "data", "--after", "7"]), "Made release 8 of acme\n");
+    fails(directory, &["recover", "--data", "data", "--after", "7"], "a higher number than 7");
+    assert_eq!(done(directory, &["root", "--data", "data", "out"]), "Root 1 of acme is in force\n");
+}
+
+#[test]
+fn an_administrator_begins_a_hub_and_looks_after_it() {
+    whole(&[]);
+}
+
+#[test]
+fn the_same_with_postgresql() {
+    let server = Postgres::start();
+    whole(&["--database", &server.url()]);
+}
+
+#[test]
+fn a_database_that_asks_for_encryption_is_refused_at_once() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let words = ["init", "--data", "data", "--database", "postgres://hub@127.0.0.1/hub?sslmode=require"];
+    fails(scratch.path(), &words, "doesn't connect with sslmode=require");
+    assert!(!scratch.path().join("data/release.key").exists());
+}

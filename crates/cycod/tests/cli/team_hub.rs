@@ -1,0 +1,135 @@
+//! A team at a hub, as its people use it: joining, proposing, reviewing, releasing and syncing without a directory.
+
+use std::{collections::BTreeMap, fs, process::Command, sync::mpsc};
+
+use cycod_hub::{Hub, HubKey, HubServer, SqliteStore};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::support::{Place, Ran};
+
+const SCAN: &str = "description: Search a file\nbash: echo scanned by the team\ntags: [read]\n";
+
+#[expect(clippy::disallowed_methods, reason = "keys are those of the real program")]
+fn key(place: &Place, name: &str) {
+    let mut keygen = Command::new("ssh-keygen");
+    keygen.args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", name]).current_dir(place.project());
+    assert!(keygen.status().expect("ssh-keygen starts").success());
+}
+
+#[track_caller]
+fn done(place: &Place, words: &[&str]) -> Ran {
+    let ran = place.run(words);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    ran
+}
+
+#[track_caller]
+fn fails(ran: &Ran, says: &str) {
+    assert!(ran.code() != 0 && ran.stderr().contains(says), "{says}: {}", ran.block());
+}
+
+/// Serves a hub until the process ends; returns its address.
+fn served(hub: Hub) -> String {
+    let (tell, told) = mpsc::channel();
+    let serve = move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let server = HubServer::listen(hub, ([127, 0, 0, 1], 0).into()).await.expect("an address");
+            tell.send(server.address()).expect("the test waits");
+            server.run(|error| panic!("{error}")).await;
+        });
+    };
+    cycod_thread::Thread::named("hub").detach(serve).expect("a thread");
+    format!("http://{}", told.recv().expect("it listens"))
+}
+
+/// A hub whose root Ada signed, with the people as members; returns it, its address and the SHA-256 of the root.
+fn hub(ada: &Place, people: &[(&Place, &str, bool)]) -> (Hub, String, String) {
+    let release_key = ada.path("release.key");
+    let hub_key = HubKey::generate().expect("a key");
+    hub_key.write(&release_key).expect("a file");
+    let public = ada.path("release.key.pub");
+    let public = public.to_str().expect("a path");
+    let mut words = "team root --out first --team acme --key ada --author-key ada.pub".split(' ').collect::<Vec<_>>();
+    words.extend(["--release-key", public]);
+    let reviewers: Vec<String> = people.iter().skip(1).map(|(_, name, _)| format!("{name}.pub")).collect();
+    for (name, (place, _, _)) in reviewers.iter().zip(&people[1..]) {
+        ada.write(name, &place.read(name));
+        words.extend(["--review-key", name]);
+    }
+    let root = done(ada, &words).stdout().trim().to_owned();
+    let read = |name: &str| (name.to_owned(), fs::read(ada.project().join("first").join(name)).expect("a file"));
+    let roots: BTreeMap<String, Vec<u8>> = ["root/1.json", "root/1.json.sigs"].into_iter().map(read).collect();
+    let store = SqliteStore::open(&ada.path("hub.db")).expect("a database");
+    let hub = Hub::new(std::sync::Arc::new(store), hub_key);
+    hub.take_roots(&roots, Timestamp::now()).expect("a root");
+    for (place, name, is_admin) in people {
+        let key = place.read(&format!("{name}.pub")).parse().expect("a key");
+        hub.add_member(name, &key, *is_admin, Timestamp::now()).expect("a member");
+    }
+    let address = served(hub.clone());
+    (hub, address, root)
+}
+
+#[test]
+fn three_people_and_a_machine_use_a_hub() {
+    let [ada, ben, cem] = [(); 3].map(|()| Place::new());
+    let ci = Place::cloned();
+    for (place, name) in [(&ada, "ada"), (&ben, "ben"), (&cem, "cem"), (&cem, "eve")] {
+        key(place, name);
+    }
+    let people = [(&ada, "ada", false), (&ben, "ben", false), (&cem, "cem", true)];
+    let (hub, address, root) = hub(&ada, &people);
+    let join = |place: &Place, more: &[&str]| {
+        let mut words = vec!["team", "join", &address, "--yes", "--root", &root];
+        words.extend(more);
+        place.run(&words)
+    };
+    fails(&join(&cem, &[]), "which must know who you are");
+    fails(&join(&cem, &["--key", "eve"]), "no member of this hub signed");
+    fails(&join(&ci, &["--token", "00"]), "the token is wrong");
+    for (place, name, _) in &people {
+        let joined = join(place, &["--key", name]);
+        assert_eq!(joined.code(), 0, "{}", joined.block());
+        assert!(joined.stderr().contains(&format!("knows you as {name}")), "{}", joined.block());
+    }
+    let token = hub.token("ada", 1, Timestamp::now()).expect("a token");
+    let joined = join(&ci, &["--token", &token]);
+    assert!(joined.code() == 0 && !joined.stdout().contains(&token), "{}", joined.block());
+
+    ada.tool("scan", SCAN);
+    _ = done(&ada, &["team", "propose", "--key", "ada", "--why", "find keys"]);
+    let list = done(&ben, &["team", "review", "--format", "json"]).stdout();
+    let list: Value = serde_json::from_str(&list).expect("JSON");
+    let proposal = list["proposals"][0]["proposal"].as_str().expect("a digest").to_owned();
+    fails(&ada.run(&["team", "release"]), "is no administrator");
+    let reviewed = done(&ben, &["team", "review", &proposal, "--approve", "--key", "ben"]);
+    assert!(reviewed.stdout().contains("+bash: echo scanned by the team"), "{}", reviewed.block());
+    let released = done(&cem, &["team", "release"]).stderr();
+    assert!(released.contains("The hub made release 2 of acme"), "{released}");
+    assert!(released.contains(&format!("with proposal {}", &proposal[..8])), "{released}");
+    for place in [&ci, &ben] {
+        _ = done(place, &["team", "sync"]);
+        assert_eq!(done(place, &["run", "scan"]).stdout(), "scanned by the team\n");
+    }
+    let device = ci.home().join(".cycod/team/device.json");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(device).expect("it is there").permissions());
+    assert_eq!(mode & 0o077, 0, "only its owner reads the key of a device");
+
+    // Ben withdraws it, and the next release is without it.
+    let version = ben.run(&["team", "yank", "scan", "--key", "ben", "--why", "too loud"]).stderr();
+    let version = version.split("has scan@").nth(1).expect("the hint").lines().next().expect("a line").trim();
+    let scan = format!("scan@{version}");
+    fails(&ada.run(&["team", "yank", &scan, "--key", "ada", "--why", "x"]), "doesn't name ada");
+    _ = done(&ben, &["team", "yank", &scan, "--key", "ben", "--why", "too loud"]);
+    let released = done(&cem, &["team", "release"]).stderr();
+    assert!(released.contains("without tools/scan.yaml: it was withdrawn"), "{released}");
+    _ = done(&ben, &["team", "sync"]);
+    fails(&ben.run(&["run", "scan"]), "scan");
+    assert!(done(&ben, &["team", "sync"]).stderr().contains("acme, release 3: nothing new"));
+
+    hub.remove_member("ada", Timestamp::now()).expect("removed");
+    fails(&ci.run(&["team", "sync"]), "doesn't know this device");
+    assert_eq!(done(&ci, &["run", "scan"]).stdout(), "scanned by the team\n");
+}
