@@ -467,6 +467,7 @@ impl Compiler {
             "command;" => PlaceKind::CommandUntil,
             "module" => PlaceKind::Module,
             noun if NOUNS.contains(&noun) => PlaceKind::Data(kept(noun)),
+            other if other.starts_with("as:") => PlaceKind::As(kept(&other[3..])),
             other => match other.strip_prefix("code:").filter(|language| !language.is_empty()) {
                 Some(language) => PlaceKind::CodeIn(kept(language)),
                 None => {

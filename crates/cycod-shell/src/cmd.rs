@@ -211,7 +211,7 @@ fn in_command(source: &str, hole: &Hole, about: &About<'_>, statements: &Stateme
             let mut verdict = Verdict::of(Proof::Data, &format!("`{builtin}` takes it as text"));
             // A quoted word is no switch only for some of them.
             let rule = Rule::Prefix { prefix: "/".to_owned(), goes_on: false };
-            verdict.guards.push(Guard { rule, cut: Cut::Beginning, program: builtin.into() });
+            verdict.guards.push(Guard { rule, cut: Cut::WHOLE, program: builtin.into() });
             verdict
         }
         other @ ("set" | "setx" | "call" | "for" | "if" | "start" | "cmd") => {

@@ -449,7 +449,7 @@ fn in_statement(source: &str, hole: &Hole, about: &About<'_>, statements: &State
         // Paths of providers: a function that is written is run by whatever calls it.
         for text in ["function:", "alias:", "::"] {
             let rule = Rule::Lacks { text };
-            verdict.guards.push(Guard { rule, cut: Cut::Beginning, program: first.as_str().into() });
+            verdict.guards.push(Guard { rule, cut: Cut::WHOLE, program: first.as_str().into() });
         }
     } else {
         let index = statement[..hole.at - hole.statement].matches('\0').count();

@@ -184,32 +184,30 @@ impl Guard {
     /// Whether it lets no value pass that holds this text.
     pub(crate) fn stops(&self, text: &str) -> bool {
         match &self.rule {
-            Rule::Option { signs } => self.starts(text).any(|start| start.starts_with(|c| signs.contains(c))),
+            Rule::Option { signs } => self.begins_with(text, signs).is_some(),
             Rule::Plain => !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./:@%+,-".contains(&byte)),
             Rule::Split => {
                 text.starts_with('-') || text.contains(|c: char| c.is_ascii_whitespace() || "*?[\\".contains(c))
             }
             Rule::Arithmetic => text.contains(['$', '`', '[']),
-            Rule::Prefix { prefix, goes_on } => self.starts(text).any(|start| {
-                let same = start.bytes().zip(prefix.bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
+            Rule::Prefix { .. } if self.cut.loses_from(text) => true,
+            Rule::Prefix { prefix, goes_on } => self.cut.starts(text).any(|start| {
+                // A character that may have become another one may have become this one.
+                let fits = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b) || self.cut.turns(char::from(*a));
+                let same = start.bytes().zip(prefix.bytes()).take_while(fits).count();
                 same == prefix.len() || *goes_on && same == start.len() && same > 0
             }),
-            Rule::Without { characters } => text.contains(|c| characters.contains(c)),
-            Rule::Lacks { text: lacks } => text.contains(lacks),
+            Rule::Without { characters } => {
+                text.contains(|c| characters.contains(c) || self.cut.becomes(c, characters))
+            }
+            Rule::Lacks { text: lacks } => text.contains(lacks) || self.cut.changes(text),
         }
     }
 
-    /// Everything that what is left of a text may begin with.
-    fn starts<'t>(&self, text: &'t str) -> Box<dyn Iterator<Item = &'t str> + 't> {
-        match self.cut {
-            Cut::Beginning => Box::new(std::iter::once(text)),
-            Cut::Behind(character) => Box::new(
-                std::iter::once(text)
-                    .chain(text.match_indices(character).map(move |(at, _)| &text[at + character.len_utf8()..])),
-            ),
-            Cut::Without(character) => Box::new(std::iter::once(text).chain(text.strip_prefix(character))),
-            Cut::Word => Box::new(text.split([' ', '\t', '\n', '\r', '\u{b}', '\u{c}'])),
-        }
+    /// Whether a part of a text may begin with one of these characters; with which one.
+    fn begins_with(&self, text: &str, signs: &str) -> Option<char> {
+        let is_sign = |c: &char| signs.contains(*c) || self.cut.becomes(*c, signs);
+        self.cut.starts(text).find_map(|start| start.chars().next().filter(is_sign))
     }
 
     /// What is wrong with a value that it stops, and what to do.
@@ -218,14 +216,10 @@ impl Guard {
         let value = format!("the value of `{name}`");
         match &self.rule {
             Rule::Option { signs } => {
-                let start = self.starts(text).find_map(|start| start.chars().next().filter(|c| signs.contains(*c)));
-                let sign = start.unwrap_or('-');
-                let begins = match self.cut {
-                    Cut::Beginning => format!("begins with `{sign}`"),
-                    Cut::Behind(character) => format!("has a part behind `{character}` that begins with `{sign}`"),
-                    Cut::Without(character) => format!("has `{sign}` at its beginning, or behind `{character}` there"),
-                    Cut::Word => format!("holds a word that begins with `{sign}`"),
-                };
+                let sign = self.begins_with(text, signs).unwrap_or('-');
+                let begins = self.cut.blames(sign);
+                let begins =
+                    if signs.contains(sign) { begins } else { format!("{begins}, which becomes another sign") };
                 (
                     format!("{value} {begins}: `{program}` would read it as an option"),
                     format!("give a value that does not begin with `{sign}`; a path can begin with `./`"),

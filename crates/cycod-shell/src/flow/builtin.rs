@@ -3,7 +3,7 @@
 //! What each of their words is stands in the tables, like that of every program. Here is what they do with it.
 
 use super::value::{self, Atom, Cut, Field, Text, holes_among, holes_of, literal, made_of, push, texts_among};
-use super::{Flow, Input, Reason};
+use super::{Flow, Input, MOST_PRINTED, Reason};
 use crate::piece::Shell;
 use crate::script::{Part, Word};
 use crate::verdict::{Guard, Rule};
@@ -40,10 +40,9 @@ impl Flow<'_> {
                 self.without_prefix(name, rest, words, splits_otherwise)
             }
             "eval" => {
-                let text = in_one(rest);
-                match text {
-                    Some(text) => self.evaluate(&text, &"eval".into(), Vec::new()),
-                    None => self.find_code(holes_among(rest), &"eval".into(), "sh"),
+                match in_one(rest).as_deref() {
+                    Some([text]) => self.evaluate(text, &"eval".into(), Vec::new()),
+                    _ => self.find_code(holes_among(rest), &"eval".into(), "sh"),
                 }
                 Some(Input::made("", &holes_among(rest)))
             }
@@ -85,7 +84,7 @@ impl Flow<'_> {
             "mapfile" | "readarray" => {
                 let name = rest.iter().rev().find_map(word_literal).filter(|name| !name.starts_with('-'));
                 let name = name.unwrap_or("MAPFILE").to_owned();
-                let lines = self.pieces_of_input(false);
+                let lines = self.pieces_of_input(Some(Cut::WORD));
                 self.assign_fields(&name, vec![Field::any_of(lines)]);
                 None
             }
@@ -224,11 +223,11 @@ impl Flow<'_> {
     /// `basename` and `dirname`, which print a part of a path.
     fn part_of_path(&mut self, name: &str, rest: &[Field]) -> Option<Input> {
         // What is left of a path begins behind a `/`, or where the path begins.
-        let cut = if name == "basename" { Cut::Behind('/') } else { Cut::Beginning };
+        let cut = if name == "basename" { Cut::behind('/') } else { Some(Cut::BEGINNING) };
         let texts = texts_among(rest);
         let mut of_values = texts.iter().filter(|text| !holes_of(text).is_empty());
         let cut = match (of_values.next(), of_values.next()) {
-            (Some(path), None) => super::expand::cut_text(path, cut),
+            (Some(path), None) => cut.and_then(|cut| super::expand::cut_text(path, cut)),
             (Some(_), Some(_)) => None,
             (None, _) => return None,
         };
@@ -429,12 +428,22 @@ impl Flow<'_> {
         let mut names = Vec::new();
         let mut array = None;
         let mut is_raw = false;
+        // What ends a line, if it is another character; nothing when it is not known where one ends.
+        let mut ends = Some(Cut::LINE);
         let mut at = 0;
         while let Some(field) = rest.get(at) {
             at += 1;
             let Some(text) = word_literal(field) else { continue };
             if let Some(options) = text.strip_prefix('-') {
                 is_raw |= options.contains('r');
+                if options.contains(['n', 'N', 'i', 'k', 'd']) {
+                    let delimiter = rest.get(at).and_then(word_literal).filter(|_| options.ends_with('d'));
+                    ends = delimiter.and_then(|text| match text.chars().next() {
+                        // Values have no NUL.
+                        None => Some(Cut::BEGINNING),
+                        Some(first) => Cut::behind(first),
+                    });
+                }
                 // The last letter may take the next word.
                 match options.chars().last() {
                     Some('a') => {
@@ -448,7 +457,12 @@ impl Flow<'_> {
                 names.push(text);
             }
         }
-        let pieces = self.pieces_of_input(splits_otherwise || self.splits_otherwise);
+        // `IFS=, read …`: parts between commas, without anything taken from their beginnings.
+        let how = match self.own_separator.filter(|_| splits_otherwise) {
+            Some(separator) => Cut::behind(separator),
+            None => Some(Cut::WORD).filter(|_| !splits_otherwise && !self.splits_otherwise),
+        };
+        let pieces = self.pieces_of_input(how.zip(ends).and_then(|(how, ends)| how.and(ends)));
         if !is_raw {
             self.guard_escapes(&pieces, "read", "text that `read` reads");
         }
@@ -466,17 +480,16 @@ impl Flow<'_> {
     }
 
     /// A line or a word of what is read.
-    pub(super) fn pieces_of_input(&mut self, splits_otherwise: bool) -> Vec<Text> {
+    pub(super) fn pieces_of_input(&mut self, how: Option<Cut>) -> Vec<Text> {
         if let Input::Texts(texts) = &self.input
             && !self.input.holes().is_empty()
-            && !splits_otherwise
+            && let Some(how) = how
         {
             let pieces: Option<Vec<Text>> = texts
                 .iter()
                 .map(|text| match text.as_slice() {
-                    [Atom::Value { hole, cut: Cut::Beginning | Cut::Word }]
-                    | [Atom::Value { hole, cut: Cut::Beginning | Cut::Word }, Atom::Text(_)] => {
-                        Some(vec![Atom::Value { hole: *hole, cut: Cut::Word }])
+                    [Atom::Value { hole, cut }] | [Atom::Value { hole, cut }, Atom::Text(_)] => {
+                        Some(vec![Atom::Value { hole: *hole, cut: cut.and(how)?.one() }])
                     }
                     _ => None,
                 })
@@ -553,9 +566,9 @@ impl Flow<'_> {
             [Field::Word(dashes), rest @ ..] if literal(dashes) == Some("--") => rest,
             rest => rest,
         };
-        let text = match rest {
-            [Field::Word(format), Field::Word(text)] => {
-                literal(format).filter(|format| matches!(*format, "%s" | "%s\\n")).map(|_| text.clone())
+        let texts = match rest {
+            [format, text] if word_is(format, |format| matches!(format, "%s" | "%s\\n")) => {
+                in_one(std::slice::from_ref(text)).filter(|_| !text.may_be_several())
             }
             _ => None,
         };
@@ -568,11 +581,11 @@ impl Flow<'_> {
         let before = format.split(['%', '\\']).next().unwrap_or_default();
         match into {
             Some(name) => {
-                let text = text.unwrap_or_else(|| vec![made_of(&holes)]);
-                self.assign(name, text);
+                let texts = texts.unwrap_or_else(|| vec![vec![made_of(&holes)]]);
+                texts.into_iter().for_each(|text| self.assign(name, text));
                 Input::Clean
             }
-            None => text.map_or_else(|| Input::made(before, &holes), |text| Input::Texts(vec![text])),
+            None => texts.map_or_else(|| Input::made(before, &holes), Input::Texts),
         }
     }
 }
@@ -588,7 +601,7 @@ fn printed_by_echo(rest: &[Field]) -> Input {
             _ => rest = others,
         }
     }
-    in_one(rest).map_or_else(|| Input::made("", &holes_among(rest)), |text| Input::Texts(vec![text]))
+    in_one(rest).map_or_else(|| Input::made("", &holes_among(rest)), Input::Texts)
 }
 
 /// Whether a format of `printf` prints what it is given as text.
@@ -597,17 +610,36 @@ fn prints_texts(format: &str) -> bool {
     !format.is_empty() && rest.all(|behind| behind.is_empty() || behind.starts_with(['s', 'b', 'q', 'c']))
 }
 
-/// Words joined by blanks, when it is known which there are.
-fn in_one(fields: &[Field]) -> Option<Text> {
-    let mut text = Text::new();
-    for (index, field) in fields.iter().enumerate() {
-        let Field::Word(word) = field else { return None };
-        if index > 0 {
-            push(&mut text, Atom::text(" "));
+/// Words joined by blanks, in each way that they may be, when it is known which there are.
+fn in_one(fields: &[Field]) -> Option<Vec<Text>> {
+    let mut texts = vec![(Text::new(), false)];
+    let add = |(text, is_begun): &mut (Text, bool), word: &Text| {
+        if std::mem::replace(is_begun, true) {
+            push(text, Atom::text(" "));
         }
-        word.iter().for_each(|atom| push(&mut text, atom.clone()));
+        word.iter().for_each(|atom| push(text, atom.clone()));
+    };
+    for field in fields {
+        match field {
+            Field::Word(word) => texts.iter_mut().for_each(|text| add(text, word)),
+            Field::Choice(alternatives) if texts.len() * alternatives.len() <= MOST_PRINTED => {
+                let mut all = Vec::with_capacity(texts.len() * alternatives.len());
+                for text in &texts {
+                    for words in alternatives.iter() {
+                        let mut text = text.clone();
+                        for word in words {
+                            let Field::Word(word) = word else { return None };
+                            add(&mut text, word);
+                        }
+                        all.push(text);
+                    }
+                }
+                texts = all;
+            }
+            _ => return None,
+        }
     }
-    Some(text)
+    Some(texts.into_iter().map(|(text, _)| text).collect())
 }
 
 fn word_literal(field: &Field) -> Option<&str> {

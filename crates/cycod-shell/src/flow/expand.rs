@@ -10,8 +10,8 @@ use super::{Flow, Input, Reason, Variable};
 use crate::argv::{Item, split_template};
 use crate::hole::{Format, Hole, Trust};
 use crate::piece::{Kind, Mode, Shell};
-use crate::script::{Expansion, Part, Word};
-use crate::track::{HOLE, UNFOLLOWED};
+use crate::script::{Command, Expansion, Form, Part, Pipeline, Redirect, Script, Target, Word};
+use crate::track::{HOLE, Redirection, UNFOLLOWED};
 use crate::verdict::{Guard, Rule};
 
 /// How many texts a word or a variable may have before they are taken together.
@@ -141,6 +141,10 @@ impl Flow<'_> {
                     Input::Printed(holes) => {
                         vec![several(Atom::Output(holes.into()), is_open)]
                     }
+                    // It fails, or prints a word.
+                    Input::Clean if is_open && !self.watches() && self.prints_a_word(script) => {
+                        vec![vec![Piece::Atom(Atom::Unknown(Tag::Number("$(…)".into())))], Vec::new()]
+                    }
                     _ => vec![several(Atom::Unknown(tag), is_open)],
                 }
             }
@@ -170,6 +174,22 @@ impl Flow<'_> {
                 vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Number("(())".into())))]]
             }
         }
+    }
+
+    /// Whether a script is one command that prints a single word without blanks, or nothing.
+    fn prints_a_word(&self, script: &Script) -> bool {
+        let [Pipeline { stages, is_background: false, .. }] = script.pipelines.as_slice() else { return false };
+        let [Command { form: Form::Simple { assignments, words }, redirects, .. }] = stages.as_slice() else {
+            return false;
+        };
+        let to_nothing = |redirect: &Redirect| match &redirect.target {
+            Target::Word(word) => redirect.kind == Redirection::Output && word.literal() == Some("/dev/null"),
+            Target::Document(_) => false,
+        };
+        let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+        assignments.is_empty()
+            && redirects.iter().all(to_nothing)
+            && words.is_some_and(|words| is_printer_of_a_word(&words) && !self.functions.contains_key(words[0]))
     }
 
     fn hole(&mut self, hole: usize, is_bare: bool) -> Vec<Pieces> {
@@ -238,9 +258,14 @@ impl Flow<'_> {
                 }
                 // No word, which those who read the words know.
                 Atom::Unknown(Tag::Absent) => pieces.push(Piece::Atom(atom)),
-                Atom::Value { hole, .. } if splits => {
+                Atom::Value { hole, cut } if splits => {
                     self.split_guard(*hole, name);
-                    pieces.push(Piece::Atom(atom));
+                    // A character that divides its parts became a blank: `$(echo "$list" | tr , ' ')`.
+                    pieces.push(if cut.is_joined() {
+                        Piece::Several(Atom::Value { hole: *hole, cut: cut.one() })
+                    } else {
+                        Piece::Atom(atom)
+                    });
                 }
                 Atom::Derived(holes) if splits => {
                     for &hole in holes.iter() {
@@ -274,7 +299,7 @@ impl Flow<'_> {
             return self
                 .find(hole, Reason::Unclear("`IFS` is changed, and an expansion without quotes splits it".into()));
         }
-        let guard = Guard { rule: Rule::Split, cut: Cut::Beginning, program: name.into() };
+        let guard = Guard { rule: Rule::Split, cut: Cut::WHOLE, program: name.into() };
         self.find_guarded(hole, Reason::Shell("an expansion without quotes"), Some(guard));
     }
 
@@ -589,7 +614,7 @@ impl Flow<'_> {
                     return parents.map(|path| path.unwrap_or_else(|| vec![Atom::Unknown(Tag::Somewhere)])).collect();
                 }
                 if operator.starts_with('%') {
-                    return cut(Some(Cut::Beginning));
+                    return cut(Some(Cut::BEGINNING));
                 }
                 cut(match patterns.as_slice() {
                     [pattern] => literal(pattern).and_then(behind_pattern),
@@ -599,11 +624,11 @@ impl Flow<'_> {
             ":" => {
                 self.arithmetic(&expansion.word);
                 let from_start = word.literal().is_some_and(|text| text.trim().starts_with("0:"));
-                cut(from_start.then_some(Cut::Beginning))
+                cut(from_start.then_some(Cut::BEGINNING))
             }
-            "^" | "," | "~" => cut(Some(Cut::Beginning)),
+            "^" | "," | "~" => cut(Some(Cut::BEGINNING)),
             "@" => match word.literal() {
-                Some("@U" | "@u" | "@L" | "U" | "u" | "L") => cut(Some(Cut::Beginning)),
+                Some("@U" | "@u" | "@L" | "U" | "u" | "L") => cut(Some(Cut::BEGINNING)),
                 Some("@P" | "P") => {
                     let by: Arc<str> = format!("${{{name}@P}}").into();
                     self.find_all(holes, &Reason::Evaluated { by });
@@ -612,6 +637,11 @@ impl Flow<'_> {
                 _ => cut(None),
             },
             _ => {
+                if operator.starts_with('/')
+                    && let Some(how) = substituted(&word.parts)
+                {
+                    return cut(Some(how));
+                }
                 let mut all = holes;
                 for text in self.single(&word) {
                     self.find_all(holes_of(&text), &Reason::Shell("the word of an expansion"));
@@ -1035,17 +1065,73 @@ fn joined(pieces: &Pieces) -> Text {
 /// whole.
 fn behind_pattern(pattern: &str) -> Option<Cut> {
     let last = pattern.chars().next_back().filter(|last| !"*?[]()\\".contains(*last))?;
-    Some(if pattern.len() == last.len_utf8() { Cut::Without(last) } else { Cut::Behind(last) })
+    if pattern.len() == last.len_utf8() { Cut::without(last) } else { Cut::behind(last) }
 }
 
 /// What is left of a text that is cut, when it can be told.
 pub(super) fn cut_text(text: &Text, how: Cut) -> Option<Text> {
     match text.as_slice() {
         [] => Some(Text::new()),
-        [Atom::Value { hole, cut: Cut::Beginning }] => Some(vec![Atom::Value { hole: *hole, cut: how }]),
-        [Atom::Value { hole, cut }] if how == Cut::Beginning => Some(vec![Atom::Value { hole: *hole, cut: *cut }]),
+        [Atom::Value { hole, cut }] => Some(vec![Atom::Value { hole: *hole, cut: cut.and(how)? }]),
         [Atom::Output(holes)] => Some(vec![Atom::Output(holes.clone())]),
         [Atom::Unknown(_)] | [Atom::Text(_)] => Some(vec![Atom::Unknown(Tag::Somewhere)]),
+        _ => None,
+    }
+}
+
+/// Whether a command prints a single word, or nothing: a number, a date, the name of a machine or of a commit.
+fn is_printer_of_a_word(words: &[&str]) -> bool {
+    match words {
+        ["nproc" | "arch" | "whoami" | "hostname" | "uname"] | ["nproc", "--all"] | ["hostname", "-s"] => true,
+        ["id", option] => matches!(*option, "-u" | "-g" | "-un" | "-gn"),
+        ["uname", option] => matches!(*option, "-m" | "-s" | "-r" | "-p" | "-n"),
+        ["getconf", "_NPROCESSORS_ONLN"] | ["sysctl", "-n", "hw.ncpu" | "hw.logicalcpu" | "hw.physicalcpu"] => true,
+        ["dpkg", "--print-architecture"] | ["git", "branch", "--show-current"] => true,
+        ["go", "env", name] => matches!(*name, "GOOS" | "GOARCH" | "GOHOSTOS" | "GOHOSTARCH" | "GOVERSION"),
+        ["date", format] | ["date", "-u", format] => {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.:-%".contains(c);
+            let mut directives = format.split('%').skip(1);
+            format.strip_prefix('+').is_some_and(|format| !format.is_empty() && format.chars().all(is_plain))
+                && directives.all(|behind| behind.starts_with(|c: char| "YmdHMSsFTjuyVNIGgUWw".contains(c)))
+        }
+        ["git", "rev-parse", options @ .., "HEAD"] => options
+            .iter()
+            .all(|option| matches!(*option, "--short" | "--verify" | "--abbrev-ref") || option.starts_with("--short=")),
+        ["git", "describe", options @ ..] => options.iter().all(|option| option.starts_with("--")),
+        _ => false,
+    }
+}
+
+/// What `${name/pattern/text}` does to a text, when that is one character for another, or for none.
+fn substituted(parts: &[Part]) -> Option<Cut> {
+    let mut characters = Vec::new();
+    // Within double quotes around it all, a pattern is a pattern.
+    let is_within = parts.len() == 1;
+    for part in parts {
+        let Part::Text { text, quoted } = part else { return None };
+        if is_within && text.contains(['"', '\'']) {
+            return None;
+        }
+        let quoted = quoted & !is_within;
+        let mut escapes = false;
+        for character in text.chars() {
+            if character == '\\' && !quoted && !escapes {
+                escapes = true;
+            } else {
+                characters.push((character, quoted || escapes));
+                escapes = false;
+            }
+        }
+    }
+    let characters = characters.strip_prefix(&[('/', false)])?;
+    let characters = characters.strip_prefix(&[('/', false)]).unwrap_or(characters);
+    let ((from, is_literal), rest) = characters.split_first()?;
+    if !is_literal && "/*?[]()#%~!@+".contains(*from) {
+        return None;
+    }
+    match rest {
+        [] | [('/', false)] => Cut::taken(*from),
+        [('/', false), (to, _)] => Cut::turned(*from, *to),
         _ => None,
     }
 }

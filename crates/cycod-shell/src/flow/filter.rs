@@ -24,7 +24,7 @@ pub(super) fn filtered(fields: &[Field], texts: &[Text]) -> Option<Vec<Text>> {
         "grep" | "egrep" | "fgrep" => selected(words),
         "awk" | "gawk" | "mawk" => field(words),
         // Without a command, it prints the words that it reads.
-        "xargs" if is_xargs_alone(fields) => Some(Cut::Word),
+        "xargs" if is_xargs_alone(fields) => Some(Cut::WORD),
         "sed" => shortened(words),
         _ => None,
     }?;
@@ -40,7 +40,7 @@ pub(super) fn is_xargs_alone(fields: &[Field]) -> bool {
 fn lines(words: &[&str], keeps: impl Fn(&str) -> bool) -> Option<Cut> {
     let is_count = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit() || c == '+');
     let fits = |word: &&str| word.starts_with('-') && keeps(word) || is_count(word);
-    words.iter().all(fits).then_some(Cut::Behind('\n'))
+    words.iter().all(fits).then_some(Cut::LINE)
 }
 
 /// `cut -d. -f1`, `cut -c1-7`.
@@ -68,14 +68,14 @@ fn cut(words: &[&str]) -> Option<Cut> {
         }
     }
     match (has_fields, from_start) {
-        (true, false) => Some(Cut::Behind(delimiter)),
+        (true, false) => Cut::LINE.and(Cut::behind(delimiter)?),
         // Of each line.
-        (false, true) => Some(Cut::Behind('\n')),
+        (false, true) => Some(Cut::LINE),
         _ => None,
     }
 }
 
-/// `tr A-Z a-z` and `tr / _` change no beginning to a sign; `tr -d .` takes some away.
+/// `tr A-Z a-z` changes no beginning to a sign; `tr / -` may, and `tr -d .` takes some away.
 fn translated(words: &[&str]) -> Option<Cut> {
     const CASES: &[&str] = &["A-Z", "a-z", "[A-Z]", "[a-z]", "[:upper:]", "[:lower:]"];
     let one = |text: &str| {
@@ -88,13 +88,10 @@ fn translated(words: &[&str]) -> Option<Cut> {
         characters.next().filter(|_| characters.next().is_none())
     };
     match words {
-        [from, to] if CASES.contains(from) && CASES.contains(to) => Some(Cut::Beginning),
-        [from, to]
-            if one(from).is_some() && one(to).is_some_and(|to| to.is_ascii_alphanumeric() || "_.".contains(to)) =>
-        {
-            Some(Cut::Beginning)
-        }
-        ["-d", taken] => one(taken).map(Cut::Behind),
+        [from, to] if CASES.contains(from) && CASES.contains(to) => Some(Cut::BEGINNING),
+        ["-d", "[:space:]" | "[:blank:]"] => Some(Cut::BLANKS_TAKEN),
+        ["-d", taken] => one(taken).and_then(Cut::taken),
+        [from, to] => Cut::turned(one(from)?, one(to)?),
         _ => None,
     }
 }
@@ -106,7 +103,7 @@ fn selected(words: &[&str]) -> Option<Cut> {
         word.strip_prefix('-')
             .is_some_and(|letters| !letters.is_empty() && letters.chars().all(|letter| "EFGPivwxsqa".contains(letter)))
     };
-    (!pattern.starts_with('-') && options.iter().all(is_plain)).then_some(Cut::Behind('\n'))
+    (!pattern.starts_with('-') && options.iter().all(is_plain)).then_some(Cut::LINE)
 }
 
 /// `awk '{print $1}'`, with a separator of one character or none.
@@ -121,12 +118,44 @@ fn field(words: &[&str]) -> Option<Cut> {
     let number = number.strip_prefix("print")?.trim().strip_prefix('$')?;
     let is_field = number == "NF" || number.parse::<u8>().is_ok_and(|number| number > 0);
     let cut = match separator.map(|separator| separator.chars().collect::<Vec<_>>()).as_deref() {
-        None => Cut::Word,
+        None => Cut::WORD,
         // A blank and some letters mean something else.
-        Some([only]) if !only.is_ascii_alphanumeric() && !" \\".contains(*only) => Cut::Behind(*only),
+        Some([only]) if !only.is_ascii_alphanumeric() && !" \\".contains(*only) => {
+            Cut::LINE.and(Cut::behind(*only)?)?
+        }
         _ => return None,
     };
     is_field.then_some(cut)
+}
+
+/// `sed 's/,/_/g'`: one character in the place of another, or of nothing.
+fn substituted(program: &str, sign: char) -> Option<Cut> {
+    let mut characters = program.chars();
+    let mut next = || match characters.next()? {
+        '\\' => Some((true, characters.next()?)),
+        other => Some((false, other)),
+    };
+    let (is_escaped, from) = next()?;
+    // Escaped, it is that character, or the pattern is another one.
+    if !(from.is_ascii_punctuation() || from == ' ')
+        || "+?(){}|".contains(from)
+        || from != sign && is_escaped != ".*[]^$".contains(from)
+    {
+        return None;
+    }
+    let ends = |(is_escaped, character): (bool, char)| !is_escaped && character == sign;
+    if !is_escaped && from == sign || !ends(next()?) {
+        return None;
+    }
+    let to = next()?;
+    let cut = if ends(to) {
+        Cut::taken(from)
+    } else if to.0 || to.1 == '&' || !ends(next()?) {
+        None
+    } else {
+        Cut::turned(from, to.1)
+    };
+    matches!(characters.as_str(), "" | "g").then_some(cut)?
 }
 
 /// `sed 's/^v//'` and `sed 's/.git$//'`.
@@ -136,6 +165,9 @@ fn shortened(words: &[&str]) -> Option<Cut> {
         _ => return None,
     };
     let sign = program.chars().next().filter(char::is_ascii_punctuation)?;
+    if let Some(cut) = substituted(&program[1..], sign) {
+        return Some(cut);
+    }
     let (pattern, rest) = program[1..].split_once(sign)?;
     if rest.strip_prefix(sign) != Some("") || pattern.contains('\\') && pattern.trim_end_matches('$').ends_with('\\') {
         return None;
@@ -143,10 +175,10 @@ fn shortened(words: &[&str]) -> Option<Cut> {
     if let Some(taken) = pattern.strip_prefix('^') {
         let mut characters = taken.chars();
         let only = characters.next().filter(char::is_ascii_alphanumeric)?;
-        return characters.next().is_none().then_some(Cut::Without(only));
+        return characters.next().is_none().then(|| Cut::without(only))?;
     }
     // What goes from the end leaves the beginning.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./\\".contains(c);
     let taken = pattern.strip_suffix('$')?;
-    taken.chars().all(is_plain).then_some(Cut::Beginning)
+    taken.chars().all(is_plain).then_some(Cut::BEGINNING)
 }

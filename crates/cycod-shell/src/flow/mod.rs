@@ -266,6 +266,8 @@ pub(crate) struct Flow<'a> {
     calculates: bool,
     /// `IFS` is not what it is at the start.
     splits_otherwise: bool,
+    /// The only character by which the command that runs divides words, when it has such an `IFS` of its own.
+    own_separator: Option<char>,
     /// What `IFS` may be; nothing when it may be anything.
     separators: Option<String>,
     /// Which variables certainly have a value.
@@ -363,6 +365,7 @@ fn walk<'a>(
         written: Written::default(),
         calculates: false,
         splits_otherwise: false,
+        own_separator: None,
         in_environment: BTreeSet::new(),
         touched: Touched::default(),
         in_words: Vec::new(),
@@ -471,7 +474,7 @@ impl Flow<'_> {
     /// Lets only those texts pass whose values follow a rule.
     fn guard_texts(&mut self, holes: impl IntoIterator<Item = usize>, rule: &Rule, program: &str, noun: &'static str) {
         for hole in holes.into_iter().filter(|hole| self.is_text(*hole)).collect::<Vec<_>>() {
-            let guard = Guard { rule: rule.clone(), cut: Cut::Beginning, program: program.into() };
+            let guard = Guard { rule: rule.clone(), cut: Cut::WHOLE, program: program.into() };
             self.find_guarded(hole, Reason::Shell(noun), Some(guard));
         }
     }
@@ -516,7 +519,7 @@ impl Flow<'_> {
             if self.is_text(hole) {
                 self.has_grown |= !self.calculates;
                 self.calculates = true;
-                let guard = Guard { rule: Rule::Arithmetic, cut: Cut::Beginning, program: "arithmetic".into() };
+                let guard = Guard { rule: Rule::Arithmetic, cut: Cut::WHOLE, program: "arithmetic".into() };
                 self.find_guarded(hole, Reason::Shell("a variable that is calculated with"), Some(guard));
             }
         }
@@ -956,6 +959,8 @@ impl Flow<'_> {
             return self.run(fields, words, splits_otherwise);
         }
         let passed = self.assigned.passed();
+        let separator = assignments.iter().rfind(|word| is_other_ifs(word)).and_then(own_separator);
+        let outer_separator = std::mem::replace(&mut self.own_separator, separator);
         let run = |flow: &mut Self| {
             for word in assignments {
                 // It counts for that command alone; `read` gets `splits_otherwise` for it.
@@ -969,6 +974,7 @@ impl Flow<'_> {
             flow.run(fields, words, splits_otherwise)
         };
         let printed = self.perhaps(run).0;
+        self.own_separator = outer_separator;
         self.assigned.passed_back(passed);
         printed
     }
@@ -1132,7 +1138,7 @@ impl Flow<'_> {
 
     /// The words of a command to which `xargs` adds what it reads: at the end, and where what may be the author's mark stands.
     fn with_arguments(&mut self, fields: &[Field]) -> Vec<Vec<Field>> {
-        let pieces = self.literal_input().unwrap_or_else(|| self.pieces_of_input(false));
+        let pieces = self.literal_input().unwrap_or_else(|| self.pieces_of_input(Some(Cut::WORD)));
         if !reads_plain_text(fields) {
             self.guard_input_of_xargs(pieces.iter().flat_map(|piece| holes_of(piece)));
         }
@@ -1271,12 +1277,11 @@ impl Flow<'_> {
                         for state in step.next {
                             reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
                         }
-                        if let Some(outer) = step.command {
-                            reach(node, Arc::new(Reading::Name(outer)), &mut seen, &mut queue);
-                        }
-                        if step.module {
-                            let module = Reading::Module(state.outer().cloned());
-                            reach(node, Arc::new(module), &mut seen, &mut queue);
+                        // The word is read again, as a program's name or as a word of another program.
+                        let module = step.module.then(|| Reading::Module(state.outer().cloned()));
+                        let again = step.again.map(Reading::Words).into_iter().chain(step.command.map(Reading::Name));
+                        for reading in again.chain(module) {
+                            reach(node, Arc::new(reading), &mut seen, &mut queue);
                         }
                     }
                 }
@@ -1451,7 +1456,7 @@ impl Flow<'_> {
             }
             PlaceKind::Arguments => return self.find_code(holes, program, "arguments"),
             PlaceKind::Environment => return self.environment(text, program),
-            PlaceKind::Command | PlaceKind::CommandUntil | PlaceKind::Module => return,
+            PlaceKind::Command | PlaceKind::CommandUntil | PlaceKind::Module | PlaceKind::As(_) => return,
             PlaceKind::Data(noun) => {
                 if noun == "variable" {
                     self.assign_in_command(text);
@@ -1489,7 +1494,7 @@ impl Flow<'_> {
                     let is_word = words.next().is_some_and(|word| word.contains('='))
                         && words.next() == Some(place.word_behind)
                         && !before.ends_with(|c: char| c.is_ascii_whitespace());
-                    if is_word && self.is_text(*hole) {
+                    if is_word && !cut.is_joined() && self.is_text(*hole) {
                         let guard = Guard { rule: Rule::Plain, cut: *cut, program: Arc::clone(program) };
                         let noun = Reason::Argument { program: Arc::clone(program), noun: "plain word", option: "" };
                         self.find_guarded(*hole, noun, Some(guard));
@@ -1510,7 +1515,7 @@ impl Flow<'_> {
     fn replaced_by_names(&mut self, text: &Text, program: &Arc<str>) {
         for hole in holes_of(text).into_iter().filter(|hole| self.is_text(*hole)).collect::<Vec<_>>() {
             let rule = Rule::Lacks { text: "{}" };
-            let guard = Guard { rule, cut: Cut::Beginning, program: Arc::clone(program) };
+            let guard = Guard { rule, cut: Cut::WHOLE, program: Arc::clone(program) };
             let reason = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
             self.find_guarded(hole, reason, Some(guard));
         }
@@ -1560,7 +1565,11 @@ impl Flow<'_> {
                                 rules.push(Rule::Prefix { prefix: rest.to_owned(), goes_on });
                             }
                         }
-                        rules.extend(content_rules(place));
+                        let content = content_rules(place);
+                        if cut.is_joined() && !(content.is_empty() && place.prefixes.is_empty()) {
+                            self.find(*hole, Reason::Changed { program: Arc::clone(program) });
+                        }
+                        rules.extend(content);
                     }
                     let noun = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
                     for rule in rules {
@@ -1579,7 +1588,7 @@ impl Flow<'_> {
                             self.find(hole, Reason::Changed { program: Arc::clone(program) });
                         }
                         for rule in content_rules(place) {
-                            let guard = Guard { rule, cut: Cut::Beginning, program: Arc::clone(program) };
+                            let guard = Guard { rule, cut: Cut::WHOLE, program: Arc::clone(program) };
                             let noun = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
                             self.find_guarded(hole, noun, Some(guard));
                         }
@@ -1670,7 +1679,7 @@ impl Flow<'_> {
                     self.note_unpinned(|| format!("a part of the code that `{by}` evaluates"));
                     source.push_str(watch::UNKNOWN);
                 }
-                Atom::Value { hole, cut: Cut::Beginning } if self.is_fragment(*hole) => {
+                Atom::Value { hole, cut: Cut::WHOLE } if self.is_fragment(*hole) => {
                     holes.push(*hole);
                     source.push(HOLE as char);
                 }
@@ -1923,6 +1932,16 @@ fn is_program_name(text: &str) -> bool {
 fn assigned_name(word: &Word) -> Option<&str> {
     let Some(Part::Text { text, .. }) = word.parts.first() else { return None };
     text.split_once('=').map(|(name, _)| name.trim_end_matches('+'))
+}
+
+/// The character to which a word sets `IFS`, when it is one that is no blank.
+fn own_separator(word: &Word) -> Option<char> {
+    let text: Option<String> =
+        word.parts.iter().map(|part| if let Part::Text { text, .. } = part { Some(&**text) } else { None }).collect();
+    let text = text?;
+    let mut characters = text.strip_prefix("IFS=")?.chars();
+    let only = characters.next().filter(|c| c.is_ascii_punctuation() && *c != '\\')?;
+    characters.next().is_none().then_some(only)
 }
 
 /// Whether a word sets `IFS` to something of the author's own.

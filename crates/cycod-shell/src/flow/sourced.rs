@@ -88,7 +88,7 @@ impl Flow<'_> {
     /// The script of a path, which is read when it is first met.
     fn script_at(&mut self, path: &Text) -> Option<ScriptPath> {
         let (path, is_of_project) = match path.as_slice() {
-            [Atom::Value { hole, cut: Cut::Beginning }, Atom::Text(rest)] => {
+            [Atom::Value { hole, cut: Cut::WHOLE }, Atom::Text(rest)] => {
                 let hole = self.holes.get(*hole)?;
                 let is_project = hole.trust == Trust::Machine && hole.name == "WORKSPACE";
                 (rest.strip_prefix('/').filter(|_| is_project)?.to_owned(), true)

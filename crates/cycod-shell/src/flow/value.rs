@@ -20,17 +20,195 @@ pub(crate) enum Atom {
     Unknown(Tag),
 }
 
-/// What is left of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Cut {
-    /// All of it, or a beginning: what it begins with, the value begins with.
-    Beginning,
-    /// What follows one of these characters in it, or all of it.
-    Behind(char),
-    /// What follows this character at its beginning, or all of it.
-    Without(char),
+/// What is left of a value: all of it, or a part.
+///
+/// A part begins where the value does, or right behind one of some characters. Parts of parts are parts of the same kind, so that
+/// filters behind filters can be told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Cut {
+    /// The characters behind which it may begin, by their bits in [`SIGNS`].
+    behind: u64,
+    /// The characters that may have become another one, and which; 0 is none.
+    turned: u64,
+    into: u8,
+    /// The characters that may be gone.
+    taken: u64,
+    /// A character that may have been taken from where it began; 0 is none.
+    skipped: u8,
+    /// It may be several parts, with blanks or ends of lines between them.
+    is_joined: bool,
+    /// Some letter or digit in it may be another one.
+    is_respelt: bool,
+    /// Some letter or digit may be gone.
+    loses_letters: bool,
+    /// It may be less than the value.
+    is_part: bool,
+}
+
+/// The characters that divide values, by the number of their bit; blanks come first.
+const SIGNS: &[u8] = b" \t\n\r\x0b\x0c!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+/// The bits of blanks and ends of lines.
+const BLANKS: u64 = 0b11_1111;
+
+/// The bit of a character that may divide values.
+fn sign(character: char) -> Option<u64> {
+    SIGNS.iter().position(|sign| char::from(*sign) == character).map(|at| 1 << at)
+}
+
+/// Whether the bit of a character is among these.
+fn has(bits: u64, character: char) -> bool {
+    bits != 0 && sign(character).is_some_and(|bit| bits & bit != 0)
+}
+
+impl Cut {
+    /// All of it.
+    pub(crate) const WHOLE: Self = Self {
+        behind: 0,
+        turned: 0,
+        into: 0,
+        taken: 0,
+        skipped: 0,
+        is_joined: false,
+        is_respelt: false,
+        loses_letters: false,
+        is_part: false,
+    };
+    /// A beginning.
+    pub(crate) const BEGINNING: Self = Self { is_part: true, ..Self::WHOLE };
     /// A word of it, as blanks separate them.
-    Word,
+    pub(crate) const WORD: Self = Self { behind: BLANKS, ..Self::BEGINNING };
+    /// A line of it.
+    pub(crate) const LINE: Self = Self { behind: 0b100, ..Self::BEGINNING };
+
+    /// All of it, less its blanks.
+    pub(crate) const BLANKS_TAKEN: Self = Self { taken: BLANKS, behind: BLANKS, ..Self::BEGINNING };
+
+    /// What follows this character in it, or all of it; nothing for characters that are not followed.
+    pub(crate) fn behind(character: char) -> Option<Self> {
+        Some(Self { behind: sign(character)?, ..Self::BEGINNING })
+    }
+
+    /// What follows this character at its beginning, or all of it.
+    pub(crate) fn without(character: char) -> Option<Self> {
+        let skipped = u8::try_from(character).ok().filter(u8::is_ascii)?;
+        Some(Self { skipped, ..Self::BEGINNING })
+    }
+
+    /// All of it, less some of these characters.
+    pub(crate) fn taken(character: char) -> Option<Self> {
+        if character.is_ascii_alphanumeric() {
+            return Some(Self { loses_letters: true, ..Self::without(character)? });
+        }
+        let taken = sign(character)?;
+        Some(Self { taken, behind: taken, ..Self::BEGINNING })
+    }
+
+    /// All of it, with one character in the place of another.
+    pub(crate) fn turned(from: char, to: char) -> Option<Self> {
+        let is_letter = |c: char| c.is_ascii_alphanumeric();
+        if is_letter(from) && is_letter(to) {
+            return Some(Self { is_respelt: true, ..Self::BEGINNING });
+        }
+        let turned = sign(from)?;
+        match to {
+            ' ' | '\n' => Some(Self { behind: turned, is_joined: true, ..Self::BEGINNING }),
+            to if to.is_ascii_alphanumeric() || "-_.".contains(to) => {
+                Some(Self { turned, into: u8::try_from(to).ok()?, ..Self::BEGINNING })
+            }
+            _ => None,
+        }
+    }
+
+    /// What is left when this is cut again; nothing when that cannot be told.
+    pub(crate) fn and(self, other: Self) -> Option<Self> {
+        let either = |one: u8, other: u8| match (one, other) {
+            (one, 0) | (0, one) => Some(one),
+            (one, other) => (one == other).then_some(one),
+        };
+        // What a character became may divide it now, or be gone.
+        let made = sign(char::from(self.into)).filter(|_| self.into != 0).unwrap_or(0);
+        let is_skipped_made = self.into != 0 && self.into == other.skipped || self.is_respelt && other.skipped != 0;
+        if is_skipped_made || made & other.turned != 0 {
+            return None;
+        }
+        let of_made = |bits: u64| if made & bits == 0 { bits } else { bits | self.turned };
+        Some(Self {
+            behind: self.behind | of_made(other.behind),
+            turned: self.turned | other.turned,
+            into: either(self.into, other.into)?,
+            taken: self.taken | of_made(other.taken),
+            skipped: either(self.skipped, other.skipped)?,
+            is_joined: self.is_joined || other.is_joined,
+            is_respelt: self.is_respelt || other.is_respelt,
+            loses_letters: self.loses_letters || other.loses_letters,
+            is_part: self.is_part || other.is_part,
+        })
+    }
+
+    /// One of its parts, where it may be several.
+    pub(crate) fn one(self) -> Self {
+        Self { is_joined: false, ..self }
+    }
+
+    pub(crate) fn is_joined(self) -> bool {
+        self.is_joined
+    }
+
+    /// Everything that what is left of a text may begin with.
+    pub(crate) fn starts(self, text: &str) -> impl Iterator<Item = &str> {
+        let mut begins_next = true;
+        text.char_indices().filter_map(move |(at, character)| {
+            let begins = begins_next;
+            begins_next =
+                has(self.behind, character) || begins && self.skipped != 0 && character == char::from(self.skipped);
+            begins.then(|| &text[at..])
+        })
+    }
+
+    /// Whether a character may have become one of these.
+    pub(crate) fn becomes(self, character: char, signs: &str) -> bool {
+        self.into != 0 && signs.contains(char::from(self.into)) && has(self.turned, character)
+    }
+
+    /// Whether a character may have become another one.
+    pub(crate) fn turns(self, character: char) -> bool {
+        has(self.turned, character) || self.is_respelt && character.is_ascii_alphanumeric()
+    }
+
+    /// Whether a text may be another one inside, with other characters or without some.
+    pub(crate) fn changes(self, text: &str) -> bool {
+        self.turned | self.taken != 0 && text.contains(|character| has(self.turned | self.taken, character))
+    }
+
+    /// Whether it may be a text of which some characters are gone.
+    pub(crate) fn loses_from(self, text: &str) -> bool {
+        text.contains(|character: char| {
+            has(self.taken, character) || self.loses_letters && character.is_ascii_alphanumeric()
+        })
+    }
+
+    /// What is wrong with a value of which a part may begin with such a character.
+    pub(crate) fn blames(self, character: char) -> String {
+        let shown = |bits: u64| {
+            let signs = SIGNS.iter().enumerate().filter(move |(at, _)| bits & 1 << at != 0);
+            let names: Vec<String> =
+                signs.map(|(_, sign)| format!("`{}`", char::from(*sign).escape_default())).collect();
+            names.join(" or ")
+        };
+        let blanks = self.behind & BLANKS == BLANKS;
+        let others = if blanks { self.behind & !BLANKS } else { self.behind };
+        match (blanks, others, self.skipped) {
+            (true, 0, _) => format!("holds a word that begins with `{character}`"),
+            (true, others, _) => {
+                format!("holds a word, or a part behind {}, that begins with `{character}`", shown(others))
+            }
+            (false, 0, 0) => format!("begins with `{character}`"),
+            (false, 0, skipped) => {
+                format!("has `{character}` at its beginning, or behind `{}` there", char::from(skipped))
+            }
+            (false, others, _) => format!("has a part behind {} that begins with `{character}`", shown(others)),
+        }
+    }
 }
 
 /// Where an unknown text comes from, or what it is like.
@@ -59,7 +237,7 @@ impl Atom {
     }
 
     pub(crate) fn value(hole: usize) -> Self {
-        Self::Value { hole, cut: Cut::Beginning }
+        Self::Value { hole, cut: Cut::WHOLE }
     }
 
     /// The holes whose values this is made of.

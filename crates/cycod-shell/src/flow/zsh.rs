@@ -64,8 +64,14 @@ impl Flow<'_> {
                 literal(text).is_some_and(is_harmless)
             }),
             "set" => has_harmless_options(words),
-            // Another way to read scripts, and things of other names.
-            "emulate" | "zmodload" | "enable" | "disable" | "functions" | "zparseopts" => false,
+            // The way in which it begins; with `-R`, other options as well.
+            "emulate" => {
+                let words: Vec<Option<&str>> =
+                    words.iter().map(|word| if let Field::Word(text) = word { literal(text) } else { None }).collect();
+                matches!(words.as_slice(), [Some("zsh")] | [Some("-L" | "-R" | "-LR" | "-RL"), Some("zsh")])
+            }
+            // Things of other names.
+            "zmodload" | "enable" | "disable" | "functions" | "zparseopts" => false,
             _ => true,
         };
         if !keeps {

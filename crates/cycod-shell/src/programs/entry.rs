@@ -152,6 +152,8 @@ pub(crate) enum PlaceKind<'a> {
     CommandUntil,
     /// The name of a module that runs as a command does: `python -m pytest`.
     Module,
+    /// This word and all that follow are words of another program, whose name and subcommands are divided by `/`.
+    As(&'a str),
 }
 
 /// What a program does with its standard input.

@@ -107,6 +107,16 @@ pub(crate) fn end_of_options(label: &str) -> Option<&'static str> {
     (!entry.end.is_empty() && entry.syntax != Syntax::None).then_some(entry.end)
 }
 
+/// The entry of a program, or of a subcommand, by names that `/` divides.
+fn described(path: &str) -> Option<Known> {
+    let mut names = path.split('/');
+    let mut entry = *in_table(names.next()?)?.first()?;
+    for name in names {
+        entry = entry.subcommand(name)?;
+    }
+    Some(entry)
+}
+
 /// Whether a program that is called so may hand its words, or its input, to a shell.
 pub(crate) fn runs_shell_code(name: &str) -> bool {
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -251,8 +261,22 @@ impl Entry<'static> {
     }
 
     fn subcommand(&self, name: &str) -> Option<Known> {
-        let known = self.subcommands.iter().find(|(names, _)| names.contains(&name)).map(|(_, number)| *number);
+        let exact = self.subcommands.iter().find(|(names, _)| names.contains(&name));
+        let is_like = |known: &&str| known.contains('*') && fits(known, name);
+        let known = exact.or_else(|| self.subcommands.iter().find(|(names, _)| names.iter().any(is_like)));
+        let known = known.map(|(_, number)| *number);
         table::entry(known.or(self.otherwise)?)
+    }
+
+    /// What does a subcommand whose name begins with this text, when no subcommand that is listed does, and all names are plain
+    /// words: `yarn test:{PART}`.
+    fn task(&self, beginning: &str) -> Option<Known> {
+        let is_listed = |known: &&str| known.starts_with(beginning) || known.contains('*');
+        if beginning.is_empty() || self.subcommands.iter().any(|(names, _)| names.iter().any(is_listed)) {
+            return None;
+        }
+        let entry = table::entry(self.otherwise?)?;
+        entry.operands.first().is_some_and(|operand| operand.place.kind == PlaceKind::Plain).then_some(entry)
     }
 
     /// Its options, and those it shares.
@@ -294,10 +318,23 @@ impl Place<'static> {
     /// What a word is here that begins with this text of the author's.
     pub(crate) fn behind(&'static self, text: &str) -> &'static Self {
         let begins = |known: &&str| match *known {
-            "*=" => text.contains('='),
+            known if known.contains('*') => {
+                text.split_once('=').is_some_and(|(name, _)| fits(known.trim_end_matches('='), name))
+            }
             known => text.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known)),
         };
         if self.text_behind.iter().any(begins) { &TEXT_PLACE } else { self }
+    }
+}
+
+/// Whether a name fits a pattern in which `*` is any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern.eq_ignore_ascii_case(name),
+        Some((before, after)) => {
+            name.get(..before.len()).is_some_and(|start| start.eq_ignore_ascii_case(before))
+                && (before.len()..=name.len()).any(|at| name.get(at..).is_some_and(|rest| fits(after, rest)))
+        }
     }
 }
 

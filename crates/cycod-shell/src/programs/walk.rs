@@ -93,6 +93,8 @@ pub(crate) struct Step {
     pub(crate) command: Option<Option<Arc<State>>>,
     /// The word is the name of a module that runs like a command.
     pub(crate) module: bool,
+    /// The word, and all that follow, are words of another program.
+    pub(crate) again: Option<State>,
 }
 
 impl Step {
@@ -545,6 +547,15 @@ impl State {
             }
             PlaceKind::Command => return Step::command(self.outer),
             PlaceKind::Module => return Step { module: true, ..Step::default() },
+            PlaceKind::As(path) => {
+                return match super::described(path) {
+                    Some(entry) => {
+                        let state = Self::new(entry, &path.replace('/', " "), self.outer);
+                        Step { again: Some(state), ..Step::default() }
+                    }
+                    None => self.lose(path),
+                };
+            }
             PlaceKind::CommandUntil => {
                 self.operand += 1;
                 return Step::command(Some(Arc::new(self)));
@@ -588,6 +599,14 @@ impl State {
 
     fn subcommand(mut self, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
         let Some(name) = literal(word) else {
+            if let Some(entry) = self.entry.task(beginning(word))
+                && let Some(operand) = entry.operands.first()
+            {
+                see(Seen::Place { place: &operand.place, text: word, is_option_read: false, option: "" });
+                let mut inner = Self::new(entry, &self.label, self.outer.clone());
+                inner.is_first = false;
+                return Step::to(inner);
+            }
             see(Seen::Subcommand { text: word });
             let why = format!("which command of `{}` runs is not known", self.label);
             self.lost = Some(why.into());

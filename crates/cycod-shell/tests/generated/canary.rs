@@ -17,7 +17,7 @@ const ACTORS: &str = "\
     unzip wc wget xargs xxd xz zip zsh";
 
 /// Values that act when something reads them as more than text. Each would make the file `PWNED`.
-const PAYLOADS: [&str; 65] = [
+const PAYLOADS: [&str; 68] = [
     "; touch PWNED;",
     "$(touch PWNED)",
     "`touch PWNED`",
@@ -82,6 +82,9 @@ const PAYLOADS: [&str; 65] = [
     "a\n-oPWNED",
     "DENWPo-",
     "a,oPWNED",
+    "/oPWNED",
+    "xx-oPWNED",
+    "a/x,-oPWNED",
     "x'\" -oPWNED",
 ];
 
