@@ -16,9 +16,12 @@ use cycod_settings::{Server, ToolOverride, Transport};
 use crate::{
     listing::Listing,
     overriding,
-    requests::{PROMPT, RESOURCE},
     text::{line, misleads, paragraph},
 };
+
+/// How a resource and a prompt are called among the tools of their server.
+pub(crate) const RESOURCE: &str = "resource:";
+pub(crate) const PROMPT: &str = "prompt:";
 
 /// The most characters of a server's name for a tool.
 const LONGEST_NAME: usize = 256;

@@ -15,14 +15,10 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     failure,
-    offered::{local_name, origin, request_name},
+    offered::{PROMPT, RESOURCE, local_name, origin, request_name},
     slot::{Shared, Slot},
     text::answer,
 };
-
-/// How a resource and a prompt are called among the tools of their server.
-pub(crate) const RESOURCE: &str = "resource:";
-pub(crate) const PROMPT: &str = "prompt:";
 
 /// The reading of a resource, by the address that the server gives it.
 pub(crate) fn reading(server: &Server, uri: &str) -> Tool {
