@@ -89,7 +89,7 @@ pub use step::{
 };
 pub use table::{file_schema, key_reference, programs_schema};
 pub use test_case::{Expected, TestCase};
-pub use tool::{Body, RemoteTool, SourceOrigin, Tool, ToolName};
+pub use tool::{Body, RemoteRequest, RemoteTool, SourceOrigin, Tool, ToolName};
 pub use value::{Literal, Value};
 pub use violations::{
     Disclosure, Fault, PathPart, Rejection, UnknownChoice, ValuePath, Violation, shown, visible_or_hidden,

@@ -182,13 +182,41 @@ pub enum Body {
     Remote(RemoteTool),
 }
 
+/// What is asked of another program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RemoteRequest {
+    /// To carry out a tool.
+    #[default]
+    Tool,
+    /// To read a resource.
+    Resource,
+    /// To fill in a prompt.
+    Prompt,
+    /// To complete a value of a prompt, or of a template of resources.
+    Completion,
+}
+
+impl RemoteRequest {
+    /// The method of the Model Context Protocol.
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Tool => "tools/call",
+            Self::Resource => "resources/read",
+            Self::Prompt => "prompts/get",
+            Self::Completion => "completion/complete",
+        }
+    }
+}
+
 /// A tool of another program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteTool {
     /// The server, as it is called in the configuration.
     pub server: String,
-    /// What the server calls the tool.
+    /// What the server calls the tool; of another request, `resource:ADDRESS` or `prompt:NAME`.
     pub tool: String,
+    /// What is asked of the server.
+    pub request: RemoteRequest,
     /// The arguments that its user fixed: every call has them, and no caller gives them.
     pub fixed: Vec<(String, Value)>,
     /// The most of its output that a model gets at once, in tokens.
@@ -198,7 +226,8 @@ pub struct RemoteTool {
 impl RemoteTool {
     /// A tool of a server, about which its user said nothing.
     pub fn new(server: impl Into<String>, tool: impl Into<String>) -> Self {
-        Self { server: server.into(), tool: tool.into(), fixed: Vec::new(), output_tokens: None }
+        let (server, tool) = (server.into(), tool.into());
+        Self { server, tool, request: RemoteRequest::Tool, fixed: Vec::new(), output_tokens: None }
     }
 
     /// The fixed argument that a caller means by `name`, whatever the case: servers may not tell them apart.
@@ -209,8 +238,11 @@ impl RemoteTool {
 }
 
 impl fmt::Display for RemoteTool {
-    /// Writes `SERVER/TOOL`, with the arguments that are fixed.
+    /// Writes `SERVER/TOOL`, with the arguments that are fixed, and what else is asked than to carry it out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.request == RemoteRequest::Completion {
+            f.write_str("complete a value of ")?;
+        }
         write!(f, "{}/{}", self.server, self.tool)?;
         if self.fixed.is_empty() {
             return Ok(());

@@ -4,7 +4,7 @@ use std::{borrow::Cow, ffi::OsStr, path::PathBuf, sync::Arc};
 
 use cycod_call::{Call, ValueOrigin};
 use cycod_catalog::ScopeFilter;
-use cycod_definition::{Body, Privilege, Tool, Value};
+use cycod_definition::{Body, Privilege, RemoteRequest, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
 use cycod_plan::{Plan, PlannedAction};
@@ -207,8 +207,10 @@ impl Engine {
                 "background": through.is_detached,
             })
         });
-        let entry = self.catalog().find(plan.tool().name.as_str(), ScopeFilter::Any);
-        let is_ours = entry.as_ref().is_none_or(|entry| entry.adopted.is_none());
+        // What is asked of a server besides its tools is in no catalog.
+        let is_listed = !matches!(&plan.asked.body, Body::Remote(remote) if remote.request != RemoteRequest::Tool);
+        let entry = is_listed.then(|| self.catalog().find(plan.tool().name.as_str(), ScopeFilter::Any)).flatten();
+        let is_ours = is_listed && entry.as_ref().is_none_or(|entry| entry.adopted.is_none());
         let mut commands = self.preview(plan).everything();
         commands.truncate(MOST);
         let body = json!({

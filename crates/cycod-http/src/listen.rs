@@ -1,3 +1,5 @@
+//! Lets clients in, within limits, and answers their requests until they leave.
+
 use std::{convert::Infallible, error::Error, io, net::IpAddr, sync::Arc, time::Duration};
 
 use cycod_thread::detach_task;

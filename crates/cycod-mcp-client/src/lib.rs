@@ -32,6 +32,7 @@ mod person;
 mod pinned;
 mod pins;
 mod proposal;
+mod requests;
 mod runtime;
 mod servers;
 mod slot;

@@ -19,6 +19,10 @@ use crate::{
     text::{line, misleads, paragraph},
 };
 
+/// How a resource and a prompt are called among the tools of their server.
+pub(crate) const RESOURCE: &str = "resource:";
+pub(crate) const PROMPT: &str = "prompt:";
+
 /// The most characters of a server's name for a tool.
 const LONGEST_NAME: usize = 256;
 
@@ -134,6 +138,13 @@ fn adopt(
     if remote.is_empty() || remote.chars().count() > LONGEST_NAME {
         return Err(format!("its name has to have 1 to {LONGEST_NAME} characters"));
     }
+    if [RESOURCE, PROMPT]
+        .iter()
+        .any(|other| remote.get(..other.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(other)))
+    {
+        // A rule about resources or prompts must not be one about it.
+        return Err(format!("its name begins with `{RESOURCE}` or `{PROMPT}`, as rules call what is no tool"));
+    }
     // Arguments are an object whether a schema says so or not.
     let input = &wire["inputSchema"];
     if !input.is_object() || input.get("type").is_some_and(|name| *name != "object") {
@@ -191,6 +202,11 @@ pub(crate) fn prefix(server: &str) -> String {
 fn plain(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
+/// What a request to a server is called that is not about a tool or a prompt.
+pub(crate) fn request_name(server: &str, request: &str) -> ToolName {
+    name(server, request)
 }
 
 /// What a tool of a server is called here.

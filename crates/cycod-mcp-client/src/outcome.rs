@@ -95,7 +95,7 @@ pub(crate) fn clean_content(piece: &mut Json) {
 }
 
 /// A block as a person reads it.
-fn shown(block: &Json) -> String {
+pub(crate) fn shown(block: &Json) -> String {
     let text = |pointer: &str| block.pointer(pointer).and_then(Json::as_str);
     if let Some(text) = text("/text").or_else(|| text("/resource/text")) {
         return text.to_owned();

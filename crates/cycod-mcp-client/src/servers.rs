@@ -9,13 +9,13 @@ use std::{
 };
 
 use cycod_catalog::{Adopted, ToolOrigin, ToolSource};
-use cycod_definition::{Host, RemoteTool, Tool, Value};
+use cycod_definition::{Host, RemoteRequest, RemoteTool, Tool, Value};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::{Engine, EngineBuilder};
 use cycod_process::{Observer, Stop};
 use cycod_run::{ObservedProgram, RemoteCall, RemoteNews, Remotes, ToolOutcome};
 use cycod_settings::{Server, Transport};
-use rmcp::model::{CompleteRequestParams, CompletionInfo, GetPromptResult, JsonObject, ReadResourceResult};
+use rmcp::model::{JsonObject, Reference};
 
 use crate::{
     LastMet, ResourceUpdate, ResourceWatch, ServerOffers, ToolProposal, Visit,
@@ -28,6 +28,7 @@ use crate::{
     pinned::{PROMPT, Pinned},
     pins::Accepted,
     proposal::Proposed,
+    requests,
     runtime::Runtime,
     slot::{Met, Shared, Slot},
     snapshot::{Snapshot, Snapshots},
@@ -318,31 +319,31 @@ impl RemoteServers {
         }))
     }
 
-    /// Reads a resource of a server, by the address that the server gives it.
+    /// The reading of a resource, by the address that the server gives it, as a tool with the argument `uri`. A run of it has the
+    /// result of the protocol as its structured content.
     ///
     /// # Errors
-    /// Why the server gives no content.
-    pub async fn read(&self, server: &str, uri: &str) -> Result<ReadResourceResult, Refusal> {
-        let uri = uri.to_owned();
-        self.at(server, async move |slot, shared| slot.read(&shared, &uri).await).await
+    /// When there is no such server.
+    pub fn reading(&self, server: &str, uri: &str) -> Result<Tool, Refusal> {
+        Ok(requests::reading(&self.slot(server)?.server, uri))
     }
 
-    /// Gets a prompt of a server, by the name that the server gives it.
+    /// The same for a prompt, by the name that the server gives it. It takes the arguments of the prompt.
     ///
     /// # Errors
-    /// Why the server gives no messages, or that the prompt is not what was accepted.
-    pub async fn prompt(&self, server: &str, name: &str, arguments: JsonObject) -> Result<GetPromptResult, Refusal> {
-        let name = name.to_owned();
-        self.at(server, async move |slot, shared| slot.prompt(&shared, &name, arguments).await).await
+    /// When there is no such server.
+    pub fn prompting(&self, server: &str, prompt: &str) -> Result<Tool, Refusal> {
+        Ok(requests::prompting(&self.slot(server)?.server, prompt))
     }
 
-    /// Completes a value of a prompt or a template of a server, by the name that the server gives it. One that completes nothing
-    /// knows no values.
+    /// The same for the completion of a value, by what the server calls the prompt or the template. It takes the name of the
+    /// argument as `argument`, what was typed as `value`, and perhaps a `context`; the completion is the structured content, and
+    /// empty for a server that completes nothing. Nothing for a reference that is none.
     ///
     /// # Errors
-    /// Why the server gives no answer.
-    pub async fn complete(&self, server: &str, params: CompleteRequestParams) -> Result<CompletionInfo, Refusal> {
-        self.at(server, async move |slot, shared| slot.complete(&shared, params).await).await
+    /// When there is no such server.
+    pub fn completing(&self, server: &str, reference: &Reference) -> Result<Option<Tool>, Refusal> {
+        Ok(requests::completing(&self.slot(server)?.server, reference))
     }
 
     /// Hears of a resource of a server from now on, by [`Self::updates`]. A server that tells of no changes is not asked.
@@ -494,7 +495,12 @@ impl Remotes for RemoteServers {
             let (slot, shared) = (Arc::clone(slot), Arc::clone(&self.shared));
             let (tool, arguments) = (call.tool.clone(), arguments(call));
             let trace = call.trace.to_vec();
-            self.runtime()?.spawn(async move { slot.call(&shared, &tool, arguments, &trace, &sender).await })
+            self.runtime()?.spawn(async move {
+                match tool.request {
+                    RemoteRequest::Tool => slot.call(&shared, &tool, arguments, &trace, &sender).await,
+                    _ => requests::carry_out(&slot, &shared, &tool, arguments).await,
+                }
+            })
         };
         loop {
             let outcome = spawned.wait(LOOK.min(call.deadline.saturating_duration_since(Instant::now())));

@@ -58,6 +58,8 @@ pub(crate) struct Call {
     pub(crate) beginning: Beginning,
     /// The span in which the client works, if it says so.
     pub(crate) trace: Option<SpanContext>,
+    /// Whether somebody may be asked for approval; a call that needs it is refused otherwise.
+    pub(crate) asks: bool,
 }
 
 /// How far to go with a call.
@@ -317,7 +319,22 @@ impl Call {
             client: "a model over MCP".to_owned(),
             beginning: Beginning::at(SystemTime::now()),
             trace: None,
+            asks: true,
         }
+    }
+
+    /// Whether it may run, without asking anyone and without running it. That it may not stands in the history.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub(crate) fn permit(&self) -> Result<(), Refusal> {
+        let engine = &self.stock.engine;
+        let plan = engine
+            .plan_answered(&self.tool, self.arguments.clone(), &[], None, &self.beginning)
+            .map_err(|error| error.into_refusal(self.tool.name.as_str()))?;
+        let asker = self.asker();
+        let decision = engine.decide_for(&plan, &asker);
+        engine.approve_unasked(plan, decision, &asker).map(drop)
     }
 
     /// Who asks. An answer for the session holds as long as this server.
@@ -370,7 +387,7 @@ impl Call {
             .map_err(|error| error.into_refusal(name))?;
         let asker = self.asker();
         let decision = engine.decide_for(&plan, &asker);
-        let approved = if decision.verdict == Verdict::Ask {
+        let approved = if decision.verdict == Verdict::Ask && self.asks {
             let request = engine.request(&plan, &decision, &asker, Some(&self.arguments));
             let about = request.call.clone();
             let is_same = self.approving.as_ref() == Some(&about);

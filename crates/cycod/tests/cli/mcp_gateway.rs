@@ -303,3 +303,109 @@ fn a_server_asks_a_model_where_its_entry_allows_it() {
     let refused = client.call("mcp_one_think", json!({}));
     assert!(refused.to_string().contains("cannot ask a model"), "{refused}");
 }
+
+/// The code of an error, with what it says.
+fn refused(answer: &Value) -> (String, String) {
+    let data = &answer["error"]["data"];
+    (data["code"].as_str().unwrap_or_default().to_owned(), answer.to_string())
+}
+
+fn complete(client: &mut Client, server: &str) -> Value {
+    let reference = json!({"type": "ref/prompt", "name": format!("mcp_{server}_review")});
+    client.ask("completion/complete", json!({"ref": reference, "argument": {"name": "tone", "value": "c"}}))
+}
+
+#[test]
+fn rules_hold_for_resources_and_prompts_as_they_do_for_tools() {
+    let place = with_servers();
+    let rules = "rules:\n  - deny: 'mcp:one/resource:one://notes'\n    why: they are private\n  - deny: 'mcp:one/prompt:*'\n  \
+                 - deny: 'mcp:two/resource:*(uri!~\"^two://\")'\n  - ask: 'mcp:two/prompt:review'\n";
+    std::fs::write(place.home().join(".cycod/policy.yaml"), rules).unwrap();
+    both(&place, |client| {
+        for uri in ["one://notes", "cycod://servers/one/one://notes"] {
+            let (code, said) = refused(&client.ask("resources/read", json!({ "uri": uri })));
+            assert!(code == "denied-by-policy" && said.contains("they are private"), "{said}");
+        }
+        assert_eq!(read(client, "one://rows/blue")["text"], "read one://rows/blue");
+        // A condition is about the address.
+        assert_eq!(read(client, "two://rows/blue")["text"], "read two://rows/blue");
+        let answer = client.ask("resources/read", json!({"uri": "cycod://servers/two/shared://status"}));
+        assert_eq!(refused(&answer).0, "denied-by-policy", "{answer}");
+        let review = |server: &str| json!({"name": format!("mcp_{server}_review"), "arguments": {"code": "x"}});
+        assert_eq!(refused(&client.ask("prompts/get", review("one"))).0, "denied-by-policy");
+        assert_eq!(refused(&complete(client, "one")).0, "denied-by-policy");
+        // This client cannot ask its user, and nobody is asked about each letter that is typed.
+        assert_eq!(refused(&client.ask("prompts/get", review("two"))).0, "not-approved");
+        assert_ne!(refused(&complete(client, "two")).0, "");
+    });
+    let mut client = Client::legacy(&place, &[], json!({}));
+    let (code, said) = refused(&client.ask("resources/subscribe", json!({"uri": "one://notes"})));
+    assert_eq!(code, "denied-by-policy", "{said}");
+    assert_eq!(client.ask("resources/subscribe", json!({"uri": "two://notes"}))["result"], json!({}));
+
+    std::fs::write(place.home().join(".cycod/policy.yaml"), "allow-only:\n  servers: [two]\n").unwrap();
+    both(&place, |client| {
+        let answer = client.ask("resources/read", json!({"uri": "one://rows/blue"}));
+        assert_eq!(refused(&answer).0, "denied-by-policy", "{answer}");
+        assert_eq!(read(client, "two://rows/blue")["text"], "read two://rows/blue");
+    });
+}
+
+#[test]
+fn the_user_is_asked_about_a_resource_where_a_rule_says_so() {
+    let place = with_servers();
+    std::fs::write(place.home().join(".cycod/policy.yaml"), "rules:\n  - ask: 'mcp:one/*'\n").unwrap();
+    for yes in [true, false] {
+        let answer = json!({"action": "accept", "content": {"approve": yes}});
+        let mut client = Client::legacy(&place, &[], json!({"elicitation": {}}));
+        let id = client.begin("resources/read", json!({"uri": "one://rows/blue"}));
+        let question = client.wait(|message| message["method"] == "elicitation/create");
+        let message = question["params"]["message"].as_str().expect("a message");
+        assert!(message.contains("one/resource:one://rows/blue"), "{message}");
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+        assert_eq!(client.answer(id)["result"]["contents"][0]["text"] == "read one://rows/blue", yes);
+
+        let mut client = Client::modern(&place, &[], json!({"elicitation": {"form": {}}}));
+        let mut params = json!({"name": "mcp_one_review", "arguments": {"code": "x"}});
+        let asked = client.ask("prompts/get", params.clone());
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        params["requestState"] = asked["result"]["requestState"].clone();
+        params["inputResponses"] = json!({"cycod/approval": answer});
+        assert_eq!(client.ask("prompts/get", params).get("error").is_none(), yes);
+    }
+}
+
+#[test]
+fn what_is_read_of_servers_stands_in_the_history() {
+    let place = with_servers();
+    std::fs::write(place.home().join(".cycod/policy.yaml"), "rules:\n  - deny: 'mcp:two/*'\n").unwrap();
+    let mut client = Client::modern(&place, &[], json!({}));
+    let notes = read(&mut client, "one://notes")["text"].as_str().expect("a text").len();
+    read(&mut client, "one://picture");
+    client.ask("prompts/get", json!({"name": "mcp_one_review", "arguments": {"code": "x"}}));
+    complete(&mut client, "one");
+    client.ask("resources/read", json!({"uri": "two://notes"}));
+    client.ask("resources/read", json!({"uri": "one://rows/gone?no"}));
+    drop(client);
+    let list = place.run(&["runs", "list", "--format", "json", "--limit", "0"]).stdout();
+    let rows: Value = serde_json::from_str(&list).expect("JSON");
+    let rows: Vec<&Value> = rows.as_array().expect("a list").iter().rev().collect();
+    let told = |row: &Value| (row["tool"].clone(), row["status"].clone());
+    let ok = |tool: &str| (json!(tool), json!("ok"));
+    assert_eq!(told(rows[0]), ok("mcp_one_resources_read"), "{list}");
+    assert_eq!(told(rows[1]), ok("mcp_one_resources_read"), "{list}");
+    assert_eq!(told(rows[2]), ok("mcp_one_review"), "{list}");
+    assert_eq!(told(rows[3]), ok("mcp_one_completion_complete"), "{list}");
+    assert_eq!(told(rows[4]), (json!("mcp_two_resources_read"), json!("refused")), "{list}");
+    assert!(!list.contains("hunter-2222"), "{list}");
+    let shown = |at: usize| {
+        let run = rows[at]["run"].as_str().or_else(|| rows[at]["id"].as_str()).expect("a name");
+        place.run(&["runs", "show", run, "--format", "json"]).stdout()
+    };
+    let read = shown(0);
+    assert!(read.contains("mcp: one/resource:one://notes") && read.contains("\"source\": \"mcp\""), "{read}");
+    assert!(read.contains(&format!("\"bytes\": {notes}")) && !read.contains("hunter-2222"), "{read}");
+    assert!(shown(1).contains("\"bytes\": 8"), "{}", shown(1));
+    assert!(shown(2).contains("mcp: one/prompt:review"), "{}", shown(2));
+    assert!(shown(3).contains("complete a value of one/prompt:review"), "{}", shown(3));
+}
