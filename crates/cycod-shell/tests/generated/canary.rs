@@ -134,7 +134,7 @@ impl Canary {
             let script = Script::of(text);
             assert!(Judged::new(&script).placed(value).is_none(), "{text} takes {value:?}");
             let quoted = format!("X={}\n{}", scripts::quoted(value), text.replace("{X}", "${X}"));
-            assert!(lab.run(Shell::Bash, &quoted).join("PWNED").exists(), "{value:?} does not act in {text}");
+            assert!(lab.run(Shell::Bash, &quoted).join("PWNED").is_file(), "{value:?} does not act in {text}");
         }
     }
 
@@ -145,7 +145,8 @@ impl Canary {
         let programs: Vec<&Program> = self.programs.iter().collect();
         let script = scripts::script(&mut choices, &programs);
         let judged = Judged::new(&script);
-        let acts = |text: &str| lab.run(script.shell, text).join("PWNED").exists();
+        // A directory is made by who is told its name: `git init` of the last part of a path.
+        let acts = |text: &str| lab.run(script.shell, text).join("PWNED").is_file();
         let mut seen = Seen { is_placeable: judged.is_placeable(), ..Seen::default() };
         for value in chosen.into_iter().filter(|_| seen.is_placeable) {
             // One word of several may name the file.
