@@ -478,6 +478,10 @@ impl<'a> Makefile<'a> {
             return vec![Reading::Code];
         }
         let text = self.unfolded(text, name, 0);
+        // A long variable makes a long text of a short line.
+        if !self.source.effort.spend(text.len()) {
+            return vec![Reading::Code];
+        }
         let holes: Vec<(usize, usize)> = reference_spans(&text)
             .into_iter()
             .filter(|(_, _, known)| *known == name)
