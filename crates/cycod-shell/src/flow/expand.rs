@@ -1082,12 +1082,13 @@ pub(super) fn cut_text(text: &Text, how: Cut) -> Option<Text> {
 /// Whether a command prints a single word, or nothing: a number, a date, the name of a machine or of a commit.
 fn is_printer_of_a_word(words: &[&str]) -> bool {
     match words {
-        ["nproc" | "arch" | "whoami" | "hostname" | "uname"] | ["nproc", "--all"] | ["hostname", "-s"] => true,
-        ["id", option] => matches!(*option, "-u" | "-g" | "-un" | "-gn"),
+        ["nproc" | "arch" | "hostname" | "uname"] | ["nproc", "--all"] | ["hostname", "-s"] => true,
+        // Names of users and groups can have blanks where a directory service gives them.
+        ["id", option] => matches!(*option, "-u" | "-g"),
         ["uname", option] => matches!(*option, "-m" | "-s" | "-r" | "-p" | "-n"),
         ["getconf", "_NPROCESSORS_ONLN"] | ["sysctl", "-n", "hw.ncpu" | "hw.logicalcpu" | "hw.physicalcpu"] => true,
         ["dpkg", "--print-architecture"] | ["git", "branch", "--show-current"] => true,
-        ["go", "env", name] => matches!(*name, "GOOS" | "GOARCH" | "GOHOSTOS" | "GOHOSTARCH" | "GOVERSION"),
+        ["go", "env", name] => matches!(*name, "GOOS" | "GOARCH" | "GOHOSTOS" | "GOHOSTARCH"),
         ["date", format] | ["date", "-u", format] => {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.:-%".contains(c);
             let mut directives = format.split('%').skip(1);
