@@ -58,7 +58,9 @@ pub(crate) fn stream(site: Arc<Site>, session: Session, query: &Form, seen: Opti
         Some("approvals") => Followed::Approvals,
         _ => Followed::Nothing,
     };
-    let follow = Follow { site, session, state, waiting: None };
+    let ids = |shown: &str| shown.split(',').filter(|id| !id.is_empty()).map(str::to_owned).collect();
+    let waiting = query.text("shown").map(ids);
+    let follow = Follow { site, session, state, waiting };
     detach_task(send(follow, sender));
     reply::with_type(StatusCode::OK, "text/event-stream", body.boxed())
 }
@@ -75,7 +77,7 @@ struct Follow {
     site: Arc<Site>,
     session: Session,
     state: Followed,
-    /// The requests that waited when it was last sent.
+    /// The requests that the page shows, or that waited when it was last sent.
     waiting: Option<Vec<String>>,
 }
 

@@ -284,8 +284,12 @@ pub(crate) fn found(site: &Site, id: &str) -> Result<Run, Refused> {
 }
 
 fn approvals(site: &Site, session: &Session) -> Result<Page, Refused> {
+    // Before the page is made: a request that comes meanwhile is news, and not missed.
+    let shown = model::waiting_ids(&site.engine()).map_err(|error| unreadable(&error))?;
+    let shown: Vec<String> = shown.iter().map(ToString::to_string).collect();
     let content = approvals_main(site, session).map_err(|error| unreadable(&error))?;
-    Ok(Page::new(site, Section::Approvals, "Approvals", content).live("/live?page=approvals".to_owned()))
+    let live = format!("/live?page=approvals&shown={}", shown.join(","));
+    Ok(Page::new(site, Section::Approvals, "Approvals", content).live(live))
 }
 
 /// What waits and what stands. Each card carries a ticket for its answer.

@@ -816,3 +816,34 @@ fn below_a_run_and_without_a_terminal_there_is_no_page() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("approval-by-a-tool"), "{text}");
 }
+
+/// A request that comes between a page and its stream reaches the page.
+#[test]
+fn a_request_that_comes_before_the_stream_is_not_missed() {
+    let place = Place::with_tool("mark", "description: d\nbash: echo done >> marks\ntags: [run]\n");
+    let page = Page::open(&place, &[]);
+    let shown = page.get("/approvals").body;
+    let live = shown.split("data-live=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a stream");
+    let live = live.replace("&amp;", "&");
+    let mut client = Client::legacy(&place, &["--wait-for-approval", "60"], serde_json::json!({}));
+    std::thread::scope(|scope| {
+        let called = scope.spawn(move || client.call("mark", serde_json::json!({})));
+        until("it waits", || page.get("/approvals").body.contains("action=\"/approvals/"));
+        let mut stream = TcpStream::connect(&page.address).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
+        let head = format!("GET {live} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n", page.address, page.cookie);
+        stream.write_all(head.as_bytes()).expect("it is read");
+        let mut told = Vec::new();
+        let mut part = [0; 4096];
+        while !String::from_utf8_lossy(&told).contains("/approvals/") {
+            let length = stream.read(&mut part).expect("the request is told");
+            assert_ne!(length, 0, "the stream goes on");
+            told.extend(&part[..length]);
+        }
+        let body = page.get("/approvals").body;
+        let id = body.split("action=\"/approvals/").nth(1).and_then(|rest| rest.split('"').next()).expect("one");
+        let answer = format!("answer=no&card={}", hidden(&body, "card"));
+        assert_eq!(page.post(&format!("/approvals/{id}"), &answer).status, 303);
+        called.join().expect("an answer");
+    });
+}
