@@ -36,6 +36,7 @@ use crate::{
     changes::Listener,
     client::{owner, principal},
     complete, finding,
+    gateway::{Gateway, Missing, Retry, Watched, listed},
     handles::{Handle, State},
     outputs, reply, roots,
     shared::Shared,
@@ -43,8 +44,6 @@ use crate::{
     tasks::{self, Kind},
     wire,
 };
-
-use gateway::{Missing, Watched};
 
 /// How long a host may take a list for true, in milliseconds.
 const FRESH: u64 = 1_000;
@@ -71,20 +70,6 @@ struct Session {
     is_unsettled: watch::Sender<bool>,
     /// Roots are asked for one after the other, so that the last answer counts.
     asking: AsyncMutex<()>,
-}
-
-/// Everything that a stock offers.
-async fn listed(stock: &Arc<Stock>) -> Result<Arc<Lists>, ErrorData> {
-    let stock = Arc::clone(stock);
-    blocking(move || stock.lists()).await
-}
-
-/// A refusal in one text.
-fn told(refusal: &Refusal) -> String {
-    match &refusal.attempt {
-        Some(attempt) => format!("{}; {attempt}", refusal.why),
-        None => refusal.why.clone(),
-    }
 }
 
 impl Handler {
@@ -117,6 +102,27 @@ impl Handler {
             }
         };
         Ok(stock.of_client(client.as_deref()))
+    }
+
+    /// What is offered now, when a tool or a prompt of another server is missing from it. One whose definition was accepted
+    /// since the last look is there now.
+    async fn stock_with(&self, stock: Arc<Stock>, name: &str, client: Option<String>) -> Result<Arc<Stock>, Missing> {
+        let (asked, name) = (Arc::clone(&stock), name.to_owned());
+        match blocking(move || asked.may_use(&name)).await? {
+            None => Ok(stock),
+            Some(Err(refusal)) => Err(Missing::Refused(refusal)),
+            Some(Ok(())) => {
+                let shared = Arc::clone(&self.shared);
+                let difference = blocking(move || shared.shelf.reload()).await?;
+                self.shared.changes.publish(difference);
+                Ok(self.stock_for(client).await?)
+            }
+        }
+    }
+
+    /// What other servers are asked for with a request.
+    fn gateway<'a>(&'a self, stock: &'a Arc<Stock>, context: &'a RequestContext<RoleServer>) -> Gateway<'a> {
+        Gateway { shared: &self.shared, stock, caller: self.caller(context), context }
     }
 
     /// Waits until the client was heard about its roots, or takes too long.
@@ -197,7 +203,7 @@ impl Handler {
         stock: Arc<Stock>,
         tool: Arc<Definition>,
         arguments: Vec<(String, Given)>,
-        retry: (Option<String>, Option<rmcp::model::InputResponses>),
+        retry: Retry,
         context: &RequestContext<RoleServer>,
     ) -> Result<Outcome, ErrorData> {
         let mut call = Call::with(&self.shared, stock, tool, arguments, &principal(context));
@@ -404,7 +410,7 @@ impl ServerHandler for Handler {
         Ok(match outcome {
             Outcome::Ended(ended) => {
                 let mut result = reply::result(*ended, stock.offer.reply_tokens, &self.shared.outputs);
-                Box::pin(self.link(&stock, &tool, &mut result)).await?;
+                Box::pin(self.gateway(&stock, &context).link(&tool, &mut result)).await?;
                 for_era(result)
             }
             Outcome::Refused(refusal) => for_era(reply::refused_by(&tool, refusal)),
@@ -432,13 +438,13 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let mut stock = self.stock(&context).await?;
-        if let Some(response) = Box::pin(self.prompt_upstream(&stock, &request, &context)).await? {
+        if let Some(response) = Box::pin(self.gateway(&stock, &context).prompt(&request)).await? {
             return Ok(response);
         }
         if stock.tool(&request.name).is_none() {
             let client = context.client_info().map(|client| client.name);
             stock = Box::pin(self.stock_with(stock, &request.name, client)).await?;
-            if let Some(response) = Box::pin(self.prompt_upstream(&stock, &request, &context)).await? {
+            if let Some(response) = Box::pin(self.gateway(&stock, &context).prompt(&request)).await? {
                 return Ok(response);
             }
         }
@@ -478,7 +484,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let stock = self.stock(&context).await?;
-        if let Some(result) = Box::pin(self.complete_upstream(&stock, &request, &context)).await? {
+        if let Some(result) = Box::pin(self.gateway(&stock, &context).complete(&request)).await? {
             return Ok(result);
         }
         blocking(move || {
@@ -529,27 +535,27 @@ impl ServerHandler for Handler {
             let (shared, asked) = (Arc::clone(&self.shared), uri.clone());
             let owner = owner(&principal(&context)).to_owned();
             let contents = blocking(move || outputs::read(&shared.outputs, &asked, &owner, cap)).await?;
-            let contents = contents.map_err(|refusal| unread(&refusal, &uri))?;
-            return Ok(fresh(ReadResourceResult::new(vec![contents])).into());
+            let contents = contents.map_err(|refusal| reply::unread(&refusal, &uri))?;
+            return Ok(reply::fresh(ReadResourceResult::new(vec![contents])).into());
         }
         let stock = self.stock(&context).await?;
         let lists = listed(&stock).await?;
         let found = lists.source(&uri).and_then(|(source, values)| Some((stock.tool(&source.tool)?, values)));
         let Some((tool, values)) = found else {
             let retry = (request.request_state, request.input_responses);
-            return Box::pin(self.read_upstream(&stock, &lists, &uri, retry, &context)).await;
+            return Box::pin(self.gateway(&stock, &context).read(&lists, &uri, retry)).await;
         };
         let arguments = values.into_iter().map(|(name, value)| (name, Given::Text(value))).collect();
         let retry = (request.request_state, request.input_responses);
         match Box::pin(self.run(stock, Arc::clone(&tool), arguments, retry, &context)).await? {
             Outcome::Ended(ended) => {
                 let contents = reply::resource(*ended, &tool, &uri, &self.shared.outputs)?;
-                Ok(fresh(ReadResourceResult::new(vec![contents])).into())
+                Ok(reply::fresh(ReadResourceResult::new(vec![contents])).into())
             }
             Outcome::Refused(refusal) => Err(reply::refused_as_error(&refusal)),
             Outcome::InputRequired(required) => Ok(required.into()),
             Outcome::Protocol(error) => Err(error),
-            Outcome::Ready(_) => Err(missing("there is no such resource", &uri)),
+            Outcome::Ready(_) => Err(reply::missing("there is no such resource", &uri)),
         }
     }
 
@@ -564,8 +570,8 @@ impl ServerHandler for Handler {
         let mut watched = Vec::new();
         for uri in context.requested().resource_subscriptions.iter().flatten().take(MOST_WATCHED) {
             // A server that does not tell of one resource does of others.
-            let watching = Box::pin(self.watch_upstream(&stock, uri, context.request_context()));
-            watched.extend(watching.await.ok().flatten());
+            let gateway = self.gateway(&stock, context.request_context());
+            watched.extend(Box::pin(gateway.watch(uri)).await.ok().flatten());
         }
         loop {
             let difference = tokio::select! {
@@ -602,7 +608,7 @@ impl ServerHandler for Handler {
     ) -> Result<(), ErrorData> {
         self.may_watch(&request.uri)?;
         let stock = self.stock(&context).await?;
-        let upstream = Box::pin(self.watch_upstream(&stock, &request.uri, &context)).await?;
+        let upstream = Box::pin(self.gateway(&stock, &context).watch(&request.uri)).await?;
         let mut watched = self.session.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.insert(request.uri, upstream);
         Ok(())
@@ -670,303 +676,4 @@ fn explained(stock: &Stock, tool: &Arc<Definition>, arguments: Vec<(String, Give
         let _ = writeln!(text, "{}. {}: {}", index + 1, step.name, command.lines().next().unwrap_or_default());
     }
     Ok(text)
-}
-
-/// The refusal of an output, with the address, as the protocol wants it.
-fn unread(refusal: &Refusal, uri: &str) -> ErrorData {
-    let mut error = reply::refused_as_error(refusal);
-    if let Some(data) = &mut error.data {
-        data["uri"] = uri.into();
-    }
-    error
-}
-
-fn missing(why: &str, uri: &str) -> ErrorData {
-    ErrorData::resource_not_found(why.to_owned(), Some(serde_json::json!({ "uri": uri })))
-}
-
-fn fresh(result: ReadResourceResult) -> ReadResourceResult {
-    result.with_ttl_ms(0).with_cache_scope(CacheScope::Private)
-}
-
-mod gateway {
-    //! What is asked of other servers: it is judged, and stands in the history, as a call of a tool.
-
-    use std::sync::Arc;
-
-    use cycod_engine::{
-        definition::{Body, Tool as Definition},
-        diagnostic::Refusal,
-    };
-    use cycod_mcp_client::ResourceWatch;
-    use cycod_thread::{DetachedTask, task};
-    use rmcp::{
-        ErrorData, RoleServer,
-        model::{
-            CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo, ContentBlock,
-            GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequiredResult, InputResponses,
-            JsonObject, ReadResourceResponse, ReadResourceResult, Reference,
-        },
-        service::RequestContext,
-    };
-    use serde::de::DeserializeOwned;
-    use serde_json::json;
-
-    use super::{Handler, fresh, listed, missing, unread};
-    use crate::{
-        blocking::blocking,
-        call::{Call, Goal, Outcome, drive},
-        client::{owner, principal},
-        reply,
-        shelf::{Difference, Lists, Stock},
-        upstream::Receiver,
-        wire,
-    };
-
-    /// What a client sends with its retry of a request: the state and the answers.
-    pub(super) type Retry = (Option<String>, Option<InputResponses>);
-
-    /// What another server was asked for.
-    enum Answered<T> {
-        Whole(T),
-        /// Somebody has to answer first.
-        InputRequired(InputRequiredResult),
-    }
-
-    /// A resource of another server that a client hears of.
-    #[derive(Debug)]
-    pub(super) struct Watched {
-        _watch: ResourceWatch,
-        telling: DetachedTask<()>,
-    }
-
-    impl Drop for Watched {
-        fn drop(&mut self) {
-            self.telling.abort();
-        }
-    }
-
-    /// Why a client does not get what it wants of another server.
-    pub(super) enum Missing {
-        Refused(Refusal),
-        Protocol(ErrorData),
-    }
-
-    impl From<ErrorData> for Missing {
-        fn from(error: ErrorData) -> Self {
-            Self::Protocol(error)
-        }
-    }
-
-    impl From<Missing> for ErrorData {
-        fn from(missing: Missing) -> Self {
-            match missing {
-                Missing::Refused(refusal) => reply::refused_as_error(&refusal),
-                Missing::Protocol(error) => error,
-            }
-        }
-    }
-
-    impl Handler {
-        /// What is offered now, when a tool or a prompt of another server is missing from it. One whose definition was accepted since the last
-        /// look is there now.
-        pub(super) async fn stock_with(
-            &self,
-            stock: Arc<Stock>,
-            name: &str,
-            client: Option<String>,
-        ) -> Result<Arc<Stock>, Missing> {
-            let (asked, name) = (Arc::clone(&stock), name.to_owned());
-            match blocking(move || asked.may_use(&name)).await? {
-                None => Ok(stock),
-                Some(Err(refusal)) => Err(Missing::Refused(refusal)),
-                Some(Ok(())) => {
-                    let shared = Arc::clone(&self.shared);
-                    let difference = blocking(move || shared.shelf.reload()).await?;
-                    self.shared.changes.publish(difference);
-                    Ok(self.stock_for(client).await?)
-                }
-            }
-        }
-
-        /// Writes the links of another server's answer so that they can be read here.
-        pub(super) async fn link(
-            &self,
-            stock: &Arc<Stock>,
-            tool: &Definition,
-            result: &mut CallToolResult,
-        ) -> Result<(), ErrorData> {
-            let Body::Remote(remote) = &tool.body else { return Ok(()) };
-            let has_address =
-                |block: &ContentBlock| matches!(block, ContentBlock::ResourceLink(_) | ContentBlock::Resource(_));
-            if stock.upstream.is_some() && result.content.iter().any(has_address) {
-                let lists = listed(stock).await?;
-                lists.routes.link(&remote.server, result, &self.shared.links);
-            }
-            Ok(())
-        }
-
-        /// What is done with what another server answers.
-        fn receiver<'a>(&'a self, stock: &Stock, lists: &'a Lists, server: &'a str, owner: &'a str) -> Receiver<'a> {
-            let (routes, links) = (&lists.routes, &self.shared.links);
-            Receiver { cap: stock.offer.reply_tokens, shelf: &self.shared.outputs, owner, server, routes, links }
-        }
-
-        /// Asks another server for something as `tool`, which is made for that. Without a `retry`, nobody is asked for approval.
-        async fn ask_server<T: DeserializeOwned>(
-            &self,
-            stock: &Arc<Stock>,
-            tool: Definition,
-            arguments: JsonObject,
-            retry: Option<Retry>,
-            context: &RequestContext<RoleServer>,
-        ) -> Result<Answered<T>, Missing> {
-            let mut call = Call::new(&self.shared, Arc::clone(stock), Arc::new(tool), arguments, &principal(context));
-            call.trace = wire::trace(context);
-            call.asks = retry.is_some();
-            let (state, answers) = retry.unwrap_or_default();
-            call.resume(state.as_deref(), answers)?;
-            let lost = || Missing::Protocol(ErrorData::internal_error("the answer of the server was lost", None));
-            match Box::pin(drive(call, &self.caller(context), Goal::End)).await {
-                Outcome::Ended(ended) => match (ended.report.refusal, ended.report.answer) {
-                    (Some(refusal), _) => Err(Missing::Refused(refusal)),
-                    (None, Some(answer)) => {
-                        let whole = answer.structured.and_then(|whole| serde_json::from_value(whole).ok());
-                        whole.map(Answered::Whole).ok_or_else(lost)
-                    }
-                    (None, None) => Err(lost()),
-                },
-                Outcome::Refused(refusal) => Err(Missing::Refused(refusal)),
-                Outcome::InputRequired(required) => Ok(Answered::InputRequired(required)),
-                Outcome::Protocol(error) => Err(Missing::Protocol(error)),
-                Outcome::Ready(_) => Err(lost()),
-            }
-        }
-
-        /// Reads a resource of another server.
-        pub(super) async fn read_upstream(
-            &self,
-            stock: &Arc<Stock>,
-            lists: &Lists,
-            uri: &str,
-            retry: Retry,
-            context: &RequestContext<RoleServer>,
-        ) -> Result<ReadResourceResponse, ErrorData> {
-            let refused = |refusal: Refusal| unread(&refusal, uri);
-            let Some(servers) = &stock.upstream else { return Err(missing("there is no such resource", uri)) };
-            let route =
-                lists.routes.route(uri, &self.shared.links).map_err(|refusal| missing(&super::told(&refusal), uri))?;
-            let tool = servers.reading(&route.server, &route.uri).map_err(refused)?;
-            let arguments = [("uri".to_owned(), json!(route.uri))].into_iter().collect();
-            let result: ReadResourceResult = match self.ask_server(stock, tool, arguments, Some(retry), context).await {
-                Ok(Answered::Whole(result)) => result,
-                Ok(Answered::InputRequired(required)) => return Ok(required.into()),
-                Err(Missing::Refused(refusal)) => return Err(refused(refusal)),
-                Err(Missing::Protocol(error)) => return Err(error),
-            };
-            let (principal, meta) = (principal(context), result.meta);
-            let receiver = self.receiver(stock, lists, &route.server, owner(&principal));
-            let mut read = ReadResourceResult::new(receiver.contents(result.contents).map_err(refused)?);
-            read.meta = meta;
-            Ok(fresh(read).into())
-        }
-
-        /// Gets a prompt of another server; nothing when no server has one of this name.
-        pub(super) async fn prompt_upstream(
-            &self,
-            stock: &Arc<Stock>,
-            request: &GetPromptRequestParams,
-            context: &RequestContext<RoleServer>,
-        ) -> Result<Option<GetPromptResponse>, ErrorData> {
-            let Some(servers) = &stock.upstream else { return Ok(None) };
-            let lists = listed(stock).await?;
-            let Some((server, name)) = lists.routes.prompt(&request.name) else { return Ok(None) };
-            let refused = |refusal: Refusal| reply::refused_as_error(&refusal);
-            let tool = servers.prompting(server, name).map_err(refused)?;
-            let arguments = request.arguments.clone().unwrap_or_default();
-            let retry = (request.request_state.clone(), request.input_responses.clone());
-            let theirs: GetPromptResult = match self.ask_server(stock, tool, arguments, Some(retry), context).await? {
-                Answered::Whole(result) => result,
-                Answered::InputRequired(required) => return Ok(Some(required.into())),
-            };
-            let principal = principal(context);
-            let receiver = self.receiver(stock, &lists, server, owner(&principal));
-            // What their era leaves out, ours needs: the result is made again.
-            let mut result = GetPromptResult::new(receiver.messages(theirs.messages).map_err(refused)?);
-            (result.description, result.meta) = (theirs.description, theirs.meta);
-            Ok(Some(result.into()))
-        }
-
-        /// Completes a value of something that another server offers; nothing when none does. Nobody is asked about what is typed.
-        pub(super) async fn complete_upstream(
-            &self,
-            stock: &Arc<Stock>,
-            request: &CompleteRequestParams,
-            context: &RequestContext<RoleServer>,
-        ) -> Result<Option<CompleteResult>, ErrorData> {
-            let Some(servers) = &stock.upstream else { return Ok(None) };
-            let lists = listed(stock).await?;
-            let (server, reference) = match &request.r#ref {
-                Reference::Prompt(prompt) => match lists.routes.prompt(&prompt.name) {
-                    Some((server, name)) => (server.as_str(), Reference::for_prompt(name)),
-                    None => return Ok(None),
-                },
-                Reference::Resource(resource) => match lists.routes.template(&resource.uri) {
-                    Some((server, template)) => (server, Reference::for_resource(template)),
-                    None => return Ok(None),
-                },
-                _ => return Ok(None),
-            };
-            let tool = servers.completing(server, &reference).map_err(|refusal| reply::refused_as_error(&refusal))?;
-            let Some(tool) = tool else { return Ok(None) };
-            let mut arguments = JsonObject::new();
-            arguments.insert("argument".to_owned(), json!(request.argument.name));
-            arguments.insert("value".to_owned(), json!(request.argument.value));
-            if let Some(known) = &request.context {
-                arguments.insert("context".to_owned(), json!(known));
-            }
-            match self.ask_server::<CompletionInfo>(stock, tool, arguments, None, context).await? {
-                Answered::Whole(info) => Ok(Some(CompleteResult::new(info))),
-                Answered::InputRequired(_) => Ok(None),
-            }
-        }
-
-        /// Hears of a resource of another server; nothing when it is none of theirs. Who may not read it hears nothing of it, either.
-        pub(super) async fn watch_upstream(
-            &self,
-            stock: &Arc<Stock>,
-            uri: &str,
-            context: &RequestContext<RoleServer>,
-        ) -> Result<Option<Watched>, ErrorData> {
-            let Some(servers) = &stock.upstream else { return Ok(None) };
-            let lists = listed(stock).await?;
-            if lists.source(uri).is_some() {
-                return Ok(None);
-            }
-            let Ok(route) = lists.routes.route(uri, &self.shared.links) else { return Ok(None) };
-            let refused = |refusal: Refusal| unread(&refusal, uri);
-            let tool = servers.reading(&route.server, &route.uri).map_err(refused)?;
-            let arguments = [("uri".to_owned(), json!(route.uri))].into_iter().collect();
-            let call = Call::new(&self.shared, Arc::clone(stock), Arc::new(tool), arguments, &principal(context));
-            blocking(move || call.permit()).await?.map_err(refused)?;
-            let mut updates = servers.updates();
-            let watch = servers.watch(&route.server, &route.uri).await.map_err(refused)?;
-            let (changes, uri) = (self.shared.changes.clone(), uri.to_owned());
-            let telling = task(async move {
-                use tokio::sync::broadcast::error::RecvError;
-                loop {
-                    let is_meant = match updates.recv().await {
-                        Ok(update) => update.server == route.server && update.uri == route.uri,
-                        // It may have been among those that were missed.
-                        Err(RecvError::Lagged(_)) => true,
-                        Err(RecvError::Closed) => return,
-                    };
-                    if is_meant {
-                        changes.publish(Difference { updated: vec![uri.clone()], ..Difference::default() });
-                    }
-                }
-            });
-            Ok(Some(Watched { _watch: watch, telling }))
-        }
-    }
 }

@@ -23,6 +23,7 @@ mod client;
 mod complete;
 mod finding;
 mod follow;
+mod gateway;
 mod handler;
 mod handles;
 mod http;

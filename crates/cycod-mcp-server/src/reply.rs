@@ -12,8 +12,8 @@ use cycod_store::StoredOutput;
 use rmcp::{
     ErrorData,
     model::{
-        AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ErrorCode, ImageContent, PromptMessage, Resource,
-        ResourceContents, Role, TextContent,
+        AudioContent, CacheScope, CallToolResult, ContentBlock, EmbeddedResource, ErrorCode, ImageContent,
+        PromptMessage, ReadResourceResult, Resource, ResourceContents, Role, TextContent,
     },
 };
 use serde_json::json;
@@ -80,6 +80,33 @@ pub(crate) fn refused_as_error(refusal: &Refusal) -> ErrorData {
 /// The same for one whose tool ran and failed.
 fn failure(refusal: Option<&Refusal>, result: &CallToolResult) -> ErrorData {
     refusal.map_or_else(|| ErrorData::internal_error(said(result), None), refused_as_error)
+}
+
+/// A refusal in one text.
+pub(crate) fn told(refusal: &Refusal) -> String {
+    match &refusal.attempt {
+        Some(attempt) => format!("{}; {attempt}", refusal.why),
+        None => refusal.why.clone(),
+    }
+}
+
+/// The refusal of an output, with the address, as the protocol wants it.
+pub(crate) fn unread(refusal: &Refusal, uri: &str) -> ErrorData {
+    let mut error = refused_as_error(refusal);
+    if let Some(data) = &mut error.data {
+        data["uri"] = uri.into();
+    }
+    error
+}
+
+/// A resource that is not there.
+pub(crate) fn missing(why: &str, uri: &str) -> ErrorData {
+    ErrorData::resource_not_found(why.to_owned(), Some(json!({ "uri": uri })))
+}
+
+/// A resource that is another one the next time.
+pub(crate) fn fresh(result: ReadResourceResult) -> ReadResourceResult {
+    result.with_ttl_ms(0).with_cache_scope(CacheScope::Private)
 }
 
 /// The way to an output that was not handed over whole.
