@@ -54,7 +54,7 @@ pub(crate) fn stream(site: Arc<Site>, session: Session, query: &Form, seen: Opti
     let seen = seen.and_then(|seen| seen.parse().ok()).or_else(|| query.number("seen")).unwrap_or(0);
     let state = match query.text("page") {
         Some("run") => Followed::Run(Box::new(FollowedRun::new(query, seen))),
-        Some("runs") => Followed::Runs { query: query.clone(), last: None },
+        Some("runs") => Followed::Runs { query: query.clone(), last: seen as u64 },
         Some("approvals") => Followed::Approvals,
         _ => Followed::Nothing,
     };
@@ -68,7 +68,7 @@ pub(crate) fn stream(site: Arc<Site>, session: Session, query: &Form, seen: Opti
 /// What a page shows.
 enum Followed {
     Run(Box<FollowedRun>),
-    Runs { query: Form, last: Option<u64> },
+    Runs { query: Form, last: u64 },
     Approvals,
     Nothing,
 }
@@ -147,7 +147,7 @@ impl Follow {
             Followed::Runs { query, last } => {
                 let history = self.site.history();
                 let now = history.last_row()?;
-                if last.replace(now).is_some_and(|then| then != now) {
+                if std::mem::replace(last, now) != now {
                     let workspace = self.site.engine().host().workspace.clone();
                     news.patch(None, "list", view::runs_list(&Runs::of(&history, &workspace, query)?, query));
                 }

@@ -253,11 +253,17 @@ pub(crate) fn tool_page(site: &Site, page: &ToolPage) -> Page {
 }
 
 fn runs(site: &Site, query: &Form) -> Result<Page, Refused> {
-    let workspace = site.engine().host().workspace.clone();
-    let runs = Runs::of(&site.history(), &workspace, query).map_err(|error| unreadable(&error))?;
+    let (workspace, history) = (site.engine().host().workspace.clone(), site.history());
+    // Before the page is made: a run that comes meanwhile is news, and not missed.
+    let seen = history.last_row().map_err(|error| unreadable(&error))?.to_string();
+    let runs = Runs::of(&history, &workspace, query).map_err(|error| unreadable(&error))?;
     let page = Page::new(site, Section::Runs, "Runs", runs::page(&runs, query));
     let is_first = query.filled("before").is_none();
-    Ok(if is_first { page.live(query.address("/live", &[("page", Some("runs"))])) } else { page })
+    Ok(if is_first {
+        page.live(query.address("/live", &[("page", Some("runs")), ("seen", Some(&seen))]))
+    } else {
+        page
+    })
 }
 
 fn run(site: &Site, _session: &Session, id: &str, query: &Form) -> Result<Page, Refused> {

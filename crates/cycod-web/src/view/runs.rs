@@ -47,7 +47,7 @@ pub(crate) fn list(runs: &Runs, query: &Form) -> Markup {
                     tbody { @for row in &runs.rows { (one(row)) } }
                 }
                 @if runs.has_more && let Some(last) = runs.rows.last() {
-                    nav.pages aria-label="Pages" { a rel="next" href=(query.address("/runs", &[("before", Some(&last.id))])) { "Older runs" } }
+                    nav.pages aria-label="Pages" { a rel="next" href=(query.address("/runs", &[("before", Some(&last.id)), ("page", None), ("seen", None)])) { "Older runs" } }
                 }
             }
         }

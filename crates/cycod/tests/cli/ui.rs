@@ -94,6 +94,29 @@ impl Page {
         self.ask("GET", path, &[("Host", &self.address), ("Cookie", &self.cookie)], "")
     }
 
+    /// The address of the stream of a page.
+    fn stream_of(&self, path: &str) -> String {
+        let shown = self.get(path).body;
+        let live = shown.split("data-live=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a stream");
+        live.replace("&amp;", "&")
+    }
+
+    /// Reads a stream until it says something.
+    fn wait_for(&self, stream: &str, text: &str) -> String {
+        let mut connection = TcpStream::connect(&self.address).expect("it listens");
+        connection.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
+        let head = format!("GET {stream} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n", self.address, self.cookie);
+        connection.write_all(head.as_bytes()).expect("it is read");
+        let mut told = Vec::new();
+        let mut part = [0; 4096];
+        while !String::from_utf8_lossy(&told).contains(text) {
+            let length = connection.read(&mut part).expect("it is told");
+            assert_ne!(length, 0, "the stream goes on");
+            told.extend(&part[..length]);
+        }
+        String::from_utf8_lossy(&told).into_owned()
+    }
+
     fn post(&self, path: &str, body: &str) -> Answer {
         let origin = format!("http://{}", self.address);
         let headers = [
@@ -822,28 +845,27 @@ fn below_a_run_and_without_a_terminal_there_is_no_page() {
 fn a_request_that_comes_before_the_stream_is_not_missed() {
     let place = Place::with_tool("mark", "description: d\nbash: echo done >> marks\ntags: [run]\n");
     let page = Page::open(&place, &[]);
-    let shown = page.get("/approvals").body;
-    let live = shown.split("data-live=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a stream");
-    let live = live.replace("&amp;", "&");
+    let live = page.stream_of("/approvals");
     let mut client = Client::legacy(&place, &["--wait-for-approval", "60"], serde_json::json!({}));
     std::thread::scope(|scope| {
         let called = scope.spawn(move || client.call("mark", serde_json::json!({})));
         until("it waits", || page.get("/approvals").body.contains("action=\"/approvals/"));
-        let mut stream = TcpStream::connect(&page.address).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
-        let head = format!("GET {live} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n", page.address, page.cookie);
-        stream.write_all(head.as_bytes()).expect("it is read");
-        let mut told = Vec::new();
-        let mut part = [0; 4096];
-        while !String::from_utf8_lossy(&told).contains("/approvals/") {
-            let length = stream.read(&mut part).expect("the request is told");
-            assert_ne!(length, 0, "the stream goes on");
-            told.extend(&part[..length]);
-        }
+        page.wait_for(&live, "/approvals/");
         let body = page.get("/approvals").body;
         let id = body.split("action=\"/approvals/").nth(1).and_then(|rest| rest.split('"').next()).expect("one");
         let answer = format!("answer=no&card={}", hidden(&body, "card"));
         assert_eq!(page.post(&format!("/approvals/{id}"), &answer).status, 303);
         called.join().expect("an answer");
     });
+}
+
+/// So does a run, which leads to older ones without what was only for the stream.
+#[test]
+fn a_run_that_comes_before_the_stream_is_not_missed() {
+    let place = place();
+    let page = Page::open(&place, &[]);
+    let live = page.stream_of("/runs");
+    assert_eq!(place.run(&["run", "greet", "WHO=you"]).code(), 0);
+    let told = page.wait_for(&live, "greet");
+    assert!(!told.contains("seen="), "{told}");
 }
