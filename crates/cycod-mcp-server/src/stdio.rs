@@ -18,9 +18,6 @@ const AFTER_INPUT: Duration = Duration::from_millis(400);
 const CLOSING: Duration = Duration::from_millis(1_400);
 const LAST_ANSWERS: Duration = Duration::from_millis(100);
 
-/// How long a stop is waited for at once.
-const LONG: Duration = Duration::from_secs(3600);
-
 /// Serves one client on standard input and output, until the input ends or `stop` is raised.
 ///
 /// Returns when every process that was started is gone.
@@ -69,7 +66,7 @@ pub fn serve_stdio(options: ServerOptions, stop: &Stop) -> io::Result<()> {
 /// Waits until a stop is raised.
 pub(crate) async fn raised(stop: &Stop) {
     let stop = stop.clone();
-    waited("stop", move || while !stop.wait(LONG) {}).await;
+    waited("stop", move || stop.wait_forever()).await;
 }
 
 #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]

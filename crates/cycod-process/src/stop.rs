@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+/// How long a stop is waited for at once.
+const LONG: Duration = Duration::from_secs(3600);
+
 /// A request to stop, shared by everyone who may make it and every run that must heed it.
 ///
 /// It only ever rises: running, asked, killed.
@@ -73,6 +76,11 @@ impl Stop {
             std::thread::sleep(left.min(Duration::from_millis(20)));
         }
         self.is_raised()
+    }
+
+    /// Waits until anyone asks to stop, however long that takes.
+    pub fn wait_forever(&self) {
+        while !self.wait(LONG) {}
     }
 
     /// Returns whether anyone asked to stop.

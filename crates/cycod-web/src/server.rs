@@ -45,8 +45,6 @@ const WRITE_TIME: Duration = Duration::from_secs(30);
 const MOST: usize = 1 << 20;
 /// How long answers may take on their way out at the end.
 const CLOSING: Duration = Duration::from_millis(200);
-/// How long a stop is waited for at once.
-const LONG: Duration = Duration::from_secs(3600);
 
 /// What a page is made for.
 #[derive(Debug)]
@@ -154,7 +152,7 @@ async fn listen(port: Option<u16>) -> Result<TcpListener, UiError> {
 
 async fn raised(stop: &Stop) {
     let stop = stop.clone();
-    waited("stop", move || while !stop.wait(LONG) {}).await;
+    waited("stop", move || stop.wait_forever()).await;
 }
 
 /// Answers one request. A mistake of ours is an answer, too.
