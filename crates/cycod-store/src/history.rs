@@ -69,9 +69,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// After how many pages the log is brought into the database. Who opens it reads the log, so it must stay small.
 const LOG_PAGES: u32 = 512;
 
-/// How large the log may be when rows have come into the database. Who opens the database first reads all of it.
-const LARGEST_LOG: u64 = 256 << 10;
-
 /// After how many rows it is looked whether there are too many. A look reads the names of all journals.
 const LOOK_EVERY: u64 = 1024;
 
@@ -223,18 +220,6 @@ impl History {
             turn.note(head)?;
         }
         turn.compared();
-        self.shorten_log(connection)?;
-        Ok(())
-    }
-
-    /// Empties a long log into the database, unless somebody reads it just now.
-    fn shorten_log(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let log = self.path().with_extension("db-wal");
-        if log.metadata().is_ok_and(|log| log.len() > LARGEST_LOG) {
-            connection.busy_timeout(Duration::ZERO)?;
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-            connection.busy_timeout(PATIENCE)?;
-        }
         Ok(())
     }
 
@@ -253,7 +238,6 @@ impl History {
             let mut turn = Turn::take(self.head_path(), None)?;
             self.migrate(&mut turn, &mut connection)?;
             turn.fold(&mut connection).map_err(|error| self.failed(error))?;
-            self.shorten_log(&connection).map_err(|error| self.failed(error.into()))?;
         }
         Ok(Some(connection))
     }

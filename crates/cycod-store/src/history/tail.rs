@@ -14,15 +14,19 @@ use std::{
     fs::File,
     io::{Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{Failure, Head, NewRow, chained, head, last, moment};
+use super::{Failure, Head, NewRow, PATIENCE, chained, head, last, moment};
 use crate::{Digest, StoreError, canonical, private};
 
 /// How long the tail may become before it is brought into the database. To open the database costs as much as a hundred rows.
 const LONGEST: u64 = 1 << 20;
+
+/// How large the log of the database may be when rows have come into it. Who opens the database first reads all of it.
+const LARGEST_LOG: u64 = 256 << 10;
 
 /// The turn of one writer: nobody else writes while it has the head.
 #[derive(Debug)]
@@ -194,7 +198,19 @@ impl Turn {
         self.tail.set_len(0).map_err(StoreError::io("shorten", &self.tail_path))?;
         self.length = 0;
         let head = self.head().filter(|head| head.seq >= before.seq).unwrap_or(before);
-        Ok(self.note(head)?)
+        self.note(head)?;
+        Ok(self.shorten_log(connection)?)
+    }
+
+    /// Empties a long log into the database, unless somebody reads it just now.
+    fn shorten_log(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let log = self.path.with_extension("db-wal");
+        if log.metadata().is_ok_and(|log| log.len() > LARGEST_LOG) {
+            connection.busy_timeout(Duration::ZERO)?;
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            connection.busy_timeout(PATIENCE)?;
+        }
+        Ok(())
     }
 }
 
