@@ -170,8 +170,7 @@ impl Engine {
     pub fn registry(&self, measure: Measure) -> Registry {
         let entries = self.catalog().every_entry();
         let settings = self.settings();
-        // When what is trusted cannot be told, nothing is.
-        let standings = self.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
+        let standings = self.standings_or_untrusted(&entries);
         let costs = self.costs(&entries, measure);
         let registered =
             entries.into_iter().zip(standings).zip(costs).map(|((entry, standing), (tokens, estimate))| {

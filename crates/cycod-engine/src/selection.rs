@@ -136,7 +136,7 @@ impl Engine {
         let has_built_in = selection.may_mean_built_in(catalog.scopes());
         let mut entries = if has_built_in { catalog.every_entry() } else { catalog.entries() };
         entries.retain(|entry| selection.admits(entry));
-        let standings = self.standings(&entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()]);
+        let standings = self.standings_or_untrusted(&entries);
         entries.into_iter().zip(standings).map(|(entry, standing)| Selected { entry, standing }).collect()
     }
 }

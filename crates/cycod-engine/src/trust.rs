@@ -236,6 +236,11 @@ impl Engine {
         entries.iter().map(&mut standing).collect()
     }
 
+    /// As [`Engine::standings`]; when what is trusted cannot be told, nothing is.
+    pub(crate) fn standings_or_untrusted(&self, entries: &[Entry]) -> Vec<Option<Standing>> {
+        self.standings(entries).unwrap_or_else(|_| vec![Some(Standing::Untrusted); entries.len()])
+    }
+
     /// What a tool of the project starts that trust in it cannot rest on, each a phrase for people; nothing for a tool that needs
     /// no trust.
     pub fn unpinned(&self, tool: &Arc<Tool>) -> Vec<String> {
