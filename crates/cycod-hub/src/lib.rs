@@ -14,7 +14,6 @@
 
 mod audit;
 mod error;
-mod hex;
 mod hub;
 mod key;
 mod member;

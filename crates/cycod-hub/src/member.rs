@@ -1,10 +1,10 @@
 //! Who belongs to the team of a hub, and by which devices. What a member may propose and review is in the root alone.
 
-use cycod_team::{SignedRole, TeamKey, device_text, verify_signature};
+use cycod_team::{SignedRole, TeamKey, device_text, hex, verify_signature};
 use jiff::Timestamp;
 use ring::hmac;
 
-use crate::{HubError, HubRefusal, HubTransaction, SqlRow, audit, hashed, hex, request::use_once, roots};
+use crate::{HubError, HubRefusal, HubTransaction, SqlRow, audit, hashed, request::use_once, roots};
 
 /// How long a challenge may take, in seconds.
 const CHALLENGE: i64 = 300;
@@ -100,7 +100,7 @@ fn key_text(key: &TeamKey) -> Result<String, HubError> {
 /// Makes a token with which one device is enrolled for a member.
 pub(crate) fn token(tx: &mut dyn HubTransaction, name: &str, hours: u32, now: Timestamp) -> Result<String, HubError> {
     _ = HubMember::named(tx, name)?;
-    let token = hex::random::<24>()?;
+    let token = random::<24>()?;
     let expires = now.as_second().saturating_add(i64::from(hours) * 3600);
     tx.execute("DELETE FROM tokens WHERE expires < $1", &[now.as_second().into()])?;
     let insert = "INSERT INTO tokens (digest, member, expires) VALUES ($1, $2, $3)";
@@ -129,7 +129,7 @@ pub(crate) fn enrol_by_token(
 
 /// A challenge, for someone who enrols a device with an SSH key. Nothing is stored until it is used.
 pub(crate) fn challenge(key: &hmac::Key, now: Timestamp) -> Result<String, HubError> {
-    let made = format!("{}.{}", now.as_second(), hex::random::<16>()?);
+    let made = format!("{}.{}", now.as_second(), random::<16>()?);
     let tag = hmac::sign(key, made.as_bytes());
     Ok(format!("{made}.{}", hex::digits(tag.as_ref())))
 }
@@ -167,6 +167,13 @@ fn enrol(tx: &mut dyn HubTransaction, device: &str, member: HubMember, now: Time
     }
     audit::add(tx, now, name, "enrol", device)?;
     Ok(member)
+}
+
+/// Digits that can't be guessed.
+fn random<const N: usize>() -> Result<String, HubError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| HubError::failed("the system gives no random numbers", error))?;
+    Ok(hex::digits(&bytes))
 }
 
 #[cfg(test)]

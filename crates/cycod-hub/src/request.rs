@@ -6,12 +6,12 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use cycod_team::{BlobDigest, HubRequest};
+use cycod_team::{BlobDigest, HubRequest, hex};
 use hyper::{HeaderMap, http::request::Parts};
 use jiff::Timestamp;
 use ring::signature::{ED25519, UnparsedPublicKey};
 
-use crate::{HubError, HubRefusal, HubTransaction, hex};
+use crate::{HubError, HubRefusal, HubTransaction};
 
 /// How far the clock of a device may be off, in seconds.
 const DRIFT: i64 = 300;

@@ -1,5 +1,6 @@
 use std::{fmt, io};
 
+use cycod_team::hex;
 use ring::{
     rand::{SecureRandom as _, SystemRandom},
     signature::{Ed25519KeyPair, KeyPair as _},
@@ -38,19 +39,17 @@ impl DeviceKey {
     }
 
     fn pair(&self) -> Option<Ed25519KeyPair> {
-        let digit = |at: usize| u8::from_str_radix(self.seed.get(at * 2..at * 2 + 2)?, 16).ok();
-        let seed: Option<Vec<u8>> = (0..32).map(digit).collect();
-        Ed25519KeyPair::from_seed_unchecked(&seed?).ok()
+        Ed25519KeyPair::from_seed_unchecked(&hex::bytes::<32>(&self.seed)?).ok()
     }
 
     /// The public half, in hexadecimal digits.
     pub fn public(&self) -> String {
-        self.pair().map(|pair| hex(pair.public_key().as_ref())).unwrap_or_default()
+        self.pair().map(|pair| hex::digits(pair.public_key().as_ref())).unwrap_or_default()
     }
 
     /// The signature of some bytes, in hexadecimal digits.
     pub(crate) fn sign(&self, bytes: &[u8]) -> String {
-        self.pair().map(|pair| hex(pair.sign(bytes).as_ref())).unwrap_or_default()
+        self.pair().map(|pair| hex::digits(pair.sign(bytes).as_ref())).unwrap_or_default()
     }
 }
 
@@ -58,11 +57,7 @@ impl DeviceKey {
 fn random<const N: usize>() -> io::Result<String> {
     let mut bytes = [0; N];
     match SystemRandom::new().fill(&mut bytes) {
-        Ok(()) => Ok(hex(&bytes)),
+        Ok(()) => Ok(hex::digits(&bytes)),
         Err(_) => Err(io::Error::other("the system gives no random numbers")),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

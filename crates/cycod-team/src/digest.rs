@@ -3,6 +3,8 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use sha2::{Digest as _, Sha256};
 
+use crate::hex;
+
 /// The SHA-256 of a file of a release, written as 64 lowercase hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlobDigest([u8; 32]);
@@ -16,7 +18,7 @@ impl BlobDigest {
 
 impl fmt::Display for BlobDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::digits(&self.0))
     }
 }
 
@@ -25,15 +27,7 @@ impl FromStr for BlobDigest {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const WRONG: &str = "a SHA-256 has 64 lowercase hexadecimal digits";
-        if text.len() != 64 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err(WRONG);
-        }
-        let mut digest = [0; 32];
-        for (byte, pair) in digest.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-            let value = |digit: u8| if digit < b'a' { digit - b'0' } else { digit - b'a' + 10 };
-            *byte = value(pair[0]) << 4 | value(pair[1]);
-        }
-        Ok(Self(digest))
+        hex::bytes(text).map(Self).ok_or(WRONG)
     }
 }
 

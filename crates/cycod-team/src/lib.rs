@@ -11,6 +11,7 @@ mod digest;
 mod document;
 mod draft;
 mod error;
+pub mod hex;
 mod path;
 mod request;
 mod review;

@@ -1,12 +1,12 @@
-use crate::HubError;
+//! Bytes as lowercase hexadecimal digits.
 
 /// The lowercase hexadecimal digits of bytes.
-pub(crate) fn digits(bytes: &[u8]) -> String {
+pub fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The bytes that lowercase hexadecimal digits mean, if there are so many.
-pub(crate) fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
+pub fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
     let value = |digit: u8| match digit {
         b'0'..=b'9' => Some(digit - b'0'),
         b'a'..=b'f' => Some(digit - b'a' + 10),
@@ -20,11 +20,4 @@ pub(crate) fn bytes<const N: usize>(digits: &str) -> Option<[u8; N]> {
         *byte = value(pair[0])? << 4 | value(pair[1])?;
     }
     Some(bytes)
-}
-
-/// Digits that can't be guessed.
-pub(crate) fn random<const N: usize>() -> Result<String, HubError> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| HubError::failed("the system gives no random numbers", error))?;
-    Ok(digits(&bytes))
 }
