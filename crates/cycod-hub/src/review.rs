@@ -7,7 +7,7 @@ use cycod_team::{
 };
 use jiff::Timestamp;
 
-use crate::{HubError, HubMember, HubRefusal, HubTransaction, audit, release::current, roots, store::count};
+use crate::{HubError, HubMember, HubRefusal, HubTransaction, SqlRow, audit, release::current, roots, store::count};
 
 /// The most proposals that wait for a review.
 const MOST_PROPOSALS: i64 = 100;
@@ -61,7 +61,7 @@ pub(crate) fn open(tx: &mut dyn HubTransaction) -> Result<Vec<SignedProposal>, H
     let rows = tx.rows("SELECT digest, document, signature FROM proposals WHERE closed = 0 ORDER BY digest", &[])?;
     let mut proposals: BTreeMap<String, SignedProposal> = BTreeMap::new();
     for row in rows {
-        let proposal = SignedText { document: row.text(1)?, signature: row.text(2)? };
+        let proposal = signed_text(&row, 1)?;
         proposals.insert(row.text(0)?, SignedProposal { proposal, reviews: Vec::new() });
     }
     let select = "SELECT reviews.proposal, reviews.document, reviews.signature FROM reviews \
@@ -69,16 +69,21 @@ pub(crate) fn open(tx: &mut dyn HubTransaction) -> Result<Vec<SignedProposal>, H
                   ORDER BY reviews.proposal, reviews.reviewer";
     for row in tx.rows(select, &[])? {
         if let Some(proposal) = proposals.get_mut(&row.text(0)?) {
-            proposal.reviews.push(SignedText { document: row.text(1)?, signature: row.text(2)? });
+            proposal.reviews.push(signed_text(&row, 1)?);
         }
     }
     Ok(proposals.into_values().collect())
 }
 
+/// A document and its signature, from two columns of a row.
+fn signed_text(row: &SqlRow, column: usize) -> Result<SignedText, HubError> {
+    Ok(SignedText { document: row.text(column)?, signature: row.text(column + 1)? })
+}
+
 /// What was withdrawn.
 pub(crate) fn yanks(tx: &mut dyn HubTransaction) -> Result<Vec<SignedText>, HubError> {
     let rows = tx.rows("SELECT document, signature FROM yanks ORDER BY digest", &[])?;
-    rows.iter().map(|row| Ok(SignedText { document: row.text(0)?, signature: row.text(1)? })).collect()
+    rows.iter().map(|row| signed_text(row, 0)).collect()
 }
 
 /// Adds a proposal that the member signed.
@@ -126,7 +131,7 @@ pub(crate) fn review(
     let select = "SELECT document, signature FROM proposals WHERE digest = $1 AND closed = 0";
     let row = tx.row(select, &[digest.as_str().into()])?;
     let row = row.ok_or_else(|| HubError::new(HubRefusal::Missing, "no such proposal waits"))?;
-    let proposal = SignedText { document: row.text(0)?, signature: row.text(1)? };
+    let proposal = signed_text(&row, 0)?;
     let reviews = vec![signed.clone()];
     let read = Proposal::read(&SignedProposal { proposal, reviews }, &role, &team)?;
     let Some(review) = read.reviews.first() else {
