@@ -568,7 +568,7 @@ impl Stock {
     }
 }
 
-/// What a model is told of the tools that it does not get; nothing when it gets all.
+/// What a model learns about the tools that it doesn't get; nothing if it gets all.
 ///
 /// What nobody has trusted is counted, and not named: its author chose the name.
 fn told_of_missing(selected: &[Selected]) -> Option<String> {
