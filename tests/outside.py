@@ -112,6 +112,22 @@ def marked(mark):
     return found
 
 
+def children(pid):
+    """The processes that a process started and that run."""
+    found = []
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += [int(child) for child in listed.read_text().split()]
+        except OSError:
+            continue
+    return found
+
+
+def below(pid):
+    """The processes that a process started, and those that these did."""
+    return [each for child in children(pid) for each in [child, *below(child)]]
+
+
 def memory(pid, field="VmRSS"):
     """What a process uses, in MB; `VmHWM` is the most it ever used."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():

@@ -10,7 +10,7 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from outside import Home, Server, eventually, expect, memory
+from outside import Home, Server, below, eventually, expect, memory
 from raw import VERSIONS, Http, handshake, message
 
 BOUND = 300
@@ -230,28 +230,8 @@ def resets(server, client):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.sendall(head(client, f"Content-Length: {len(body)}", value) + body)
         connection.close()
-    expect(eventually(lambda: children(server) <= 2, 10), f"{children(server)} processes are left")
-
-
-def children(server):
-    """How many processes have the server as an ancestor."""
-    parents = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat") as stat:
-                    parents[int(entry)] = int(stat.read().rpartition(")")[2].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                pass
-
-    def below(process):
-        while process in parents:
-            process = parents[process]
-            if process == server.process.pid:
-                return True
-        return False
-
-    return sum(below(process) for process in list(parents))
+    started = server.process.pid
+    expect(eventually(lambda: len(below(started)) <= 2, 10), f"the processes {below(started)} are left")
 
 
 def many_at_once(server, client):

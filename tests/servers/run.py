@@ -7,94 +7,22 @@ Each runs confined: it may read its own packages and write to one directory, and
 
 import json
 import os
-import queue
 import re
 import signal
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from outside import CYCOD, NODE, Home, Table, eventually, expect  # noqa: E402
+TESTS = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS), str(TESTS / "hostile")]
+from outside import CYCOD, NODE, Home, Table, below, children, eventually, expect  # noqa: E402
+from raw import Stdio  # noqa: E402
 
 from catalog import KUBECONFIG, SERVERS, servers, unready  # noqa: E402
 
 BETWEEN = str(Path(__file__).resolve().parent / "between.py")
 PATIENCE = 60
-
-
-class Host:
-    """A host that knows nothing but the wire."""
-
-    def __init__(self, home):
-        self.log = open(home.path / "serve.log", "wb")
-        self.process = subprocess.Popen(
-            home.stdio("--auto-approve", "*"),
-            cwd=home.path,
-            env=home.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-        )
-        self.answers, self.last = queue.Queue(), 0
-        threading.Thread(target=self._read, daemon=True).start()
-        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "servers", "version": "1"}}
-        self.ask("initialize", hello)
-        self.send({"method": "notifications/initialized"})
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
-
-    def _read(self):
-        for line in self.process.stdout:
-            message = json.loads(line)
-            if "id" in message and "method" not in message:
-                self.answers.put(message)
-
-    def send(self, message):
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self.process.stdin.flush()
-
-    def begin(self, method, params):
-        self.last += 1
-        self.send({"id": self.last, "method": method, "params": params})
-
-    def answer(self):
-        return self.answers.get(timeout=PATIENCE)
-
-    def ask(self, method, params):
-        self.begin(method, params)
-        return self.answer()
-
-    def call(self, tool, arguments):
-        return self.ask("tools/call", {"name": tool, "arguments": arguments})
-
-
-def children(pid):
-    """The processes that a process started and that run."""
-    found = []
-    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += [int(child) for child in listed.read_text().split()]
-        except OSError:
-            continue
-    return found
-
-
-def below(pid):
-    """The processes that a process started, and those that these did."""
-    return [each for child in children(pid) for each in [child, *below(child)]]
 
 
 def words(pid):
@@ -155,7 +83,10 @@ class Trial:
         (self.home.path / ".cycod" / "mcp.json").write_text(json.dumps({"mcpServers": {self.name: entry}}))
 
     def call(self, host):
-        return host.call(self.ours, self.server.arguments)
+        return host.answer(self.begin(host), PATIENCE)
+
+    def begin(self, host):
+        return host.start("tools/call", {"name": self.ours, "arguments": self.server.arguments})
 
     def calls(self):
         """How many calls the server got."""
@@ -188,11 +119,11 @@ class Trial:
     def killed(self, host):
         held, before = self.place / "held", self.calls()
         held.touch()
-        host.begin("tools/call", {"name": self.ours, "arguments": self.server.arguments})
+        call = self.begin(host)
         expect(eventually(lambda: self.calls() > before, PATIENCE), "the call did not arrive")
         os.kill(running(host), signal.SIGKILL)
         held.unlink()
-        code, why = refusal(host.answer())
+        code, why = refusal(host.answer(call, PATIENCE))
         expect(code == "outcome-unknown", f"answered {code}: {why}")
         self.answered(self.call(host))
 
@@ -242,7 +173,7 @@ def attempt(table, name):
         trial = Trial(home, name)
         if not table.check(name, "listed", trial.listed):
             return
-        with Host(home) as host:
+        with Stdio(home, "legacy", options=("--auto-approve", "*")) as host:
             if not table.check(name, "called", lambda: trial.called(host)):
                 return
             table.check(name, "killed", lambda: trial.killed(host))
