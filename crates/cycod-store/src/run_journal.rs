@@ -478,6 +478,15 @@ impl RunReader {
     /// # Errors
     /// When the file cannot be read.
     pub fn output(&mut self, event: &Json) -> Result<Vec<u8>, StoreError> {
+        let (Some(at), Some(length)) = (event["at"].as_u64(), event["n"].as_u64()) else { return Ok(Vec::new()) };
+        self.output_at(at, length)
+    }
+
+    /// The same by place and length.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn output_at(&mut self, at: u64, length: u64) -> Result<Vec<u8>, StoreError> {
         let path = self.path.with_extension("out");
         if self.output.is_none() {
             self.output = match private::open(&private::options(), &path) {
@@ -486,9 +495,7 @@ impl RunReader {
                 Err(error) => return Err(error),
             };
         }
-        let (Some(file), Some(at), Some(length)) = (&self.output, event["at"].as_u64(), event["n"].as_u64()) else {
-            return Ok(Vec::new());
-        };
+        let Some(file) = &self.output else { return Ok(Vec::new()) };
         // A journal that was changed may say anything.
         let there = file.metadata().map_err(StoreError::io("read", &path))?.len();
         let length = length.min(there.saturating_sub(at));

@@ -8,7 +8,7 @@ use std::{
 use cycod_engine::{
     Engine, Given, Status,
     definition::Tool,
-    journal::{StepTimes, timeline},
+    journal::{StepTimes, Timeline},
 };
 use cycod_store::{History, Run, RunReader, State, StoreError};
 use jiff::Timestamp;
@@ -88,15 +88,14 @@ pub fn step_times(history: &History, run: &Run) -> Result<(Vec<StepTimes>, Durat
     let Some(mut reader) = RunReader::open(&history.journals(), &run.id)? else {
         return Ok((Vec::new(), Duration::ZERO));
     };
-    let mut events = Vec::new();
+    let mut timeline = Timeline::default();
     loop {
         let more = reader.more()?;
         if more.is_empty() {
-            return Ok(timeline(&events));
+            let last = timeline.last();
+            return Ok((timeline.into_steps(), last));
         }
-        // A step may write for long; when it did is not of interest here.
-        events
-            .extend(more.into_iter().filter(|event| !matches!(event["e"].as_str(), Some("out" | "progress" | "log"))));
+        more.iter().for_each(|event| timeline.add(event));
     }
 }
 
