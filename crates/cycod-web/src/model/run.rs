@@ -7,28 +7,29 @@ use std::{
 
 use cycod_app::views::{Rerun, moment, outcome, took, who};
 use cycod_engine::{
-    Engine, Status,
+    Engine, Status, StepPath,
     catalog::{Entry, ScopeFilter},
     graph::Graph,
-    journal::{StepTimes, timeline},
+    journal::{StepTimes, Timeline},
 };
 use cycod_store::{History, Outputs, Retention, Run, RunReader, State, StoreError};
 use serde_json::Value;
+
+use super::ROWS;
+use crate::form::Form;
 
 /// How much of an output is shown at once.
 pub(crate) const WINDOW: usize = 48 * 1024;
 /// A graph with more steps is not drawn: it could not be read.
 const MOST_DRAWN: usize = 150;
 
+/// How many failed steps are named above a list that has several pages.
+const FAILED_NAMED: usize = 5;
+
 /// A run.
 pub(crate) struct RunPage {
-    pub(crate) id: String,
-    pub(crate) tool: String,
-    pub(crate) state: State,
-    pub(crate) outcome: String,
-    pub(crate) who: String,
-    pub(crate) moment: String,
-    pub(crate) took: Option<Duration>,
+    pub(crate) head: RunHead,
+    pub(crate) steps: Steps,
     pub(crate) level: String,
     pub(crate) rule: String,
     pub(crate) directory: String,
@@ -38,18 +39,41 @@ pub(crate) struct RunPage {
     /// The files that it kept, with their sizes.
     pub(crate) artifacts: Vec<(String, u64)>,
     pub(crate) refusal: Option<[String; 3]>,
-    pub(crate) steps: Vec<StepRow>,
+    pub(crate) command: String,
+    pub(crate) output: Output,
+    pub(crate) graph: Option<String>,
+    /// How many events of its journal this page shows.
+    pub(crate) seen: usize,
+}
+
+/// What a run is, and how it stands.
+pub(crate) struct RunHead {
+    pub(crate) id: String,
+    pub(crate) tool: String,
+    pub(crate) state: State,
+    pub(crate) outcome: String,
+    pub(crate) who: String,
+    pub(crate) moment: String,
+    pub(crate) took: Option<Duration>,
+    /// Whether the tool of this name is still there.
+    pub(crate) can_rerun: bool,
+}
+
+/// A page of the timeline.
+pub(crate) struct Steps {
+    pub(crate) run: String,
+    pub(crate) is_running: bool,
+    pub(crate) rows: Vec<StepRow>,
+    /// How many steps there are, and how many come before the first row.
+    pub(crate) all: usize,
+    pub(crate) before: usize,
+    /// The first failed steps, and how many failed in all.
+    pub(crate) failed: Vec<String>,
+    pub(crate) failures: usize,
     /// How long all of it took, or has taken until now.
     pub(crate) total: Duration,
     /// The step whose details are shown; all of them without one.
     pub(crate) selected: Option<StepRow>,
-    pub(crate) command: String,
-    pub(crate) output: Output,
-    pub(crate) graph: Option<String>,
-    /// Whether the tool of this name is still there.
-    pub(crate) can_rerun: bool,
-    /// How many events of its journal this page shows.
-    pub(crate) seen: usize,
 }
 
 /// A step in the timeline.
@@ -77,68 +101,50 @@ pub(crate) struct Output {
     pub(crate) missing: Option<String>,
 }
 
-impl StepRow {
-    pub(crate) fn of(step: &StepTimes) -> Self {
-        Self {
-            name: step.step.as_str().to_owned(),
-            status: step.status,
-            began: step.began,
-            length: step.length,
-            attempts: step.attempts,
-            used_fallback: step.used_fallback,
-            is_cached: step.cached_from.is_some(),
-            exit_code: step.exit_code,
-        }
+/// The part of a run that a page shows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    /// The step whose command and output are shown; the output of all steps without one.
+    pub(crate) step: Option<String>,
+    /// Which page of the timeline, from 1; without one, the page with what matters most.
+    pub(crate) page: Option<usize>,
+}
+
+impl Part {
+    /// The part that a query wants.
+    pub(crate) fn of(query: &Form) -> Self {
+        Self { step: query.filled("step").map(str::to_owned), page: query.number("steps") }
     }
 }
 
 impl RunPage {
-    /// A run as it is now, with the details of one of its steps.
+    /// A run as its row and what was read of its journal say.
     ///
     /// # Errors
-    /// When its journal cannot be read.
-    pub(crate) fn of(engine: &Engine, history: &History, run: &Run, step: Option<&str>) -> Result<Self, StoreError> {
-        let (call, none) = (&run.call, Value::Null);
-        let end = run.end.as_ref().map_or(&none, |(_, end)| end);
+    /// When what it wrote cannot be read.
+    pub(crate) fn of(engine: &Engine, run: &Run, journal: &mut Journal, part: &Part) -> Result<Self, StoreError> {
+        let call = &run.call;
+        let end = end_of(run);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let texts = |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
-        let journal = Journal::read(history, &run.id, step)?;
-        let mut steps: Vec<StepRow> = journal.steps.iter().map(StepRow::of).collect();
-        if steps.is_empty() {
-            steps = ended_steps(end);
-        }
-        let selected = step.and_then(|name| steps.iter().find(|row| row.name == name)).cloned();
-        let command = match (&journal.command, &selected) {
+        let steps = Steps::of(run, journal, part);
+        let command = match (&journal.command, &steps.selected) {
             (Some(command), _) => command.clone(),
             (None, _) => match &texts(&call["commands"])[..] {
                 [command] => command.clone(),
                 _ => String::new(),
             },
         };
-        let output = match journal.output {
+        let output = match journal.output()? {
             Some(output) => output,
             None => output_of(engine, end)?,
         };
         let refusal = [&call["refusal"], &end["refusal"]].into_iter().find(|refusal| refusal.is_object());
-        let mut total = took(run).unwrap_or(journal.total).max(journal.total);
-        if run.state == State::Running {
-            // Nothing is written while a step only takes its time.
-            total = total.max(since(run.at));
-            for step in steps.iter_mut().filter(|step| step.status.is_none()) {
-                step.length = step.began.map_or(Duration::ZERO, |began| total.saturating_sub(began));
-            }
-        }
-        let entry = engine.entry(&run.tool, ScopeFilter::Any).ok().filter(Entry::is_active);
-        let drawn = entry.as_ref().filter(|_| (2..=MOST_DRAWN).contains(&steps.len()));
+        let drawn = entry(engine, run).filter(|_| (2..=MOST_DRAWN).contains(&steps.all));
         let graph = drawn.and_then(|entry| entry.load().ok()).map(|opened| Graph::of(&opened.tool));
         Ok(Self {
-            id: run.id.clone(),
-            tool: run.tool.clone(),
-            state: run.state,
-            outcome: outcome(run),
-            who: who(run),
-            moment: moment(run.at),
-            took: took(run),
+            head: RunHead::of(engine, run),
+            steps,
             level: text(&call["level"]),
             rule: text(&call["rule"]),
             directory: text(&call["directory"]),
@@ -147,16 +153,93 @@ impl RunPage {
             warnings: texts(&end["warnings"]),
             artifacts: artifacts(end),
             refusal: refusal.map(|refusal| ["code", "why", "try"].map(|name| text(&refusal[name]))),
-            steps,
-            total,
-            selected,
             command,
             output,
             graph: graph.map(|graph| graph.svg_in_page()),
-            can_rerun: entry.is_some(),
             seen: journal.events,
         })
     }
+}
+
+impl RunHead {
+    pub(crate) fn of(engine: &Engine, run: &Run) -> Self {
+        Self {
+            id: run.id.clone(),
+            tool: run.tool.clone(),
+            state: run.state,
+            outcome: outcome(run),
+            who: who(run),
+            moment: moment(run.at),
+            took: took(run),
+            can_rerun: entry(engine, run).is_some(),
+        }
+    }
+}
+
+impl Steps {
+    /// The page of the timeline that is wanted: the one of a number, else the one of the selected step, of the step that
+    /// runs, or of the first step that failed.
+    pub(crate) fn of(run: &Run, journal: &Journal, part: &Part) -> Self {
+        let ended;
+        let mut all = journal.timeline.steps();
+        if all.is_empty() {
+            ended = ended_steps(end_of(run));
+            all = &ended;
+        }
+        let is_running = run.state == State::Running;
+        let last = journal.timeline.last();
+        let mut total = took(run).unwrap_or(last).max(last);
+        // Nothing is written while a step only takes its time. A step without an end in a run that is over took until its
+        // last event.
+        let now = if is_running { since(run.at).max(total) } else { last };
+        total = total.max(now);
+        let row = |step: &StepTimes| StepRow::of(step, now);
+
+        let selected = part.step.as_deref().and_then(|name| all.iter().position(|step| step.step.as_str() == name));
+        let failures: Vec<usize> = (0..all.len()).filter(|at| all[*at].has_failed()).collect();
+        let running = || is_running.then(|| all.iter().position(|step| step.status.is_none()).unwrap_or(all.len()));
+        let meant = selected.or_else(running).or(failures.first().copied()).unwrap_or(0);
+        let pages = all.len().div_ceil(ROWS).max(1);
+        let page = part.page.unwrap_or(meant / ROWS + 1).clamp(1, pages);
+        let before = (page - 1) * ROWS;
+        Self {
+            run: run.id.clone(),
+            is_running,
+            rows: all.iter().skip(before).take(ROWS).map(row).collect(),
+            all: all.len(),
+            before,
+            failed: failures.iter().take(FAILED_NAMED).map(|at| all[*at].step.as_str().to_owned()).collect(),
+            failures: failures.len(),
+            total,
+            selected: selected.map(|at| row(&all[at])),
+        }
+    }
+}
+
+impl StepRow {
+    /// A step; one that runs has taken until `now`, which is from the start of the run.
+    fn of(step: &StepTimes, now: Duration) -> Self {
+        Self {
+            name: step.step.as_str().to_owned(),
+            status: step.status,
+            began: step.began,
+            length: if step.status.is_none() { step.took(now) } else { step.length },
+            attempts: step.attempts,
+            used_fallback: step.used_fallback,
+            is_cached: step.cached_from.is_some(),
+            exit_code: step.exit_code,
+        }
+    }
+}
+
+/// What the end of a run says; nothing before it.
+fn end_of(run: &Run) -> &Value {
+    run.end.as_ref().map_or(&Value::Null, |(_, end)| end)
+}
+
+/// The tool of that name, if it is there.
+fn entry(engine: &Engine, run: &Run) -> Option<Entry> {
+    engine.entry(&run.tool, ScopeFilter::Any).ok().filter(Entry::is_active)
 }
 
 /// How long ago a moment was, which is in milliseconds from 1970.
@@ -165,84 +248,171 @@ fn since(at: u64) -> Duration {
     now.saturating_sub(Duration::from_millis(at))
 }
 
-/// What the journal of a run says.
-#[derive(Default)]
-struct Journal {
-    steps: Vec<StepTimes>,
-    total: Duration,
+/// The journal of a run, read on from where it was left. It holds what a page shows of it, whatever its length.
+pub(crate) struct Journal {
+    /// Nothing for a run without a journal, or without one yet.
+    reader: Option<RunReader>,
+    step: Option<String>,
+    timeline: Timeline,
     command: Option<String>,
-    /// The end of what was written; nothing for a run without a journal.
-    output: Option<Output>,
+    /// Where the last bytes are that the steps wrote: at least a window of them.
+    written: VecDeque<Written>,
+    /// How many bytes these are, and how many the steps wrote in all.
+    held: u64,
+    bytes: u64,
+    /// How many events were read.
     events: usize,
 }
 
+/// What a step wrote at once: its place in the output of the run, and its length.
+#[derive(Clone, Copy)]
+pub(crate) struct Written {
+    at: u64,
+    length: u64,
+}
+
+/// What came into a journal.
+#[derive(Default)]
+pub(crate) struct Since {
+    /// How many events.
+    pub(crate) events: usize,
+    /// Whether any of them is about more than output.
+    pub(crate) is_of_steps: bool,
+    /// What was written, with the number of its event.
+    pub(crate) written: Vec<(usize, Written)>,
+}
+
 impl Journal {
-    fn read(history: &History, run: &str, step: Option<&str>) -> Result<Self, StoreError> {
-        let Some(mut reader) = RunReader::open(&history.journals(), run)? else { return Ok(Self::default()) };
-        let (mut events, mut read) = (Vec::new(), 0);
-        let (mut outs, mut held, mut bytes) = (VecDeque::new(), 0, 0_u64);
-        let mut command = None;
-        loop {
-            let lines = reader.more()?;
-            if lines.is_empty() {
-                break;
-            }
-            read += lines.len();
-            for line in lines {
-                let is_meant = step.is_none_or(|step| line["step"] == step);
-                match line["e"].as_str() {
-                    Some("out") if is_meant => {
-                        let length = line["n"].as_u64().unwrap_or_default();
-                        bytes += length;
-                        held += length;
-                        outs.push_back(line);
-                        while let Some(first) = outs.front().and_then(|line: &Value| line["n"].as_u64())
-                            && held - first >= WINDOW as u64
-                        {
-                            held -= first;
-                            outs.pop_front();
-                        }
-                    }
-                    Some("out" | "progress" | "log") => {}
-                    kind => {
-                        if kind == Some("start") && step.is_some() && is_meant {
-                            command = line["command"].as_str().map(str::to_owned);
-                        }
-                        events.push(line);
+    /// Opens the journal of a run, for a page that shows a step or all of them.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub(crate) fn open(history: &History, run: &str, step: Option<String>) -> Result<Self, StoreError> {
+        Ok(Self {
+            reader: RunReader::open(&history.journals(), run)?,
+            step,
+            timeline: Timeline::default(),
+            command: None,
+            written: VecDeque::new(),
+            held: 0,
+            bytes: 0,
+            events: 0,
+        })
+    }
+
+    /// Whether the run has one.
+    pub(crate) fn is_there(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// How many events were read.
+    pub(crate) fn events(&self) -> usize {
+        self.events
+    }
+
+    /// Reads all that is there.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn read(&mut self) -> Result<(), StoreError> {
+        while self.more()?.events > 0 {}
+        Ok(())
+    }
+
+    /// Reads some of what came since; no event when that is all.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn more(&mut self) -> Result<Since, StoreError> {
+        let mut since = Since::default();
+        let Some(reader) = &mut self.reader else { return Ok(since) };
+        for event in reader.more()? {
+            since.events += 1;
+            self.events += 1;
+            self.timeline.add(&event);
+            let is_meant = self.step.as_ref().is_none_or(|step| event["step"] == step.as_str());
+            match event["e"].as_str() {
+                Some("out") => {
+                    if is_meant && let (Some(at), Some(length)) = (event["at"].as_u64(), event["n"].as_u64()) {
+                        let written = Written { at, length };
+                        since.written.push((self.events, written));
+                        self.hold(written);
                     }
                 }
+                Some("start") if self.step.is_some() && is_meant => {
+                    self.command = event["command"].as_str().map(str::to_owned);
+                    since.is_of_steps = true;
+                }
+                _ => since.is_of_steps = true,
             }
         }
-        let mut text = Vec::new();
-        for line in &outs {
-            text.extend(reader.output(line)?);
+        Ok(since)
+    }
+
+    /// Takes note of what was written, and forgets what is too far back to be shown.
+    fn hold(&mut self, written: Written) {
+        self.bytes += written.length;
+        self.held += written.length;
+        self.written.push_back(written);
+        while let Some(first) = self.written.front()
+            && self.held - first.length >= WINDOW as u64
+        {
+            self.held -= first.length;
+            self.written.pop_front();
         }
-        let gone = bytes > 0 && text.is_empty();
-        let cut = text.len().saturating_sub(WINDOW);
-        let shown = String::from_utf8_lossy(&text[cut..]).into_owned();
-        let output = Output {
-            before: bytes.saturating_sub((text.len() - cut) as u64),
-            text: shown,
-            bytes,
+    }
+
+    /// The last bytes of what was written, as many as are wanted; with how many were left out.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) fn last_of(&mut self, written: &[Written], most: usize) -> Result<(Vec<u8>, u64), StoreError> {
+        let (mut from, mut there) = (written.len(), 0);
+        while from > 0 && there < most as u64 {
+            from -= 1;
+            there += written[from].length;
+        }
+        let mut left_out: u64 = written[..from].iter().map(|one| one.length).sum();
+        let mut bytes = Vec::new();
+        let Some(reader) = &mut self.reader else { return Ok((bytes, left_out)) };
+        for one in &written[from..] {
+            bytes.extend(reader.output_at(one.at, one.length)?);
+        }
+        let cut = bytes.len().saturating_sub(most);
+        bytes.drain(..cut);
+        left_out += cut as u64;
+        Ok((bytes, left_out))
+    }
+
+    /// The end of what was written so far; nothing for a run without a journal.
+    fn output(&mut self) -> Result<Option<Output>, StoreError> {
+        if self.reader.is_none() {
+            return Ok(None);
+        }
+        let written: Vec<Written> = self.written.iter().copied().collect();
+        let (text, _) = self.last_of(&written, WINDOW)?;
+        let gone = self.bytes > 0 && text.is_empty();
+        Ok(Some(Output {
+            before: self.bytes.saturating_sub(text.len() as u64),
+            text: String::from_utf8_lossy(&text).into_owned(),
+            bytes: self.bytes,
             missing: gone.then(|| "What it wrote is no longer stored.".to_owned()),
-        };
-        let (steps, total) = timeline(&events);
-        Ok(Self { steps, total, command, output: Some(output), events: read })
+        }))
     }
 }
 
 /// The steps of a run without a journal: its end has all of them.
-fn ended_steps(end: &Value) -> Vec<StepRow> {
+fn ended_steps(end: &Value) -> Vec<StepTimes> {
     let steps = end["steps"].as_array().into_iter().flatten();
     steps
-        .map(|step| StepRow {
-            name: step["name"].as_str().unwrap_or_default().to_owned(),
+        .map(|step| StepTimes {
+            step: StepPath::named(step["name"].as_str().unwrap_or_default()),
             status: step["status"].as_str().and_then(Status::named),
             began: Some(Duration::ZERO),
             length: Duration::from_micros(step["duration_us"].as_u64().unwrap_or_default()),
             attempts: step["attempts"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(1),
             used_fallback: step["used_fallback"].as_bool().unwrap_or_default(),
-            is_cached: step["cached_from"].is_string(),
+            cached_from: step["cached_from"].as_str().map(str::to_owned),
             exit_code: step["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or_default(),
         })
         .collect()
@@ -289,4 +459,44 @@ fn arguments(run: &Run) -> Vec<(String, String)> {
     let withheld =
         rerun.withheld.iter().map(|withheld| (withheld.name.to_owned(), format!("not stored: {}", withheld.why)));
     given.chain(withheld).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use cycod_store::RunJournal;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_journal_is_read_once_and_held_as_a_window() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let history = History::at(directory.path());
+        let run = "0123456789abcdef0123456789abcdef";
+        let journal = RunJournal::begin(&history.journals(), run, json!({}));
+        let mut read = Journal::open(&history, run, None).expect("it can be looked for");
+        assert!(!read.is_there());
+        let line = "x".repeat(4095) + "\n";
+        let mut events = 0;
+        for round in 1..=20 {
+            let step = format!("s{round}");
+            journal.add("start", Some(&step), json!({"try": 1, "command": "c"}));
+            for _ in 0..10 {
+                journal.output(&step, 1, line.as_bytes());
+                journal.flush();
+            }
+            if !read.is_there() {
+                read = Journal::open(&history, run, None).expect("it can be looked for");
+            }
+            let before = read.events();
+            read.read().expect("it can be read");
+            events += read.events() - before;
+            assert!(read.written.len() <= WINDOW / line.len() + 1, "{}", read.written.len());
+            assert_eq!(read.timeline.steps().len(), round);
+        }
+        assert_eq!((events, read.events()), (read.events(), 1 + 20 * 11));
+        let output = read.output().expect("it can be read").expect("there is one");
+        assert_eq!((output.bytes, output.text.len()), (200 * 4096, WINDOW));
+        assert_eq!(output.before, output.bytes - WINDOW as u64);
+    }
 }

@@ -35,8 +35,8 @@ use crate::{
     form::{Form, from_path, in_path},
     guard::{Session, about_call, about_edit, about_server, about_trust},
     model::{
-        self, Approvals, Costs, EditPage, Found, PolicyPage, PolicyTest, RunPage, Runs, ServerPage, ServersPage,
-        ToolPage, Tools, TrustList, TrustPage,
+        self, Approvals, Costs, EditPage, Found, Journal, Part, PolicyPage, PolicyTest, RunPage, Runs, ServerPage,
+        ServersPage, ToolPage, Tools, TrustList, TrustPage,
     },
     site::Site,
 };
@@ -269,12 +269,18 @@ fn runs(site: &Site, query: &Form) -> Result<Page, Refused> {
 fn run(site: &Site, _session: &Session, id: &str, query: &Form) -> Result<Page, Refused> {
     let (engine, history) = (site.engine(), site.history());
     let run = found(site, id)?;
-    let step = query.filled("step");
-    let page = RunPage::of(&engine, &history, &run, step).map_err(|error| unreadable(&error))?;
-    let is_running = page.state == cycod_store::State::Running;
+    let part = Part::of(query);
+    let read = || -> Result<RunPage, StoreError> {
+        let mut journal = Journal::open(&history, &run.id, part.step.clone())?;
+        journal.read()?;
+        RunPage::of(&engine, &run, &mut journal, &part)
+    };
+    let page = read().map_err(|error| unreadable(&error))?;
+    let head = &page.head;
+    let is_running = head.state == cycod_store::State::Running;
     let live = query
-        .address("/live", &[("page", Some("run")), ("id", Some(&page.id)), ("seen", Some(&page.seen.to_string()))]);
-    let title = format!("{} {}", page.tool, page.outcome);
+        .address("/live", &[("page", Some("run")), ("id", Some(&head.id)), ("seen", Some(&page.seen.to_string()))]);
+    let title = format!("{} {}", head.tool, head.outcome);
     let shown = Page::new(site, Section::Runs, title, run::page(&page, site.is_read_only));
     Ok(if is_running { shown.live(live) } else { shown.live(WAITING.to_owned()) })
 }
