@@ -55,7 +55,7 @@ pub(crate) fn stream(site: Arc<Site>, session: Session, query: &Form, seen: Opti
     let state = match query.text("page") {
         Some("run") => Followed::Run(Box::new(FollowedRun::new(query, seen))),
         Some("runs") => Followed::Runs { query: query.clone(), last: seen as u64 },
-        Some("approvals") => Followed::Approvals,
+        Some("approvals") => Followed::Approvals { query: query.clone() },
         _ => Followed::Nothing,
     };
     let ids = |shown: &str| shown.split(',').filter(|id| !id.is_empty()).map(str::to_owned).collect();
@@ -69,7 +69,7 @@ pub(crate) fn stream(site: Arc<Site>, session: Session, query: &Form, seen: Opti
 enum Followed {
     Run(Box<FollowedRun>),
     Runs { query: Form, last: u64 },
-    Approvals,
+    Approvals { query: Form },
     Nothing,
 }
 
@@ -152,7 +152,7 @@ impl Follow {
                     news.patch(None, "list", view::runs_list(&Runs::of(&history, &workspace, query)?, query));
                 }
             }
-            Followed::Approvals | Followed::Nothing => {}
+            Followed::Approvals { .. } | Followed::Nothing => {}
         }
         Ok(news)
     }
@@ -164,11 +164,13 @@ impl Follow {
         if self.waiting.as_ref() != Some(&ids) {
             let is_first = self.waiting.is_none();
             news.patch(None, "waiting", view::waiting_badge(ids.len()));
-            if matches!(self.state, Followed::Approvals) && !is_first {
+            if let Followed::Approvals { query } = &self.state
+                && !is_first
+            {
                 news.patch(
                     None,
                     "main",
-                    html! { main #main tabindex="-1" { (view::approvals_main(&self.site, &self.session)?) } },
+                    html! { main #main tabindex="-1" { (view::approvals_main(&self.site, &self.session, query)?) } },
                 );
             }
             self.waiting = Some(ids);

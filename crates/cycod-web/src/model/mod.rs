@@ -30,6 +30,36 @@ use crate::guard::now;
 
 /// How many rows a page of a list has.
 pub(crate) const ROWS: usize = 100;
+/// How many questions a page asks at once; the others come when these are answered.
+pub(crate) const CARDS: usize = 20;
+
+/// A page of a list.
+pub(crate) struct Paged<T> {
+    pub(crate) rows: Vec<T>,
+    /// Which page this is, from 1.
+    pub(crate) page: usize,
+    /// How many rows all pages have.
+    pub(crate) all: usize,
+}
+
+impl<T> Paged<T> {
+    /// The page of a number, or else the first or the last. Only its rows are made.
+    pub(crate) fn of<'a, S>(all: &'a [S], page: Option<usize>, row: impl FnMut(&'a S) -> T) -> Self {
+        let page = page.unwrap_or(1).clamp(1, all.len().div_ceil(ROWS).max(1));
+        let rows = all.iter().skip((page - 1) * ROWS).take(ROWS).map(row).collect();
+        Self { rows, page, all: all.len() }
+    }
+
+    /// How many rows come before the first of this page.
+    pub(crate) fn before(&self) -> usize {
+        (self.page - 1) * ROWS
+    }
+
+    /// How many pages there are.
+    pub(crate) fn pages(&self) -> usize {
+        self.all.div_ceil(ROWS)
+    }
+}
 
 /// How many requests wait for an answer.
 pub(crate) fn waiting(engine: &Engine) -> usize {

@@ -15,7 +15,7 @@ use cycod_engine::{
 use cycod_store::{History, Outputs, Retention, Run, RunReader, State, StoreError};
 use serde_json::Value;
 
-use super::ROWS;
+use super::{Paged, ROWS};
 use crate::form::Form;
 
 /// How much of an output is shown at once.
@@ -63,10 +63,7 @@ pub(crate) struct RunHead {
 pub(crate) struct Steps {
     pub(crate) run: String,
     pub(crate) is_running: bool,
-    pub(crate) rows: Vec<StepRow>,
-    /// How many steps there are, and how many come before the first row.
-    pub(crate) all: usize,
-    pub(crate) before: usize,
+    pub(crate) rows: Paged<StepRow>,
     /// The first failed steps, and how many failed in all.
     pub(crate) failed: Vec<String>,
     pub(crate) failures: usize,
@@ -140,7 +137,7 @@ impl RunPage {
             None => output_of(engine, end)?,
         };
         let refusal = [&call["refusal"], &end["refusal"]].into_iter().find(|refusal| refusal.is_object());
-        let drawn = entry(engine, run).filter(|_| (2..=MOST_DRAWN).contains(&steps.all));
+        let drawn = entry(engine, run).filter(|_| (2..=MOST_DRAWN).contains(&steps.rows.all));
         let graph = drawn.and_then(|entry| entry.load().ok()).map(|opened| Graph::of(&opened.tool));
         Ok(Self {
             head: RunHead::of(engine, run),
@@ -199,15 +196,10 @@ impl Steps {
         let failures: Vec<usize> = (0..all.len()).filter(|at| all[*at].has_failed()).collect();
         let running = || is_running.then(|| all.iter().position(|step| step.status.is_none()).unwrap_or(all.len()));
         let meant = selected.or_else(running).or(failures.first().copied()).unwrap_or(0);
-        let pages = all.len().div_ceil(ROWS).max(1);
-        let page = part.page.unwrap_or(meant / ROWS + 1).clamp(1, pages);
-        let before = (page - 1) * ROWS;
         Self {
             run: run.id.clone(),
             is_running,
-            rows: all.iter().skip(before).take(ROWS).map(row).collect(),
-            all: all.len(),
-            before,
+            rows: Paged::of(all, part.page.or(Some(meant / ROWS + 1)), row),
             failed: failures.iter().take(FAILED_NAMED).map(|at| all[*at].step.as_str().to_owned()).collect(),
             failures: failures.len(),
             total,

@@ -6,12 +6,12 @@ use cycod_store::State;
 use maud::{Markup, PreEscaped, html};
 
 use super::{
-    parts::{bytes, command, count, length, refused, state, step_look, text},
+    parts::{bytes, command, count, length, pages, refused, state, step_look, text},
     run_address, tool_address,
 };
 use crate::{
     form::in_path,
-    model::{Output, ROWS, RunHead, RunPage, StepRow, Steps},
+    model::{Output, RunHead, RunPage, StepRow, Steps},
 };
 
 /// How wide the timeline is, in units of its own.
@@ -75,13 +75,12 @@ fn head(run: &RunHead, is_read_only: bool) -> Markup {
 }
 
 fn steps(steps: &Steps) -> Markup {
-    let is_paged = steps.all > ROWS;
     html! {
         div #steps {
-            @if steps.all == 0 {
+            @if steps.rows.all == 0 {
                 p.muted.pad { @if steps.is_running { "It has not started a step yet." } @else { "It ran no step." } }
             }
-            @if is_paged && steps.failures > 0 {
+            @if steps.rows.pages() > 1 && steps.failures > 0 {
                 p.pad {
                     span.sign.bad aria-hidden="true" { "■ " }
                     @if steps.failures == 1 { "1 step failed: " } @else { (count(steps.failures)) " steps failed: " }
@@ -92,30 +91,20 @@ fn steps(steps: &Steps) -> Markup {
                     @if steps.failures > steps.failed.len() { ", …" }
                 }
             }
-            ol.steps start=(steps.before + 1) {
-                @for step in &steps.rows { (step_row(steps, step)) }
+            ol.steps start=(steps.rows.before() + 1) {
+                @for step in &steps.rows.rows { (step_row(steps, step)) }
             }
-            @if is_paged { (pages(steps)) }
+            (pages(&steps.rows, |page| page_address(steps, page)))
         }
     }
 }
 
-fn pages(steps: &Steps) -> Markup {
-    let page = steps.before / ROWS + 1;
-    let last = steps.all.div_ceil(ROWS);
-    let to = |page: usize| {
-        let run = run_address(&steps.run);
-        match &steps.selected {
-            Some(step) => format!("{run}?step={}&steps={page}", in_path(&step.name)),
-            None => format!("{run}?steps={page}"),
-        }
-    };
-    html! {
-        nav.pages aria-label="Pages of steps" {
-            @if page > 1 { a rel="prev" href=(to(page - 1)) { "Previous" } }
-            span { "Steps " (count(steps.before + 1)) "–" (count(steps.before + steps.rows.len())) " of " (count(steps.all)) }
-            @if page < last { a rel="next" href=(to(page + 1)) { "Next" } }
-        }
+/// The address of a page of the steps, on which the selected one stays so.
+fn page_address(steps: &Steps, page: usize) -> String {
+    let run = run_address(&steps.run);
+    match &steps.selected {
+        Some(step) => format!("{run}?step={}&steps={page}", in_path(&step.name)),
+        None => format!("{run}?steps={page}"),
     }
 }
 

@@ -314,7 +314,10 @@ fn a_run_of_many_steps_is_shown_a_page_at_a_time() {
     let (rows, body) = shown(&run);
     assert_eq!((rows.len(), rows[0].as_str(), rows[29].as_str()), (30, "s201", "s230"), "{body}");
     assert!(body.contains("1 step failed: ") && body.contains(&format!("{run}?step=s230\"")), "{body}");
-    assert!(body.contains("Steps 201–230 of 230") && body.contains("<ol class=\"steps\" start=\"201\">"), "{body}");
+    assert!(
+        body.contains("<span>201–230 of 230</span>") && body.contains("<ol class=\"steps\" start=\"201\">"),
+        "{body}"
+    );
     let (rows, body) = shown(&format!("{run}?steps=1"));
     assert_eq!((rows.len(), rows[0].as_str()), (100, "s1"), "{body}");
     assert!(body.contains(&format!("rel=\"next\" href=\"{run}?steps=2\"")) && !body.contains("rel=\"prev\""), "{body}");
@@ -333,6 +336,31 @@ fn a_run_of_many_steps_is_shown_a_page_at_a_time() {
     let (rows, body) = shown(&path);
     assert_eq!(rows.len(), 30, "{body}");
     page.post(&format!("{path}/cancel"), "");
+}
+
+#[test]
+fn lists_come_a_page_at_a_time() {
+    let place = Place::cloned();
+    for n in 0..130 {
+        place.tool(&format!("tool-{n:03}"), "description: d\nbash: echo\ntags: [run]\n");
+    }
+    let rules = |n: usize| format!("- deny: tool-{n:03}\n");
+    place.write(".cycod/policy.yaml", &format!("rules:\n{}", (0..130).map(rules).collect::<String>()));
+    let page = Page::open(&place, &[]);
+    for (list, row, next) in [
+        ("/trust", "/trust\"", "/trust?page=2"),
+        ("/policy", "</span>deny</span>", "/policy?page=2"),
+        ("/", "href=\"/tool/", "/?page=2"),
+    ] {
+        let first = page.get(list).body;
+        assert_eq!(first.matches(row).count() - usize::from(list == "/trust"), 100, "{list}: {first}");
+        assert!(
+            first.contains("1–100 of ") && first.contains(&format!("rel=\"next\" href=\"{next}\"")),
+            "{list}: {first}"
+        );
+        let second = page.get(next).body;
+        assert!(second.contains("101–") && second.contains("rel=\"prev\""), "{list}: {second}");
+    }
 }
 
 #[test]
