@@ -64,6 +64,8 @@ enum Section {
     Servers,
     Costs,
     Machine,
+    /// What is at no place of the navigation.
+    None,
 }
 
 /// The stream of a page that changes only in how many requests wait.
@@ -245,6 +247,23 @@ fn tool(site: &Site, name: &str, query: &Form) -> Result<Page, Refused> {
     };
     let tool = ToolPage::of(&engine, name, from.as_ref()).map_err(|error| not_found(&error))?;
     Ok(tool_page(site, &tool))
+}
+
+/// The page of a request that is refused.
+pub(crate) fn refused_page(site: &Site, refused: &Refused) -> Page {
+    let title = refused.status.canonical_reason().unwrap_or("Refused");
+    let content = html! {
+        header.head { h1 { (title) } }
+        div.problem role="alert" { p { (parts::prose(&refused.why)) } }
+        p { a href="/" { "All tools" } }
+    };
+    let page = Page::new(site, Section::None, title, content).live(WAITING.to_owned());
+    Page { status: refused.status, ..page }
+}
+
+/// The page of a tool with what was typed.
+pub(crate) fn tool_page(site: &Site, page: &ToolPage) -> Page {
+    Page::new(site, Section::Tools, &page.name, tool::page(page, site.is_read_only)).live("/live?page=tool".to_owned())
 }
 
 fn runs(site: &Site, query: &Form) -> Result<Page, Refused> {

@@ -364,6 +364,24 @@ fn lists_come_a_page_at_a_time() {
 }
 
 #[test]
+fn what_is_refused_is_a_page_that_leads_on() {
+    let place = place();
+    let page = Page::open(&place, &[]);
+    for (answer, status) in [
+        (page.get("/tool/nothing"), 404),
+        (page.get("/run/0123456789abcdef"), 404),
+        (page.post("/approvals/0123456789abcdef0123456789abcdef", "answer=once"), 409),
+    ] {
+        assert_eq!(answer.status, status, "{}", answer.body);
+        assert!(
+            answer.body.contains("<nav class=\"rail\"") && answer.body.contains("role=\"alert\""),
+            "{}",
+            answer.body
+        );
+    }
+}
+
+#[test]
 fn hostile_names_and_texts_are_texts() {
     let place = place();
     place.tool("evil", "name: evil\ndescription: \"</p><script>alert(1)</script>\\u202e\"\ntitle: \"<img src=x>\"\nbash: printf '%b' '\\033[31m<script>\\r\\n'\ntags: [read]\n");
