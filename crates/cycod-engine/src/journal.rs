@@ -27,7 +27,7 @@ use cycod_mask::Masks;
 use cycod_plan::{Plan, PlannedAction};
 use cycod_process::Stream;
 use cycod_run::{Event, QUIET, RunReport, Sink, Status, StepPath, StepReport};
-use cycod_store::{RunJournal, RunReader, StoreError};
+use cycod_store::{JournalEvent, RunJournal, RunReader, StoreError};
 use serde_json::{Value as Json, json};
 
 use crate::Caller;
@@ -196,31 +196,33 @@ pub struct Timeline {
 
 impl Timeline {
     /// Adds the event that comes next.
-    pub fn add(&mut self, event: &Json) {
-        let at = Duration::from_micros(event["t"].as_u64().unwrap_or_default());
+    pub fn add(&mut self, event: &JournalEvent<'_>) {
+        let at = Duration::from_micros(event.time);
         self.last = self.last.max(at);
-        let kind = event["e"].as_str().unwrap_or_default();
-        let Some(path) = event["step"].as_str() else { return };
         // A step may write for long; when it did says nothing about it.
-        if matches!(kind, "out" | "progress" | "log") {
+        if event.step.is_empty() || matches!(&*event.kind, "out" | "progress" | "log") {
             return;
         }
-        let path = StepPath::named(path);
-        let place = *self.places.entry(path).or_insert_with_key(|path| {
-            self.steps.push(StepTimes::unbegun(path.clone()));
-            self.steps.len() - 1
-        });
+        let place = match self.places.get(&*event.step) {
+            Some(place) => *place,
+            None => {
+                let step = StepPath::named(&event.step);
+                self.steps.push(StepTimes::unbegun(step.clone()));
+                self.places.insert(step, self.steps.len() - 1);
+                self.steps.len() - 1
+            }
+        };
         let step = &mut self.steps[place];
-        match kind {
+        match &*event.kind {
             "start" => {
                 step.began.get_or_insert(at);
-                step.attempts = event["try"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(1);
+                step.attempts = event.attempt.max(1);
             }
             "fallback" => step.used_fallback = true,
-            "cached" => step.cached_from = event["run"].as_str().map(str::to_owned),
+            "cached" => step.cached_from = Some(event.run.to_string()),
             "end" => {
-                step.status = event["status"].as_str().and_then(Status::named);
-                step.exit_code = event["exit"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
+                step.status = Status::named(&event.status);
+                step.exit_code = event.exit;
             }
             _ => {}
         }

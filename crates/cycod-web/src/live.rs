@@ -29,7 +29,7 @@ use serde_json::json;
 use crate::{
     form::Form,
     guard::Session,
-    model::{self, Journal, Part, RunHead, RunPage, Runs, Steps, Written},
+    model::{self, Journal, Part, RunHead, RunPage, Runs, Steps},
     reply::{self, Body},
     site::Site,
     view,
@@ -211,14 +211,13 @@ impl FollowedRun {
             _ => Journal::open(&history, &self.id, self.part.step.clone())?,
         };
         let journal = self.journal.insert(journal);
-        let since = journal.more()?;
+        let mut since = journal.more(self.seen)?;
         let read = journal.events();
         let is_over = run.state != State::Running && since.events == 0;
         self.is_changed |= since.is_of_steps;
-        let new: Vec<Written> =
-            since.written.into_iter().filter(|(number, _)| *number > self.seen).map(|(_, written)| written).collect();
         self.seen = self.seen.max(read);
-        let (text, left_out) = journal.last_of(&new, BYTES)?;
+        let left_out = since.written.keep_last(BYTES as u64);
+        let text = journal.text(&since.written)?;
         if !text.is_empty() {
             let text = String::from_utf8_lossy(&text);
             let first = text.lines().count().saturating_sub(LINES);

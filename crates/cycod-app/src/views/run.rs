@@ -89,14 +89,9 @@ pub fn step_times(history: &History, run: &Run) -> Result<(Vec<StepTimes>, Durat
         return Ok((Vec::new(), Duration::ZERO));
     };
     let mut timeline = Timeline::default();
-    loop {
-        let more = reader.more()?;
-        if more.is_empty() {
-            let last = timeline.last();
-            return Ok((timeline.into_steps(), last));
-        }
-        more.iter().for_each(|event| timeline.add(event));
-    }
+    while reader.each(|event| timeline.add(event))? > 0 {}
+    let last = timeline.last();
+    Ok((timeline.into_steps(), last))
 }
 
 /// A moment in JSON: RFC 3339, in UTC.

@@ -19,7 +19,7 @@ pub(crate) use self::{
     costs::{BudgetPlan, BudgetStep, CostRow, Costs},
     edit::{EditPage, Found, Problem, TestRow},
     policy::{Draft, Outcome, PolicyPage, PolicyTest, is_removable},
-    run::{Journal, Output, Part, RunHead, RunPage, StepRow, Steps, Written},
+    run::{Journal, Output, Part, RunHead, RunPage, StepRow, Steps},
     runs::{RunRow, Runs},
     servers::{ConsentCard, ProposalCard, ServerPage, ServerRow, ServersPage, configured, usable},
     tool::{Ask, Field, FieldKind, Preview, ToolPage},

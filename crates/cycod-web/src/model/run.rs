@@ -247,20 +247,12 @@ pub(crate) struct Journal {
     step: Option<String>,
     timeline: Timeline,
     command: Option<String>,
-    /// Where the last bytes are that the steps wrote: at least a window of them.
-    written: VecDeque<Written>,
-    /// How many bytes these are, and how many the steps wrote in all.
-    held: u64,
+    /// Where the end of what the steps wrote is: no more than a window.
+    window: Written,
+    /// How many bytes they wrote in all.
     bytes: u64,
     /// How many events were read.
     events: usize,
-}
-
-/// What a step wrote at once: its place in the output of the run, and its length.
-#[derive(Clone, Copy)]
-pub(crate) struct Written {
-    at: u64,
-    length: u64,
 }
 
 /// What came into a journal.
@@ -270,8 +262,8 @@ pub(crate) struct Since {
     pub(crate) events: usize,
     /// Whether any of them is about more than output.
     pub(crate) is_of_steps: bool,
-    /// What was written, with the number of its event.
-    pub(crate) written: Vec<(usize, Written)>,
+    /// What was written.
+    pub(crate) written: Written,
 }
 
 impl Journal {
@@ -285,8 +277,7 @@ impl Journal {
             step,
             timeline: Timeline::default(),
             command: None,
-            written: VecDeque::new(),
-            held: 0,
+            window: Written::default(),
             bytes: 0,
             events: 0,
         })
@@ -307,73 +298,48 @@ impl Journal {
     /// # Errors
     /// When it cannot be read.
     pub(crate) fn read(&mut self) -> Result<(), StoreError> {
-        while self.more()?.events > 0 {}
+        while self.more(0)?.events > 0 {}
         Ok(())
     }
 
-    /// Reads some of what came since; no event when that is all.
+    /// Reads some of what came since; no event when that is all. What was written counts from the event of a number.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn more(&mut self) -> Result<Since, StoreError> {
+    pub(crate) fn more(&mut self, from: usize) -> Result<Since, StoreError> {
         let mut since = Since::default();
         let Some(reader) = &mut self.reader else { return Ok(since) };
-        for event in reader.more()? {
-            since.events += 1;
-            self.events += 1;
-            self.timeline.add(&event);
-            let is_meant = self.step.as_ref().is_none_or(|step| event["step"] == step.as_str());
-            match event["e"].as_str() {
-                Some("out") => {
-                    if is_meant && let (Some(at), Some(length)) = (event["at"].as_u64(), event["n"].as_u64()) {
-                        let written = Written { at, length };
-                        since.written.push((self.events, written));
-                        self.hold(written);
-                    }
+        since.events = reader.each(|event| {
+            self.timeline.add(event);
+            let is_out = event.kind == "out";
+            since.is_of_steps |= !is_out;
+            let is_meant = self.step.as_ref().is_none_or(|step| *step == event.step);
+            if is_out && is_meant {
+                self.bytes = self.bytes.saturating_add(event.length);
+                self.window.add(event.at, event.length);
+                self.window.keep_last(WINDOW as u64);
+                if self.events >= from {
+                    since.written.add(event.at, event.length);
                 }
-                Some("start") if self.step.is_some() && is_meant => {
-                    self.command = event["command"].as_str().map(str::to_owned);
-                    since.is_of_steps = true;
-                }
-                _ => since.is_of_steps = true,
+            } else if event.kind == "start" && self.step.is_some() && is_meant {
+                self.command = Some(event.command.to_string());
             }
-        }
+            self.events += 1;
+        })?;
         Ok(since)
     }
 
-    /// Takes note of what was written, and forgets what is too far back to be shown.
-    fn hold(&mut self, written: Written) {
-        self.bytes += written.length;
-        self.held += written.length;
-        self.written.push_back(written);
-        while let Some(first) = self.written.front()
-            && self.held - first.length >= WINDOW as u64
-        {
-            self.held -= first.length;
-            self.written.pop_front();
-        }
-    }
-
-    /// The last bytes of what was written, as many as are wanted; with how many were left out.
+    /// Reads what was written.
     ///
     /// # Errors
-    /// When they cannot be read.
-    pub(crate) fn last_of(&mut self, written: &[Written], most: usize) -> Result<(Vec<u8>, u64), StoreError> {
-        let (mut from, mut there) = (written.len(), 0);
-        while from > 0 && there < most as u64 {
-            from -= 1;
-            there += written[from].length;
-        }
-        let mut left_out: u64 = written[..from].iter().map(|one| one.length).sum();
+    /// When it cannot be read.
+    pub(crate) fn text(&mut self, written: &Written) -> Result<Vec<u8>, StoreError> {
         let mut bytes = Vec::new();
-        let Some(reader) = &mut self.reader else { return Ok((bytes, left_out)) };
-        for one in &written[from..] {
-            bytes.extend(reader.output_at(one.at, one.length)?);
+        let Some(reader) = &mut self.reader else { return Ok(bytes) };
+        for (at, length) in &written.places {
+            bytes.extend(reader.output_at(*at, *length)?);
         }
-        let cut = bytes.len().saturating_sub(most);
-        bytes.drain(..cut);
-        left_out += cut as u64;
-        Ok((bytes, left_out))
+        Ok(bytes)
     }
 
     /// The end of what was written so far; nothing for a run without a journal.
@@ -381,8 +347,8 @@ impl Journal {
         if self.reader.is_none() {
             return Ok(None);
         }
-        let written: Vec<Written> = self.written.iter().copied().collect();
-        let (text, _) = self.last_of(&written, WINDOW)?;
+        let window = self.window.clone();
+        let text = self.text(&window)?;
         let gone = self.bytes > 0 && text.is_empty();
         Ok(Some(Output {
             before: self.bytes.saturating_sub(text.len() as u64),
@@ -390,6 +356,41 @@ impl Journal {
             bytes: self.bytes,
             missing: gone.then(|| "What it wrote is no longer stored.".to_owned()),
         }))
+    }
+}
+
+/// Where steps wrote something, in the output of their run.
+#[derive(Clone, Default)]
+pub(crate) struct Written {
+    /// Where each piece begins, and its length. What follows a piece at once belongs to it.
+    places: VecDeque<(u64, u64)>,
+    bytes: u64,
+}
+
+impl Written {
+    fn add(&mut self, at: u64, length: u64) {
+        // A journal that was changed may say anything.
+        let length = length.min(u64::MAX - self.bytes).min(u64::MAX - at);
+        self.bytes += length;
+        match self.places.back_mut() {
+            Some((before, long)) if before.saturating_add(*long) == at => *long += length,
+            _ => self.places.push_back((at, length)),
+        }
+    }
+
+    /// Forgets all but so many of the last bytes; returns how many it forgot.
+    pub(crate) fn keep_last(&mut self, most: u64) -> u64 {
+        let forgotten = self.bytes.saturating_sub(most);
+        let mut rest = forgotten;
+        while let Some((at, length)) = self.places.front_mut().filter(|_| rest > 0) {
+            let cut = rest.min(*length);
+            (*at, *length, rest) = (*at + cut, *length - cut, rest - cut);
+            if *length == 0 {
+                self.places.pop_front();
+            }
+        }
+        self.bytes -= forgotten;
+        forgotten
     }
 }
 
@@ -483,7 +484,7 @@ mod tests {
             let before = read.events();
             read.read().expect("it can be read");
             events += read.events() - before;
-            assert!(read.written.len() <= WINDOW / line.len() + 1, "{}", read.written.len());
+            assert!(read.window.bytes <= WINDOW as u64 && read.window.places.len() == 1);
             assert_eq!(read.timeline.steps().len(), round);
         }
         assert_eq!((events, read.events()), (read.events(), 1 + 20 * 11));
