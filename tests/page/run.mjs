@@ -47,7 +47,7 @@ tool("flow", `description: Several steps
 steps:
 - {name: first, bash: echo one; sleep 0.5}
 - {name: second, bash: 'for n in 1 2 3 4 5 6; do echo "line $n"; sleep 0.3; done'}
-- {name: third, bash: echo three}
+- {name: third, bash: echo three; sleep 2}
 tags: [read]
 `);
 tool("flood", `description: Writes much
@@ -216,6 +216,16 @@ await test("a run is followed live, each line once, and its steps can be looked 
   await page.click(".step >> nth=1");
   await page.waitForURL(/step=second/);
   equal(await page.locator("#log div").count(), 6);
+});
+
+await test("what is said of a selected step follows, too", async () => {
+  await page.goto(`${site}/tool/flow`);
+  await page.click("button.primary");
+  await page.waitForURL(/\/run\//);
+  await page.goto(`${page.url()}?step=second`);
+  await until("it has ended", async () => (await page.textContent("#details")).includes("ok, exit code 0"));
+  holds((await page.textContent("#head .chip")).includes("running"), "the run goes on");
+  holds((await page.textContent("#details .command")).includes("line $n"), "its command is there");
 });
 
 await test("a run of a terminal appears in the list at once", async () => {

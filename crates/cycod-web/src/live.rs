@@ -242,7 +242,8 @@ impl FollowedRun {
             return Ok(());
         }
         let (head, steps) = (RunHead::of(&engine, &run), Steps::of(&run, journal, &self.part));
-        for (id, markup) in view::run_parts(&head, &steps, site.is_read_only) {
+        let command = model::command(&run, journal);
+        for (id, markup) in view::run_parts(&head, &steps, &command, site.is_read_only) {
             news.patch(Some(read), id, markup);
         }
         Ok(())

@@ -11,7 +11,7 @@ use cycod_engine::{
     journal::{StepTimes, Timeline},
 };
 use cycod_store::{History, Run, RunReader, State, StoreError};
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -98,6 +98,16 @@ pub fn step_times(history: &History, run: &Run) -> Result<(Vec<StepTimes>, Durat
 pub fn moment(at: u64) -> String {
     let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
     moment.map_or_else(|| at.to_string(), |moment| format!("{moment:.3}"))
+}
+
+/// A moment by the clock of this machine, as lists have it: `2026-11-26 21:37:21`.
+pub const LOCAL: &str = "%Y-%m-%d %H:%M:%S";
+
+/// A moment by the clock of this machine; `at` is in milliseconds from 1970, `pattern` is one of `strftime`.
+pub fn local(at: u64, pattern: &str) -> String {
+    let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
+    let moment = moment.map(|moment| moment.to_zoned(TimeZone::system()).strftime(pattern).to_string());
+    moment.unwrap_or_else(|| at.to_string())
 }
 
 /// How long ago something was, in a few words; `at` is in milliseconds from 1970.

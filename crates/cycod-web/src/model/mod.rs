@@ -11,15 +11,16 @@ mod tool;
 mod tools;
 mod trust;
 
+use cycod_app::views::who;
 use cycod_engine::{Engine, Surface};
-use cycod_store::{StoreError, approvals::RequestId};
+use cycod_store::{Run, StoreError, approvals::RequestId};
 
 pub(crate) use self::{
     approvals::{Approvals, Card, request_of},
     costs::{BudgetPlan, BudgetStep, CostRow, Costs},
     edit::{EditPage, Found, Problem, TestRow},
     policy::{Draft, Outcome, PolicyPage, PolicyTest, is_removable},
-    run::{Journal, Output, Part, RunHead, RunPage, StepRow, Steps},
+    run::{Journal, Output, Part, RunHead, RunPage, StepRow, Steps, command},
     runs::{RunRow, Runs},
     servers::{ConsentCard, ProposalCard, ServerPage, ServerRow, ServersPage, configured, usable},
     tool::{Ask, Field, FieldKind, Preview, ToolPage},
@@ -71,6 +72,11 @@ pub(crate) fn waiting(engine: &Engine) -> usize {
 pub(crate) fn waiting_ids(engine: &Engine) -> Result<Vec<RequestId>, StoreError> {
     let pending = engine.approvals().pending(now())?;
     Ok(pending.into_iter().filter(|one| one.answer.is_none()).map(|one| one.id).collect())
+}
+
+/// Who called a tool, for the user whose page this is.
+pub(crate) fn caller(run: &Run) -> String {
+    if run.surface == Surface::Person.name() { "you".to_owned() } else { who(run) }
 }
 
 /// Who asks, in a sentence.

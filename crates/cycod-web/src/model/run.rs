@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use cycod_app::views::{Rerun, moment, outcome, took, who};
+use cycod_app::views::{LOCAL, Rerun, local, moment, outcome, took};
 use cycod_engine::{
     Engine, Status, StepPath,
     catalog::{Entry, ScopeFilter},
@@ -15,7 +15,7 @@ use cycod_engine::{
 use cycod_store::{History, Outputs, Retention, Run, RunReader, State, StoreError};
 use serde_json::Value;
 
-use super::{Paged, ROWS};
+use super::{Paged, ROWS, caller};
 use crate::form::Form;
 
 /// How much of an output is shown at once.
@@ -53,7 +53,9 @@ pub(crate) struct RunHead {
     pub(crate) state: State,
     pub(crate) outcome: String,
     pub(crate) who: String,
+    /// When it began, for programs, and for people.
     pub(crate) moment: String,
+    pub(crate) when: String,
     pub(crate) took: Option<Duration>,
     /// Whether the tool of this name is still there.
     pub(crate) can_rerun: bool,
@@ -125,13 +127,7 @@ impl RunPage {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let texts = |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
         let steps = Steps::of(run, journal, part);
-        let command = match (&journal.command, &steps.selected) {
-            (Some(command), _) => command.clone(),
-            (None, _) => match &texts(&call["commands"])[..] {
-                [command] => command.clone(),
-                _ => String::new(),
-            },
-        };
+        let command = command(run, journal);
         let output = match journal.output()? {
             Some(output) => output,
             None => output_of(engine, end)?,
@@ -165,8 +161,9 @@ impl RunHead {
             tool: run.tool.clone(),
             state: run.state,
             outcome: outcome(run),
-            who: who(run),
+            who: caller(run),
             moment: moment(run.at),
+            when: local(run.at, LOCAL),
             took: took(run),
             can_rerun: entry(engine, run).is_some(),
         }
@@ -221,6 +218,15 @@ impl StepRow {
             is_cached: step.cached_from.is_some(),
             exit_code: step.exit_code,
         }
+    }
+}
+
+/// What the selected step runs, or the only step; nothing if there are several.
+pub(crate) fn command(run: &Run, journal: &Journal) -> String {
+    match (&journal.command, run.call["commands"].as_array().map(Vec::as_slice)) {
+        (Some(command), _) => command.clone(),
+        (None, Some([command])) => command.as_str().unwrap_or_default().to_owned(),
+        (None, _) => String::new(),
     }
 }
 

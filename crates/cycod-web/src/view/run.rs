@@ -30,8 +30,7 @@ pub(crate) fn main_of(run: &RunPage, is_read_only: bool) -> Markup {
         div.columns {
             section.card aria-labelledby="steps-title" { h2 #steps-title { "Steps" } (steps(&run.steps)) }
             section.card aria-labelledby="step-title" {
-                h2 #step-title { @if let Some(step) = &run.steps.selected { (text(&step.name)) } @else { "Output" } }
-                (details(run))
+                (details(&run.steps, &run.command))
                 (output(&run.output))
             }
         }
@@ -44,8 +43,8 @@ pub(crate) fn main_of(run: &RunPage, is_read_only: bool) -> Markup {
 }
 
 /// The parts that change while a run is under way: their places and what is there now.
-pub(crate) fn parts_of(run: &RunHead, all: &Steps, is_read_only: bool) -> [(&'static str, Markup); 2] {
-    [("head", head(run, is_read_only)), ("steps", steps(all))]
+pub(crate) fn parts_of(run: &RunHead, all: &Steps, command: &str, is_read_only: bool) -> [(&'static str, Markup); 3] {
+    [("head", head(run, is_read_only)), ("steps", steps(all)), ("details", details(all, command))]
 }
 
 fn head(run: &RunHead, is_read_only: bool) -> Markup {
@@ -66,7 +65,7 @@ fn head(run: &RunHead, is_read_only: bool) -> Markup {
                 }
             }
             p.facts-line {
-                "asked by " (text(&run.who)) " · " time datetime=(run.moment) { (run.moment) }
+                "called by " (text(&run.who)) " · " time datetime=(run.moment) { (run.when) }
                 " · run " code { (run.id) }
                 @if let Some(took) = run.took { " · " (length(took)) }
             }
@@ -135,15 +134,18 @@ fn step_row(steps: &Steps, step: &StepRow) -> Markup {
     }
 }
 
-fn details(run: &RunPage) -> Markup {
+fn details(steps: &Steps, shown: &str) -> Markup {
     html! {
-        @if !run.command.is_empty() { (command(&run.command)) }
-        @if let Some(step) = &run.steps.selected {
-            dl.facts {
-                dt { "status" } dd { (step_look(step.status).2) @if step.status.is_some() { ", exit code " (step.exit_code) } }
-                dt { "attempts" } dd { (step.attempts) }
+        div #details {
+            h2 #step-title { @if let Some(step) = &steps.selected { (text(&step.name)) } @else { "Output" } }
+            @if !shown.is_empty() { (command(shown)) }
+            @if let Some(step) = &steps.selected {
+                dl.facts {
+                    dt { "status" } dd { (step_look(step.status).2) @if step.status.is_some() { ", exit code " (step.exit_code) } }
+                    dt { "attempts" } dd { (step.attempts) }
+                }
+                p.pad { a href=(run_address(&steps.run)) { "Show the output of all steps" } }
             }
-            p.pad { a href=(run_address(&run.head.id)) { "Show the output of all steps" } }
         }
     }
 }
