@@ -64,7 +64,17 @@ tool("fetch-prices", `description: Fetch today's prices from the supplier
 bash: curl -s https://prices.example/today
 tags: [read]
 `);
-run("trust", "git-push", "log-search", "deploy", "clean", "--yes");
+tool("nightly", `description: Test the shop and bring it to staging
+steps:
+- {name: fetch, bash: echo fetch; sleep 0.4}
+- {name: lint, bash: 'echo 214 files checked; sleep 0.9', parallel: true, wait-for: [fetch]}
+- {name: unit, bash: 'for n in 1 2 3 4 5 6 7 8; do echo "ok $n cart::total_of_$((n * 3))_items"; sleep 0.2; done', parallel: true, wait-for: [fetch]}
+- {name: package, bash: echo shop-2.4.tar.gz; sleep 0.7, wait-for: [lint, unit]}
+- {name: upload, bash: echo uploading; sleep 60, wait-for: [package]}
+- {name: notify, bash: echo sent, wait-for: [upload]}
+tags: [run]
+`);
+run("trust", "git-push", "log-search", "deploy", "clean", "nightly", "--yes");
 run("policy", "add", "deny", "git-push(BRANCH=main)", "--user", "--why", "main is protected; open a pull request");
 run("policy", "add", "allow", "log-search", "--user", "--for", "model");
 run("policy", "add", "ask", "deploy(TARGET=production)", "--user");
@@ -109,6 +119,8 @@ await entry.goto(wayIn);
 await entry.waitForURL(`${site}/`);
 const storageState = await first.storageState();
 
+const nightly = run("run", "nightly", "--background").stdout.trim();
+const uploading = async (page) => page.waitForSelector("#step-upload", { timeout: 60000 });
 const mistake = async (page) => {
   await page.fill("[name=text]", deploy.replace("parallel: true}\n- {name: unit", "paralel: true}\n- {name: unit"));
   await page.waitForSelector(".finding");
@@ -121,6 +133,7 @@ const draft = "/policy?verdict=ask&pattern=git-push&for=person";
 const pages = {
   tools: ["/"],
   tool: ["/tool/git-push"],
+  run: [`/run/${nightly}?step=unit`, uploading],
   rules: [draft],
   "rules-test": ["/policy/test/git-push", typed],
   trust: ["/trust"],
@@ -158,11 +171,13 @@ if (all) {
     await shoot(await context.newPage(), what, `page-${name}.png`, { fullPage: name === "rules" });
     await context.close();
   };
+  await take("run", pages.run, "light", 1180, 560);
   await take("trust", pages["trust-changed"], "light", 1120, 700);
   await take("rules", pages.rules, "light", 1280, 860);
   await take("editor", pages["editor-mistake"], "dark", 1120, 720);
 }
 await browser.close();
+run("runs", "cancel", nightly);
 ui.kill("SIGKILL");
 fs.rmSync(root, { recursive: true, force: true });
 process.exit(0);

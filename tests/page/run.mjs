@@ -47,12 +47,16 @@ tool("flow", `description: Several steps
 steps:
 - {name: first, bash: echo one; sleep 0.5}
 - {name: second, bash: 'for n in 1 2 3 4 5 6; do echo "line $n"; sleep 0.3; done'}
-- {name: third, bash: echo three}
+- {name: third, bash: echo three; sleep 2}
 tags: [read]
 `);
 tool("flood", `description: Writes much
 bash: seq 1 60000
 tags: [read]
+`);
+tool("long", `description: Very many steps
+steps:
+${Array.from({ length: 1000 }, (_, n) => `- {name: s${n + 1}, bash: ":"}\n`).join("")}tags: [read]
 `);
 tool("mark", `description: Write a mark
 bash: echo {WORD} >> marks
@@ -214,6 +218,16 @@ await test("a run is followed live, each line once, and its steps can be looked 
   equal(await page.locator("#log div").count(), 6);
 });
 
+await test("what is said of a selected step follows, too", async () => {
+  await page.goto(`${site}/tool/flow`);
+  await page.click("button.primary");
+  await page.waitForURL(/\/run\//);
+  await page.goto(`${page.url()}?step=second`);
+  await until("it has ended", async () => (await page.textContent("#details")).includes("ok, exit code 0"));
+  holds((await page.textContent("#head .chip")).includes("running"), "the run goes on");
+  holds((await page.textContent("#details .command")).includes("line $n"), "its command is there");
+});
+
 await test("a run of a terminal appears in the list at once", async () => {
   await page.goto(`${site}/runs`);
   const before = await page.locator("#list tbody tr").count();
@@ -229,6 +243,26 @@ await test("a flood leaves the page quick and small", async () => {
   holds((await page.locator("#log div").count()) <= 20000, "too many lines");
   holds((await page.textContent("#log div:last-child")) === "60000", "the last line is there");
   holds(await page.isVisible("#skipped"), "it says that something is not shown");
+});
+
+await test("a run of a thousand steps is followed a hundred rows at a time", async () => {
+  await page.goto(`${site}/tool/long`);
+  await page.click("button.primary");
+  await page.waitForURL(/\/run\//);
+  let most = 0;
+  await until("it ends", async () => {
+    most = Math.max(most, await page.locator(".step").count());
+    return (await page.textContent("#head .chip")).includes("ok");
+  }, 120000);
+  holds(most <= 100, `${most} rows`);
+  equal((await page.textContent("#steps .pages span")).trim(), "1–100 of 1,000");
+  await page.click("#steps [rel=next]");
+  await page.waitForURL(/steps=2/);
+  equal(await page.locator(".step .name").first().textContent(), "s101");
+  await page.click(".step >> nth=5");
+  await page.waitForURL(/step=s106/);
+  equal(await page.locator(".step[aria-current]").count(), 1);
+  holds((await page.content()).length < 100_000, "the page is short");
 });
 
 await test("what a model waits for is approved in one of two tabs", async () => {

@@ -168,7 +168,8 @@ impl Passing {
         for chunk in bytes.utf8_chunks() {
             // A carriage return before a line feed is the end of a line, as programs for Windows write it.
             let text = chunk.valid().replace("\r\n", "\n");
-            shown.push_str(&escaped(&text, self.before, push_escape));
+            let text = escaped(&text, self.before, push_escape);
+            shown.push_str(&text);
             self.before = text.chars().next_back().or(self.before);
             for byte in chunk.invalid() {
                 shown.push_str(&format!("\\x{byte:02x}"));

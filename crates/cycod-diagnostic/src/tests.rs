@@ -338,6 +338,7 @@ fn joiners_stay_where_writing_needs_them() {
     stays("می\u{200c}خواهم श\u{94d}\u{200d} ന\u{d4d}\u{200d} ශ\u{dca}\u{200d}රී ᠠ\u{180e}ᠨ");
     let check = |text: &str, expect: &str| assert_eq!(visible(text), expect);
     check("r\u{200d}m a\u{200c}b 1\u{fe0f} a\u{fe0f}", "r\\u{200d}m a\\u{200c}b 1\\u{fe0f} a\\u{fe0f}");
+    check("\u{fe0f}\u{200d}👧", "\\u{fe0f}\\u{200d}👧");
     check("\u{200d}👧 👩\u{200d} 👩\u{200d}\u{200d}👧", "\\u{200d}👧 👩\\u{200d} 👩\\u{200d}\\u{200d}👧");
     check("❤\u{fe0f}\u{fe0f} م\u{200c} م\u{202e}م", "❤\u{fe0f}\\u{fe0f} م\\u{200c} م\\u{202e}م");
     // What was shown once is shown in the same way again.

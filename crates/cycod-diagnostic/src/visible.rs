@@ -70,8 +70,13 @@ pub(crate) fn escaped(text: &str, before: Option<char>, escape: fn(&mut String, 
     while let Some((at, character)) = characters.next() {
         let after = characters.peek().map(|(_, after)| *after);
         if is_hidden_between(before, character, after) {
-            escape(shown.get_or_insert_with(|| text[..at].to_owned()), character);
-        } else if let Some(shown) = &mut shown {
+            let shown = shown.get_or_insert_with(|| text[..at].to_owned());
+            escape(shown, character);
+            // What comes next stands behind the escape.
+            before = shown.chars().next_back();
+            continue;
+        }
+        if let Some(shown) = &mut shown {
             shown.push(character);
         }
         before = Some(character);

@@ -18,7 +18,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, VecDeque},
+    collections::{HashMap, VecDeque},
     path::Path,
     time::Duration,
 };
@@ -27,7 +27,7 @@ use cycod_mask::Masks;
 use cycod_plan::{Plan, PlannedAction};
 use cycod_process::Stream;
 use cycod_run::{Event, QUIET, RunReport, Sink, Status, StepPath, StepReport};
-use cycod_store::{RunJournal, RunReader, StoreError};
+use cycod_store::{JournalEvent, RunJournal, RunReader, StoreError};
 use serde_json::{Value as Json, json};
 
 use crate::Caller;
@@ -160,50 +160,92 @@ pub struct StepTimes {
     pub length: Duration,
 }
 
-/// Reads from the events of a run when its steps ran, in the order in which they began or were passed over; with the time of
-/// the last event.
-pub fn timeline(events: &[Json]) -> (Vec<StepTimes>, Duration) {
-    let mut steps: Vec<StepTimes> = Vec::new();
-    let mut places: BTreeMap<StepPath, usize> = BTreeMap::new();
-    let mut last = Duration::ZERO;
-    for event in events {
-        let at = Duration::from_micros(event["t"].as_u64().unwrap_or_default());
-        last = last.max(at);
-        let Some(path) = event["step"].as_str().map(StepPath::named) else { continue };
-        let place = *places.entry(path.clone()).or_insert_with(|| {
-            let (status, began, length) = (None, None, Duration::ZERO);
-            steps.push(StepTimes {
-                step: path,
-                status,
-                exit_code: 0,
-                attempts: 0,
-                used_fallback: false,
-                cached_from: None,
-                began,
-                length,
-            });
-            steps.len() - 1
-        });
-        let step = &mut steps[place];
-        match event["e"].as_str().unwrap_or_default() {
+impl StepTimes {
+    fn unbegun(step: StepPath) -> Self {
+        Self {
+            step,
+            status: None,
+            exit_code: 0,
+            attempts: 0,
+            used_fallback: false,
+            cached_from: None,
+            began: None,
+            length: Duration::ZERO,
+        }
+    }
+
+    /// Whether it ended badly.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.status, Some(Status::Failed | Status::TimedOut))
+    }
+
+    /// How long it has taken at a moment of the run.
+    pub fn took(&self, at: Duration) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| at.saturating_sub(began))
+    }
+}
+
+/// When the steps of a run ran, folded from its events one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// In the order in which they began or were passed over. The length of a step that runs is up to its last event.
+    steps: Vec<StepTimes>,
+    places: HashMap<StepPath, usize>,
+    last: Duration,
+}
+
+impl Timeline {
+    /// Adds the event that comes next.
+    pub fn add(&mut self, event: &JournalEvent<'_>) {
+        let at = Duration::from_micros(event.time);
+        self.last = self.last.max(at);
+        // A step may write for long; when it did says nothing about it.
+        if event.step.is_empty() || matches!(&*event.kind, "out" | "progress" | "log") {
+            return;
+        }
+        let place = match self.places.get(&*event.step) {
+            Some(place) => *place,
+            None => {
+                let step = StepPath::named(&event.step);
+                self.steps.push(StepTimes::unbegun(step.clone()));
+                self.places.insert(step, self.steps.len() - 1);
+                self.steps.len() - 1
+            }
+        };
+        let step = &mut self.steps[place];
+        match &*event.kind {
             "start" => {
                 step.began.get_or_insert(at);
-                step.attempts = event["try"].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(1);
+                step.attempts = event.attempt.max(1);
             }
             "fallback" => step.used_fallback = true,
-            "cached" => step.cached_from = event["run"].as_str().map(str::to_owned),
+            "cached" => step.cached_from = Some(event.run.to_string()),
             "end" => {
-                step.status = event["status"].as_str().and_then(Status::named);
-                step.exit_code = event["exit"].as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or_default();
+                step.status = Status::named(&event.status);
+                step.exit_code = event.exit;
             }
             _ => {}
         }
-        step.length = step.began.map_or(Duration::ZERO, |began| at.saturating_sub(began));
+        step.length = step.took(at);
     }
-    for step in steps.iter_mut().filter(|step| step.status.is_none()) {
-        step.length = step.began.map_or(Duration::ZERO, |began| last.saturating_sub(began));
+
+    /// The steps so far, in the order in which they began or were passed over.
+    pub fn steps(&self) -> &[StepTimes] {
+        &self.steps
     }
-    (steps, last)
+
+    /// The time of the last event, from the start of the run.
+    pub fn last(&self) -> Duration {
+        self.last
+    }
+
+    /// The steps when nothing more comes: one without an end ran until the last event.
+    pub fn into_steps(mut self) -> Vec<StepTimes> {
+        for step in self.steps.iter_mut().filter(|step| step.status.is_none()) {
+            step.length = step.took(self.last);
+        }
+        self.steps
+    }
 }
 
 /// How far a step got whose end nobody saw.

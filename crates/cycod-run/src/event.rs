@@ -1,6 +1,11 @@
 //! What a run reports while it runs.
 
-use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
+use std::{
+    borrow::{Borrow, Cow},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
 
 use cycod_process::Stream;
 
@@ -9,6 +14,13 @@ use crate::Status;
 /// Where a step stands: its name, after the names of the steps whose tools it runs in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepPath(Arc<str>);
+
+/// A path is looked up by its text.
+impl Borrow<str> for StepPath {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
 
 impl StepPath {
     /// The path of a step of the outermost tool.

@@ -50,7 +50,7 @@ pub use keys::{bearer_token, key_file, secret_key};
 pub use maker::Maker;
 pub use outputs::{Outputs, Retention};
 pub use pins::{Pin, PinKey, Pins};
-pub use run_journal::{Finished, RunJournal, RunReader};
+pub use run_journal::{Finished, JournalEvent, RunJournal, RunReader};
 pub use run_state::RunState;
 pub use search::{FoundLine, Search, SearchResult};
 pub use slice::{OutputPosition, Slice};

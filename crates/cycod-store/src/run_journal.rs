@@ -12,6 +12,7 @@
 //! Nothing secret may be told to a journal: it is written as it is told.
 
 use std::{
+    borrow::Cow,
     collections::HashSet,
     fs::{self, File},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
@@ -25,6 +26,7 @@ use std::{
 };
 
 use cycod_thread::{Thread, caught};
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
@@ -440,6 +442,41 @@ pub struct RunReader {
     offset: u64,
 }
 
+/// An event of a journal, without what only some readers want of it. What an event doesn't have is empty or zero.
+#[derive(Debug, Deserialize)]
+pub struct JournalEvent<'a> {
+    /// What happened.
+    #[serde(rename = "e", borrow, default)]
+    pub kind: Cow<'a, str>,
+    /// When, in microseconds from the start of the run.
+    #[serde(rename = "t", default)]
+    pub time: u64,
+    /// The step that it is about.
+    #[serde(borrow, default)]
+    pub step: Cow<'a, str>,
+    /// Which attempt begins, from 1.
+    #[serde(rename = "try", default)]
+    pub attempt: u32,
+    /// What a step runs.
+    #[serde(borrow, default)]
+    pub command: Cow<'a, str>,
+    /// Where output begins in all that the run wrote.
+    #[serde(default)]
+    pub at: u64,
+    /// How many bytes of output there are.
+    #[serde(rename = "n", default)]
+    pub length: u64,
+    /// The run whose result a step is.
+    #[serde(borrow, default)]
+    pub run: Cow<'a, str>,
+    /// How a step ended.
+    #[serde(borrow, default)]
+    pub status: Cow<'a, str>,
+    /// Its exit code.
+    #[serde(default)]
+    pub exit: i32,
+}
+
 impl RunReader {
     /// Opens the journal of a run; nothing when it has none, or none yet.
     ///
@@ -460,6 +497,31 @@ impl RunReader {
     /// # Errors
     /// When the file cannot be read or holds something else.
     pub fn more(&mut self) -> Result<Vec<Json>, StoreError> {
+        let text = self.lines()?;
+        self.events_in(&text).collect()
+    }
+
+    /// The same for readers that need no more than a [`JournalEvent`] has, in a fifth of the time. Returns how many there were.
+    ///
+    /// # Errors
+    /// When the file cannot be read or holds something else.
+    pub fn each(&mut self, mut see: impl FnMut(&JournalEvent<'_>)) -> Result<usize, StoreError> {
+        let text = self.lines()?;
+        let mut count = 0;
+        for event in self.events_in(&text) {
+            see(&event?);
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn events_in<'a, T: Deserialize<'a>>(&self, text: &'a [u8]) -> impl Iterator<Item = Result<T, StoreError>> {
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice(line).map_err(|error| self.malformed(&error.to_string())))
+    }
+
+    /// Reads the lines that come next and are there as a whole.
+    fn lines(&mut self) -> Result<Vec<u8>, StoreError> {
         let mut text = Vec::new();
         self.events.seek(SeekFrom::Start(self.offset)).map_err(StoreError::io("read", &self.path))?;
         (&self.events).take(MOST_AT_ONCE).read_to_end(&mut text).map_err(StoreError::io("read", &self.path))?;
@@ -468,9 +530,8 @@ impl RunReader {
             return Err(self.malformed("a line without end"));
         }
         self.offset += whole as u64;
-        let lines = text[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        let event = |line| serde_json::from_slice(line).map_err(|error| self.malformed(&error.to_string()));
-        lines.map(event).collect()
+        text.truncate(whole);
+        Ok(text)
     }
 
     /// Reads the bytes that an `out` event names; nothing where they are not stored any more.
@@ -478,6 +539,15 @@ impl RunReader {
     /// # Errors
     /// When the file cannot be read.
     pub fn output(&mut self, event: &Json) -> Result<Vec<u8>, StoreError> {
+        let (Some(at), Some(length)) = (event["at"].as_u64(), event["n"].as_u64()) else { return Ok(Vec::new()) };
+        self.output_at(at, length)
+    }
+
+    /// The same by place and length.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn output_at(&mut self, at: u64, length: u64) -> Result<Vec<u8>, StoreError> {
         let path = self.path.with_extension("out");
         if self.output.is_none() {
             self.output = match private::open(&private::options(), &path) {
@@ -486,9 +556,7 @@ impl RunReader {
                 Err(error) => return Err(error),
             };
         }
-        let (Some(file), Some(at), Some(length)) = (&self.output, event["at"].as_u64(), event["n"].as_u64()) else {
-            return Ok(Vec::new());
-        };
+        let Some(file) = &self.output else { return Ok(Vec::new()) };
         // A journal that was changed may say anything.
         let there = file.metadata().map_err(StoreError::io("read", &path))?.len();
         let length = length.min(there.saturating_sub(at));

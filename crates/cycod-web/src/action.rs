@@ -154,7 +154,7 @@ fn distrust(site: &Site, session: &Session, name: &str) -> Result<Response<Body>
 /// Meets a server, and shows what came of it.
 fn check_server(site: &Site, session: &Session, name: &str) -> Result<Response<Body>, Refused> {
     let visit = usable(&site.engine(), name).and_then(|servers| servers.visit(name));
-    let page = view::server_page(site, session, name, Some(visit))?;
+    let page = view::server_page(site, session, name, &Form::default(), Some(visit))?;
     Ok(reply::page(StatusCode::OK, page.markup()))
 }
 

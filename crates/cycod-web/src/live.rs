@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_store::{RunReader, State, StoreError};
+use cycod_store::{State, StoreError};
 use cycod_thread::{blocking, detach_task};
 use http_body_util::{
     BodyExt as _,
@@ -29,7 +29,7 @@ use serde_json::json;
 use crate::{
     form::Form,
     guard::Session,
-    model::{self, RunPage, Runs},
+    model::{self, Journal, Part, RunHead, RunPage, Runs, Steps},
     reply::{self, Body},
     site::Site,
     view,
@@ -55,7 +55,7 @@ pub(crate) fn stream(site: Arc<Site>, session: Session, query: &Form, seen: Opti
     let state = match query.text("page") {
         Some("run") => Followed::Run(Box::new(FollowedRun::new(query, seen))),
         Some("runs") => Followed::Runs { query: query.clone(), last: seen as u64 },
-        Some("approvals") => Followed::Approvals,
+        Some("approvals") => Followed::Approvals { query: query.clone() },
         _ => Followed::Nothing,
     };
     let ids = |shown: &str| shown.split(',').filter(|id| !id.is_empty()).map(str::to_owned).collect();
@@ -69,7 +69,7 @@ pub(crate) fn stream(site: Arc<Site>, session: Session, query: &Form, seen: Opti
 enum Followed {
     Run(Box<FollowedRun>),
     Runs { query: Form, last: u64 },
-    Approvals,
+    Approvals { query: Form },
     Nothing,
 }
 
@@ -152,7 +152,7 @@ impl Follow {
                     news.patch(None, "list", view::runs_list(&Runs::of(&history, &workspace, query)?, query));
                 }
             }
-            Followed::Approvals | Followed::Nothing => {}
+            Followed::Approvals { .. } | Followed::Nothing => {}
         }
         Ok(news)
     }
@@ -164,11 +164,13 @@ impl Follow {
         if self.waiting.as_ref() != Some(&ids) {
             let is_first = self.waiting.is_none();
             news.patch(None, "waiting", view::waiting_badge(ids.len()));
-            if matches!(self.state, Followed::Approvals) && !is_first {
+            if let Followed::Approvals { query } = &self.state
+                && !is_first
+            {
                 news.patch(
                     None,
                     "main",
-                    html! { main #main tabindex="-1" { (view::approvals_main(&self.site, &self.session)?) } },
+                    html! { main #main tabindex="-1" { (view::approvals_main(&self.site, &self.session, query)?) } },
                 );
             }
             self.waiting = Some(ids);
@@ -180,10 +182,9 @@ impl Follow {
 /// A run that a page follows.
 struct FollowedRun {
     id: String,
-    step: Option<String>,
-    reader: Option<RunReader>,
-    /// How many events of the journal were read, and how many of them the page has.
-    read: usize,
+    part: Part,
+    journal: Option<Journal>,
+    /// How many events of the journal the page has.
     seen: usize,
     redrawn: Instant,
     is_changed: bool,
@@ -193,9 +194,8 @@ impl FollowedRun {
     fn new(query: &Form, seen: usize) -> Self {
         Self {
             id: query.text("id").unwrap_or_default().to_owned(),
-            step: query.filled("step").map(str::to_owned),
-            reader: None,
-            read: 0,
+            part: Part::of(query),
+            journal: None,
             seen,
             redrawn: Instant::now(),
             is_changed: true,
@@ -206,39 +206,26 @@ impl FollowedRun {
         let history = site.history();
         // What is known of its end comes before the last of its events is read, so none is missed.
         let Some(run) = history.find(&self.id)?.into_iter().next() else { return Ok(()) };
-        if self.reader.is_none() {
-            self.reader = RunReader::open(&history.journals(), &self.id)?;
-        }
-        let mut is_over = run.state != State::Running;
-        if let Some(reader) = &mut self.reader {
-            let events = reader.more()?;
-            is_over &= events.is_empty();
-            let mut text = Vec::new();
-            let mut left_out = 0_u64;
-            for event in &events {
-                self.read += 1;
-                if self.read <= self.seen {
-                    continue;
-                }
-                self.is_changed |= event["e"] != "out";
-                if event["e"] == "out" && self.step.as_ref().is_none_or(|step| event["step"] == step.as_str()) {
-                    let bytes = reader.output(event)?;
-                    text.extend(bytes);
-                    let most = text.len().saturating_sub(BYTES);
-                    left_out += most as u64;
-                    text.drain(..most);
-                }
-            }
-            self.seen = self.seen.max(self.read);
-            if !text.is_empty() {
-                let text = String::from_utf8_lossy(&text);
-                let first = text.lines().count().saturating_sub(LINES);
-                let shown: Vec<&str> = text.lines().skip(first).collect();
-                let skipped = first > 0 || left_out > 0;
-                let lines = view::log_lines(&shown.join("\n")).into_string();
-                let is_open = !text.ends_with('\n');
-                news.add(Some(self.read), "log", &json!({ "html": lines, "skipped": skipped, "open": is_open }));
-            }
+        let journal = match self.journal.take() {
+            Some(journal) if journal.is_there() => journal,
+            _ => Journal::open(&history, &self.id, self.part.step.clone())?,
+        };
+        let journal = self.journal.insert(journal);
+        let mut since = journal.more(self.seen)?;
+        let read = journal.events();
+        let is_over = run.state != State::Running && since.events == 0;
+        self.is_changed |= since.is_of_steps;
+        self.seen = self.seen.max(read);
+        let left_out = since.written.keep_last(BYTES as u64);
+        let text = journal.text(&since.written)?;
+        if !text.is_empty() {
+            let text = String::from_utf8_lossy(&text);
+            let first = text.lines().count().saturating_sub(LINES);
+            let shown: Vec<&str> = text.lines().skip(first).collect();
+            let skipped = first > 0 || left_out > 0;
+            let lines = view::log_lines(&shown.join("\n")).into_string();
+            let is_open = !text.ends_with('\n');
+            news.add(Some(read), "log", &json!({ "html": lines, "skipped": skipped, "open": is_open }));
         }
         let is_due = self.redrawn.elapsed() >= if self.is_changed { REDRAW } else { CLOCK };
         if !is_over && !is_due {
@@ -246,15 +233,18 @@ impl FollowedRun {
         }
         self.redrawn = Instant::now();
         self.is_changed = false;
-        let page = RunPage::of(&site.engine(), &history, &run, self.step.as_deref())?;
+        let engine = site.engine();
         if is_over {
-            news.patch(Some(self.read), "run", html! { div #run { (view::run_main(&page, site.is_read_only)) } });
-            news.add(Some(self.read), "bye", &json!({}));
+            let page = RunPage::of(&engine, &run, journal, &self.part)?;
+            news.patch(Some(read), "run", html! { div #run { (view::run_main(&page, site.is_read_only)) } });
+            news.add(Some(read), "bye", &json!({}));
             news.is_last = true;
             return Ok(());
         }
-        for (id, markup) in view::run_parts(&page, site.is_read_only) {
-            news.patch(Some(self.read), id, markup);
+        let (head, steps) = (RunHead::of(&engine, &run), Steps::of(&run, journal, &self.part));
+        let command = model::command(&run, journal);
+        for (id, markup) in view::run_parts(&head, &steps, &command, site.is_read_only) {
+            news.patch(Some(read), id, markup);
         }
         Ok(())
     }

@@ -196,19 +196,27 @@ async fn route(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<B
         }
         Err(refused) => return Err(refused),
     };
-    if !is_get {
-        if site.is_read_only {
-            return Err(Refused::new(StatusCode::FORBIDDEN, "this page only shows: it was started with --read-only"));
-        }
-        let is_part = request.headers.contains_key("x-part");
-        let form = Form::read(&body);
-        return in_background(move || action::act(&site, &session, &path, &form, is_part)).await;
-    }
-    if path == "/live" {
+    if is_get && path == "/live" {
         let seen = request.headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
         return Ok(live::stream(site, session, &query, seen));
     }
-    in_background(move || get(&site, &session, &path, &query)).await
+    let is_part = request.headers.contains_key("x-part");
+    let form = Form::read(&body);
+    in_background(move || {
+        let answered = match is_get {
+            true => get(&site, &session, &path, &query),
+            false if site.is_read_only => {
+                Err(Refused::new(StatusCode::FORBIDDEN, "this page only shows: it was started with --read-only"))
+            }
+            false => action::act(&site, &session, &path, &form, is_part),
+        };
+        // A person reads a page; the script asks for parts.
+        answered.or_else(|refused| match is_part {
+            true => Err(refused),
+            false => Ok(reply::page(refused.status, view::refused_page(&site, &refused).markup())),
+        })
+    })
+    .await
 }
 
 /// Pages read files, which may take a moment.

@@ -25,7 +25,7 @@ pub use info::{OriginView, ToolDetail, ToolInfo, example, examples, kind};
 pub use machine::{CheckView, MachineView, check_machine};
 pub use placeholders::{PlaceholderView, places as placeholders};
 pub use policy::{DecisionView, POLICY_ACCEPT, RuleView, WhyView, policy_add};
-pub use run::{Rerun, RunView, StepView, Withheld, ago, moment, outcome, step_times, took, who};
+pub use run::{LOCAL, Rerun, RunView, StepView, Withheld, ago, local, moment, outcome, step_times, took, who};
 pub use server::ServerView;
 pub use tool::{Beyond, Note, Parameters, StateReason, ToolView, misuse_of, notes, stated, stated_json, trust_of};
 pub use trust::{ProposalView, SubjectView};

@@ -8,10 +8,10 @@ use std::{
 use cycod_engine::{
     Engine, Given, Status,
     definition::Tool,
-    journal::{StepTimes, timeline},
+    journal::{StepTimes, Timeline},
 };
 use cycod_store::{History, Run, RunReader, State, StoreError};
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -88,22 +88,26 @@ pub fn step_times(history: &History, run: &Run) -> Result<(Vec<StepTimes>, Durat
     let Some(mut reader) = RunReader::open(&history.journals(), &run.id)? else {
         return Ok((Vec::new(), Duration::ZERO));
     };
-    let mut events = Vec::new();
-    loop {
-        let more = reader.more()?;
-        if more.is_empty() {
-            return Ok(timeline(&events));
-        }
-        // A step may write for long; when it did is not of interest here.
-        events
-            .extend(more.into_iter().filter(|event| !matches!(event["e"].as_str(), Some("out" | "progress" | "log"))));
-    }
+    let mut timeline = Timeline::default();
+    while reader.each(|event| timeline.add(event))? > 0 {}
+    let last = timeline.last();
+    Ok((timeline.into_steps(), last))
 }
 
 /// A moment in JSON: RFC 3339, in UTC.
 pub fn moment(at: u64) -> String {
     let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
     moment.map_or_else(|| at.to_string(), |moment| format!("{moment:.3}"))
+}
+
+/// A moment by the clock of this machine, as lists have it: `2026-11-26 21:37:21`.
+pub const LOCAL: &str = "%Y-%m-%d %H:%M:%S";
+
+/// A moment by the clock of this machine; `at` is in milliseconds from 1970, `pattern` is one of `strftime`.
+pub fn local(at: u64, pattern: &str) -> String {
+    let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
+    let moment = moment.map(|moment| moment.to_zoned(TimeZone::system()).strftime(pattern).to_string());
+    moment.unwrap_or_else(|| at.to_string())
 }
 
 /// How long ago something was, in a few words; `at` is in milliseconds from 1970.

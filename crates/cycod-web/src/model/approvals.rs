@@ -4,13 +4,16 @@ use cycod_app::views::ago;
 use cycod_engine::{Engine, Request, approvals::request_from_json, definition::Privilege};
 use cycod_store::{StoreError, approvals::PendingRequest};
 
-use super::asker;
+use super::{CARDS, Paged, asker};
 use crate::guard::now;
 
 /// The page of approvals.
 pub(crate) struct Approvals {
+    /// The first that wait.
     pub(crate) cards: Vec<Card>,
-    pub(crate) standing: Vec<Standing>,
+    /// How many wait.
+    pub(crate) waiting: usize,
+    pub(crate) standing: Paged<Standing>,
 }
 
 /// A question.
@@ -38,22 +41,29 @@ pub(crate) struct Standing {
 }
 
 impl Approvals {
-    /// Everything that waits or stands.
+    /// What waits, and a page of what stands.
     ///
     /// # Errors
     /// When the queue cannot be read.
-    pub(crate) fn of(engine: &Engine) -> Result<Self, StoreError> {
+    pub(crate) fn of(engine: &Engine, page: Option<usize>) -> Result<Self, StoreError> {
         let approvals = engine.approvals();
         let pending = approvals.pending(now())?;
-        let cards = pending.iter().filter(|one| one.answer.is_none()).filter_map(Card::of).collect();
-        let standing = approvals.all_standing(now())?.into_iter().map(|standing| Standing {
+        let mut waiting = 0;
+        let mut cards = Vec::new();
+        for card in pending.iter().filter(|one| one.answer.is_none()).filter_map(Card::of) {
+            waiting += 1;
+            if cards.len() < CARDS {
+                cards.push(card);
+            }
+        }
+        let standing = Paged::of(&approvals.all_standing(now())?, page, |standing| Standing {
             name: standing.name().to_string(),
             tool: standing.about["tool"].as_str().unwrap_or_default().to_owned(),
             arguments: standing.about["arguments"].as_str().map(str::to_owned),
             is_for_session: standing.session.is_some(),
             given: ago(standing.given.saturating_mul(1000)),
         });
-        Ok(Self { cards, standing: standing.collect() })
+        Ok(Self { cards, waiting, standing })
     }
 }
 

@@ -3,20 +3,18 @@
 use cycod_app::views::{BreakdownView, BudgetView, dialect_names, estimate_in};
 use cycod_engine::{Engine, KeptTools};
 
-use super::ROWS;
+use super::{Paged, ROWS};
 use crate::form::Form;
 
 /// The page of costs.
 pub(crate) struct Costs {
-    pub(crate) rows: Vec<CostRow>,
-    /// How many tools are offered to models, and what they cost together.
-    pub(crate) count: usize,
+    /// The tools that are offered to models.
+    pub(crate) rows: Paged<CostRow>,
+    /// What they cost together.
     pub(crate) total: usize,
     /// What a request costs with them, in words.
     pub(crate) price: String,
     pub(crate) dialects: Vec<&'static str>,
-    /// Which page this is, from 1.
-    pub(crate) page: usize,
     pub(crate) plan: Option<BudgetPlan>,
     /// What is wrong with the budget.
     pub(crate) problem: Option<String>,
@@ -61,8 +59,7 @@ impl Costs {
         let registry = engine.registry(measure);
         let view = BreakdownView::of(&registry, &engine.settings());
         let most = view.tools.first().and_then(|tool| tool.tokens).unwrap_or(0).max(1);
-        let page = query.number("page").unwrap_or(1).max(1);
-        let rows = view.tools.iter().skip((page - 1).saturating_mul(ROWS)).take(ROWS).map(|tool| {
+        let rows = Paged::of(&view.tools, query.number("page"), |tool| {
             let tokens = tool.tokens.unwrap_or(0);
             CostRow {
                 name: tool.name.to_owned(),
@@ -85,16 +82,7 @@ impl Costs {
             let fit = engine.fit_tools(&registry, max, &KeptTools::default());
             BudgetPlan::of(&BudgetView::of(&fit, registry.measure))
         });
-        Self {
-            rows: rows.collect(),
-            count: view.tools.len(),
-            total: view.total_tokens,
-            price,
-            dialects: dialect_names().collect(),
-            page,
-            plan,
-            problem,
-        }
+        Self { rows, total: view.total_tokens, price, dialects: dialect_names().collect(), plan, problem }
     }
 }
 

@@ -19,6 +19,8 @@ use crate::form::Form;
 /// The page of rules.
 pub(crate) struct PolicyPage {
     pub(crate) rules: Vec<RuleView>,
+    /// Which page of them is shown, from 1.
+    pub(crate) page: Option<usize>,
     /// Why nothing runs: where, and what is wrong.
     pub(crate) flaws: Vec<[String; 2]>,
     /// The names of tools, to choose from.
@@ -62,7 +64,7 @@ impl PolicyPage {
             }
             None => None,
         };
-        Ok(Self { rules, flaws, tools: tool_names(engine), draft, outcome })
+        Ok(Self { rules, page: query.number("page"), flaws, tools: tool_names(engine), draft, outcome })
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use cycod_app::views::{ago, moment, outcome, took, who};
+use cycod_app::views::{ago, moment, outcome, took};
 use cycod_store::{Filter, History, Run, State, StoreError};
 
-use super::ROWS;
+use super::{ROWS, caller};
 use crate::form::Form;
 
 /// A page of the list.
@@ -63,7 +63,7 @@ impl RunRow {
             tool: run.tool.clone(),
             state: run.state,
             outcome: outcome(run),
-            who: who(run),
+            who: caller(run),
             when: ago(run.at),
             moment: moment(run.at),
             took: took(run),

@@ -10,11 +10,12 @@ use cycod_engine::{Engine, Registered, catalog::ScopeFilter, diagnostic::Refusal
 use cycod_settings::{Server, Servers, Transport};
 use cycod_store::{Digest, History};
 
-use super::{ToolRow, tool_row};
+use super::{CARDS, Paged, ToolRow, tool_row};
+use crate::form::Form;
 
 /// The page of all servers.
 pub(crate) struct ServersPage {
-    pub(crate) rows: Vec<ServerRow>,
+    pub(crate) rows: Paged<ServerRow>,
     /// What is wrong with their files.
     pub(crate) problems: Vec<String>,
 }
@@ -33,8 +34,8 @@ pub(crate) struct ServerRow {
 /// The page of a server.
 pub(crate) struct ServerPage {
     pub(crate) row: ServerRow,
-    pub(crate) tools: Vec<ToolRow>,
-    /// What waits to be accepted.
+    pub(crate) tools: Paged<ToolRow>,
+    /// The first that wait to be accepted.
     pub(crate) proposals: Vec<ProposalCard>,
     /// The server itself, if it waits.
     pub(crate) consent: Option<ConsentCard>,
@@ -62,13 +63,13 @@ pub(crate) struct ConsentCard {
 
 impl ServersPage {
     /// All servers of the engine's place. None is contacted.
-    pub(crate) fn of(engine: &Engine) -> Self {
+    pub(crate) fn of(engine: &Engine, query: &Form) -> Self {
         let configured = Servers::load(engine.catalog().scopes());
         let connections = remote_servers(engine);
         let registry = engine.registry(Measure::ESTIMATE);
-        let row = |server| ServerRow::of(engine, server, connections.as_deref(), &registry.tools);
+        let row = |server: &Server| ServerRow::of(engine, server, connections.as_deref(), &registry.tools);
         Self {
-            rows: configured.servers.iter().map(row).collect(),
+            rows: Paged::of(&configured.servers, query.number("page"), row),
             problems: configured.problems.iter().map(|problem| server_problem(problem, engine.host())).collect(),
         }
     }
@@ -103,6 +104,7 @@ impl ServerPage {
         engine: &Engine,
         history: &History,
         name: &str,
+        query: &Form,
         visit: Option<Result<Visit, Refusal>>,
     ) -> Result<Self, Refusal> {
         let server = configured(engine, name)?;
@@ -110,10 +112,11 @@ impl ServerPage {
         let registry = engine.registry(Measure::ESTIMATE);
         let row = ServerRow::of(engine, &server, connections.as_deref(), &registry.tools);
         let last = super::tools::last_runs(history);
-        let tools = offered(&registry.tools, &row.view.name).map(|tool| tool_row(engine, tool, &last)).collect();
+        let offered: Vec<&Registered> = offered(&registry.tools, &row.view.name).collect();
+        let tools = Paged::of(&offered, query.number("page"), |tool| tool_row(engine, tool, &last));
         let proposals = connections.and_then(|known| known.known_proposals(&row.view.name).ok()).unwrap_or_default();
         let consent = (!server.is_ours && server.entry.enabled).then(|| ConsentCard::of(&server));
-        Ok(Self { row, tools, proposals: proposals.iter().map(ProposalCard::of).collect(), consent, visit })
+        Ok(Self { row, tools, proposals: proposals.iter().take(CARDS).map(ProposalCard::of).collect(), consent, visit })
     }
 }
 

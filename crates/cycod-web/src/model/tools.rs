@@ -6,7 +6,7 @@ use cycod_app::views::{Beyond, Note, ago, notes, outcome};
 use cycod_engine::{Engine, Registered, tags_of, tokens::Measure};
 use cycod_store::{Filter, History, State};
 
-use super::ROWS;
+use super::Paged;
 use crate::form::Form;
 
 /// How many calls are read to say when each tool ran last.
@@ -14,12 +14,10 @@ const CALLS: usize = 2000;
 
 /// A page of the list.
 pub(crate) struct Tools {
-    pub(crate) rows: Vec<ToolRow>,
-    /// How many tools there are, and how many of them are wanted.
+    /// Those that are wanted.
+    pub(crate) rows: Paged<ToolRow>,
+    /// How many tools there are.
     pub(crate) all: usize,
-    pub(crate) found: usize,
-    /// Which page this is, from 1.
-    pub(crate) page: usize,
     pub(crate) sources: Vec<&'static str>,
     pub(crate) groups: Vec<String>,
     /// What models pay for all tools that they are offered.
@@ -70,10 +68,8 @@ impl Tools {
                     && (words.is_empty() || words.iter().all(|word| text().contains(word)))
             })
             .collect();
-        let page = query.number("page").unwrap_or(1).max(1);
         let last = last_runs(history);
-        let rows = wanted.iter().skip((page - 1).saturating_mul(ROWS)).take(ROWS);
-        let rows = rows.map(|tool| row(engine, tool, &last)).collect();
+        let rows = Paged::of(&wanted, query.number("page"), |tool| row(engine, tool, &last));
         let mut sources: Vec<&str> = registry.tools.iter().map(|tool| tool.source.name()).collect();
         sources.dedup();
         let mut groups: Vec<String> =
@@ -81,7 +77,7 @@ impl Tools {
         groups.sort_unstable();
         groups.dedup();
         let tokens = registry.total();
-        Self { rows, all: registry.tools.len(), found: wanted.len(), page, sources, groups, tokens }
+        Self { rows, all: registry.tools.len(), sources, groups, tokens }
     }
 }
 

@@ -10,9 +10,12 @@ use cycod_engine::{
     trust::{Mark, TrustSubject},
 };
 
+use super::Paged;
+use crate::form::Form;
+
 /// The page of everything that waits.
 pub(crate) struct TrustList {
-    pub(crate) rows: Vec<TrustRow>,
+    pub(crate) rows: Paged<TrustRow>,
     /// How many tools of the project are trusted.
     pub(crate) trusted: usize,
 }
@@ -58,11 +61,12 @@ impl TrustList {
     ///
     /// # Errors
     /// When what is trusted cannot be told.
-    pub(crate) fn of(engine: &Engine) -> Result<Self, Refusal> {
+    pub(crate) fn of(engine: &Engine, query: &Form) -> Result<Self, Refusal> {
         let mut subjects = each_file_once(engine.project_tools()?);
         let all = subjects.len();
         subjects.retain(|subject| subject.standing != Standing::Trusted);
-        Ok(Self { trusted: all - subjects.len(), rows: subjects.iter().map(|one| TrustRow::of(engine, one)).collect() })
+        let rows = Paged::of(&subjects, query.number("page"), |one| TrustRow::of(engine, one));
+        Ok(Self { rows, trusted: all - subjects.len() })
     }
 }
 

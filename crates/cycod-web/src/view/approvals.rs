@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{
-    parts::{command, difference_text, empty, level, text},
+    parts::{command, difference_text, empty, level, more_cards, pages, text},
     tool_address,
 };
 use crate::model::{Approvals, Card};
@@ -16,14 +16,15 @@ pub(super) fn page(approvals: &Approvals, tickets: &[String], is_read_only: bool
                 (empty("Nothing waits for you.", html! { "A call that needs your approval appears here at once." }))
             }
             @for (card, ticket) in approvals.cards.iter().zip(tickets) { (waiting(card, ticket, is_read_only)) }
+            (more_cards(approvals.waiting))
         }
-        @if !approvals.standing.is_empty() {
+        @if approvals.standing.all > 0 {
             section.card aria-labelledby="standing-title" {
                 h2 #standing-title { "Standing approvals" }
                 table.rows {
                     thead { tr { th scope="col" { "Tool" } th scope="col" { "Arguments" } th scope="col" { "For" } th scope="col" { "Given" } th scope="col" { span.hidden { "Action" } } } }
                     tbody {
-                        @for one in &approvals.standing {
+                        @for one in &approvals.standing.rows {
                             tr {
                                 th scope="row" { a href=(tool_address(&one.tool)) { (text(&one.tool)) } }
                                 td { @if let Some(arguments) = &one.arguments { code { (text(arguments)) } } @else { "any" } }
@@ -34,6 +35,7 @@ pub(super) fn page(approvals: &Approvals, tickets: &[String], is_read_only: bool
                         }
                     }
                 }
+                (pages(&approvals.standing, |page| format!("/approvals?standing={page}")))
             }
         }
     }

@@ -3,19 +3,19 @@
 use maud::{Markup, html};
 
 use super::{
-    parts::{command, count, empty, prose, text},
+    parts::{command, count, empty, pages, prose, text},
     tool_address,
 };
 use crate::{
     form::Form,
-    model::{BudgetPlan, BudgetStep, CostRow, Costs, ROWS},
+    model::{BudgetPlan, BudgetStep, CostRow, Costs},
 };
 
 pub(super) fn page(costs: &Costs, query: &Form) -> Markup {
     html! {
         header.head {
             h1 { "Costs" }
-            p.facts-line { "Models pay " strong { (count(costs.total)) } " tokens for " (count(costs.count)) " tools, " (text(&costs.price)) "." }
+            p.facts-line { "Models pay " strong { (count(costs.total)) } " tokens for " (count(costs.rows.all)) " tools, " (text(&costs.price)) "." }
         }
         form.filters action="/costs" {
             label.pair { span { "Dialect" }
@@ -33,14 +33,14 @@ pub(super) fn page(costs: &Costs, query: &Form) -> Markup {
         }
         @if let Some(plan) = &costs.plan { (budget(plan)) }
         div #list {
-            @if costs.rows.is_empty() {
+            @if costs.rows.all == 0 {
                 (empty("Models are offered no tools.", html! { "Turn some on: " code { "cycod tools list" } }))
             } @else {
                 table.rows {
                     thead { tr { th scope="col" { "Tool" } th.number scope="col" { "Tokens" } th.wide scope="col" { span.hidden { "Compared with the most expensive" } } th scope="col" { "Source" } } }
-                    tbody { @for one in &costs.rows { (row(one)) } }
+                    tbody { @for one in &costs.rows.rows { (row(one)) } }
                 }
-                (pages(costs, query))
+                (pages(&costs.rows, |page| query.address("/costs", &[("page", Some(&page.to_string()))])))
             }
         }
     }
@@ -104,20 +104,6 @@ fn step(step: &BudgetStep) -> Markup {
                 @for how in &step.how { p.about { (prose(how)) } }
             }
             span.number { (count(step.before)) @if step.after > 0 { " → " (count(step.after)) } }
-        }
-    }
-}
-
-fn pages(costs: &Costs, query: &Form) -> Markup {
-    let last = costs.count.div_ceil(ROWS);
-    let to = |page: usize| query.address("/costs", &[("page", Some(&page.to_string()))]);
-    html! {
-        @if last > 1 {
-            nav.pages aria-label="Pages" {
-                @if costs.page > 1 { a rel="prev" href=(to(costs.page - 1)) { "Previous" } }
-                span { "Page " (costs.page) " of " (last) }
-                @if costs.page < last { a rel="next" href=(to(costs.page + 1)) { "Next" } }
-            }
         }
     }
 }

@@ -35,8 +35,8 @@ use crate::{
     form::{Form, from_path, in_path},
     guard::{Session, about_call, about_edit, about_server, about_trust},
     model::{
-        self, Approvals, Costs, EditPage, Found, PolicyPage, PolicyTest, RunPage, Runs, ServerPage, ServersPage,
-        ToolPage, Tools, TrustList, TrustPage,
+        self, Approvals, Costs, EditPage, Found, Journal, Part, PolicyPage, PolicyTest, RunPage, Runs, ServerPage,
+        ServersPage, ToolPage, Tools, TrustList, TrustPage,
     },
     site::Site,
 };
@@ -64,6 +64,8 @@ enum Section {
     Servers,
     Costs,
     Machine,
+    /// What is at no place of the navigation.
+    None,
 }
 
 /// The stream of a page that changes only in how many requests wait.
@@ -214,9 +216,9 @@ pub(crate) fn page_at(site: &Site, session: &Session, path: &str, query: &Form) 
             edit_page(site, session, &EditPage { is_saved: query.text("saved").is_some(), ..page })
         }
         ("tool", Some(name), Some("trust")) => trust_page(site, session, &from_path(name), None),
-        ("trust", None, _) => trust(site),
-        ("servers", None, _) => Ok(servers(site)),
-        ("server", Some(name), None) => server_page(site, session, &from_path(name), None),
+        ("trust", None, _) => trust(site, query),
+        ("servers", None, _) => Ok(servers(site, query)),
+        ("server", Some(name), None) => server_page(site, session, &from_path(name), query, None),
         ("costs", None, _) => Ok(costs(site, query)),
         ("machine", None, _) => Ok(machine_page(site, &MachineView::unstarted(&site.engine()), false)),
         ("policy", None, _) => policy(site, query),
@@ -227,7 +229,7 @@ pub(crate) fn page_at(site: &Site, session: &Session, path: &str, query: &Form) 
         ("tool", Some(name), None) => tool(site, &from_path(name), query),
         ("runs", None, _) => runs(site, query),
         ("run", Some(id), None) => run(site, session, id, query),
-        ("approvals", None, _) => approvals(site, session),
+        ("approvals", None, _) => approvals(site, session, query),
         _ => Err(Refused::new(StatusCode::NOT_FOUND, "there is no such page")),
     }
 }
@@ -245,6 +247,18 @@ fn tool(site: &Site, name: &str, query: &Form) -> Result<Page, Refused> {
     };
     let tool = ToolPage::of(&engine, name, from.as_ref()).map_err(|error| not_found(&error))?;
     Ok(tool_page(site, &tool))
+}
+
+/// The page of a request that is refused.
+pub(crate) fn refused_page(site: &Site, refused: &Refused) -> Page {
+    let title = refused.status.canonical_reason().unwrap_or("Refused");
+    let content = html! {
+        header.head { h1 { (title) } }
+        div.problem role="alert" { p { (parts::prose(&refused.why)) } }
+        p { a href="/" { "All tools" } }
+    };
+    let page = Page::new(site, Section::None, title, content).live(WAITING.to_owned());
+    Page { status: refused.status, ..page }
 }
 
 /// The page of a tool with what was typed.
@@ -269,12 +283,18 @@ fn runs(site: &Site, query: &Form) -> Result<Page, Refused> {
 fn run(site: &Site, _session: &Session, id: &str, query: &Form) -> Result<Page, Refused> {
     let (engine, history) = (site.engine(), site.history());
     let run = found(site, id)?;
-    let step = query.filled("step");
-    let page = RunPage::of(&engine, &history, &run, step).map_err(|error| unreadable(&error))?;
-    let is_running = page.state == cycod_store::State::Running;
+    let part = Part::of(query);
+    let read = || -> Result<RunPage, StoreError> {
+        let mut journal = Journal::open(&history, &run.id, part.step.clone())?;
+        journal.read()?;
+        RunPage::of(&engine, &run, &mut journal, &part)
+    };
+    let page = read().map_err(|error| unreadable(&error))?;
+    let head = &page.head;
+    let is_running = head.state == cycod_store::State::Running;
     let live = query
-        .address("/live", &[("page", Some("run")), ("id", Some(&page.id)), ("seen", Some(&page.seen.to_string()))]);
-    let title = format!("{} {}", page.tool, page.outcome);
+        .address("/live", &[("page", Some("run")), ("id", Some(&head.id)), ("seen", Some(&page.seen.to_string()))]);
+    let title = format!("{} {}", head.tool, head.outcome);
     let shown = Page::new(site, Section::Runs, title, run::page(&page, site.is_read_only));
     Ok(if is_running { shown.live(live) } else { shown.live(WAITING.to_owned()) })
 }
@@ -289,12 +309,12 @@ pub(crate) fn found(site: &Site, id: &str) -> Result<Run, Refused> {
     if runs.len() == 1 { Ok(runs.remove(0)) } else { Err(missing()) }
 }
 
-fn approvals(site: &Site, session: &Session) -> Result<Page, Refused> {
+fn approvals(site: &Site, session: &Session, query: &Form) -> Result<Page, Refused> {
     // Before the page is made: a request that comes meanwhile is news, and not missed.
     let shown = model::waiting_ids(&site.engine()).map_err(|error| unreadable(&error))?;
     let shown: Vec<String> = shown.iter().map(ToString::to_string).collect();
-    let content = approvals_main(site, session).map_err(|error| unreadable(&error))?;
-    let live = format!("/live?page=approvals&shown={}", shown.join(","));
+    let content = approvals_main(site, session, query).map_err(|error| unreadable(&error))?;
+    let live = query.address("/live", &[("page", Some("approvals")), ("shown", Some(&shown.join(",")))]);
     Ok(Page::new(site, Section::Approvals, "Approvals", content).live(live))
 }
 
@@ -302,8 +322,8 @@ fn approvals(site: &Site, session: &Session) -> Result<Page, Refused> {
 ///
 /// # Errors
 /// When the queue cannot be read.
-pub(crate) fn approvals_main(site: &Site, session: &Session) -> Result<Markup, StoreError> {
-    let approvals = Approvals::of(&site.engine())?;
+pub(crate) fn approvals_main(site: &Site, session: &Session, query: &Form) -> Result<Markup, StoreError> {
+    let approvals = Approvals::of(&site.engine(), query.number("standing"))?;
     let mut tickets = Vec::new();
     for card in &approvals.cards {
         tickets.push(site.guard.card(session, &about_call(&card.id, &card.request.call))?);
@@ -311,8 +331,8 @@ pub(crate) fn approvals_main(site: &Site, session: &Session) -> Result<Markup, S
     Ok(approvals::page(&approvals, &tickets, site.is_read_only))
 }
 
-fn trust(site: &Site) -> Result<Page, Refused> {
-    let list = TrustList::of(&site.engine()).map_err(|refusal| failed(&refusal))?;
+fn trust(site: &Site, query: &Form) -> Result<Page, Refused> {
+    let list = TrustList::of(&site.engine(), query).map_err(|refusal| failed(&refusal))?;
     Ok(Page::new(site, Section::Trust, "Trust", trust::list(&list)).live(WAITING.to_owned()))
 }
 
@@ -348,8 +368,8 @@ pub(crate) fn trust_page(site: &Site, session: &Session, name: &str, why: Option
     Ok(Page::new(site, Section::Trust, format!("Trust {name}"), content).live(WAITING.to_owned()))
 }
 
-fn servers(site: &Site) -> Page {
-    let page = ServersPage::of(&site.engine());
+fn servers(site: &Site, query: &Form) -> Page {
+    let page = ServersPage::of(&site.engine(), query);
     Page::new(site, Section::Servers, "Servers", servers::list(&page)).live(WAITING.to_owned())
 }
 
@@ -361,9 +381,11 @@ pub(crate) fn server_page(
     site: &Site,
     session: &Session,
     name: &str,
+    query: &Form,
     visit: Option<Result<Visit, Refusal>>,
 ) -> Result<Page, Refused> {
-    let page = ServerPage::of(&site.engine(), &site.history(), name, visit).map_err(|refusal| missing(&refusal))?;
+    let page =
+        ServerPage::of(&site.engine(), &site.history(), name, query, visit).map_err(|refusal| missing(&refusal))?;
     let name = &page.row.view.name;
     let ticket = |what: &str, digest: &str| {
         let ticket = site.guard.card(session, &about_server(name, what, digest));

@@ -11,6 +11,8 @@ use cycod_engine::{
 use cycod_store::State;
 use maud::{Markup, html};
 
+use crate::model::{CARDS, Paged};
+
 /// Text that is not ours: hidden and direction characters are shown as escapes.
 pub(crate) fn text(text: &str) -> String {
     visible(text).into_owned()
@@ -170,6 +172,24 @@ fn signed(line: &str) -> (Mark, String) {
         Some((" ", rest)) => (Mark::Same, rest.to_owned()),
         _ => (Mark::Note, line.to_owned()),
     }
+}
+
+/// The way to the other pages of a list, whose addresses are made of their numbers from 1.
+pub(super) fn pages<T>(list: &Paged<T>, address: impl Fn(usize) -> String) -> Markup {
+    html! {
+        @if list.pages() > 1 {
+            nav.pages aria-label="Pages" {
+                @if list.page > 1 { a rel="prev" href=(address(list.page - 1)) { "Previous" } }
+                span { (count(list.before() + 1)) "–" (count(list.before() + list.rows.len())) " of " (count(list.all)) }
+                @if list.page < list.pages() { a rel="next" href=(address(list.page + 1)) { "Next" } }
+            }
+        }
+    }
+}
+
+/// What a page of questions does not ask yet.
+pub(super) fn more_cards(all: usize) -> Markup {
+    html! { @if all > CARDS { p.muted.pad { (count(all - CARDS)) " more wait. They are shown when these are answered." } } }
 }
 
 /// A page that says what to do next.

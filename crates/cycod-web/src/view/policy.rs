@@ -5,15 +5,16 @@ use cycod_engine::{Surface, Surfaces, Verdict};
 use maud::{Markup, html};
 
 use super::{
-    parts::{command, count, empty, prose, text, verdict},
+    parts::{command, count, empty, pages, prose, text, verdict},
     policy_test_address, run_address, tool,
 };
-use crate::model::{Draft, Outcome, PolicyPage, PolicyTest, is_removable};
+use crate::model::{Draft, Outcome, Paged, PolicyPage, PolicyTest, is_removable};
 
 /// The most names of tools that the page offers.
 const CHOICES: usize = 500;
 
 pub(super) fn page(page: &PolicyPage) -> Markup {
+    let rules = Paged::of(&page.rules, page.page, |rule| rule);
     html! {
         header.head {
             h1 { "Rules" }
@@ -31,8 +32,9 @@ pub(super) fn page(page: &PolicyPage) -> Markup {
             } @else {
                 table.rows {
                     thead { tr { th scope="col" { "Rule" } th scope="col" { "For" } th scope="col" { "From" } th scope="col" { "Why" } } }
-                    tbody { @for rule in &page.rules { (row(rule)) } }
+                    tbody { @for rule in &rules.rows { (row(rule)) } }
                 }
+                (pages(&rules, |page| format!("/policy?page={page}")))
             }
         }
         div.columns.gap {

@@ -6,12 +6,12 @@ use cycod_store::State;
 use maud::{Markup, PreEscaped, html};
 
 use super::{
-    parts::{bytes, command, length, refused, state, step_look, text},
+    parts::{bytes, command, count, length, pages, refused, state, step_look, text},
     run_address, tool_address,
 };
 use crate::{
     form::in_path,
-    model::{Output, RunPage, StepRow},
+    model::{Output, RunHead, RunPage, StepRow, Steps},
 };
 
 /// How wide the timeline is, in units of its own.
@@ -26,12 +26,11 @@ pub(super) fn page(run: &RunPage, is_read_only: bool) -> Markup {
 /// Everything about a run.
 pub(crate) fn main_of(run: &RunPage, is_read_only: bool) -> Markup {
     html! {
-        (head(run, is_read_only))
+        (head(&run.head, is_read_only))
         div.columns {
-            section.card aria-labelledby="steps-title" { h2 #steps-title { "Steps" } (steps(run)) }
+            section.card aria-labelledby="steps-title" { h2 #steps-title { "Steps" } (steps(&run.steps)) }
             section.card aria-labelledby="step-title" {
-                h2 #step-title { @if let Some(step) = &run.selected { (text(&step.name)) } @else { "Output" } }
-                (details(run))
+                (details(&run.steps, &run.command))
                 (output(&run.output))
             }
         }
@@ -44,11 +43,11 @@ pub(crate) fn main_of(run: &RunPage, is_read_only: bool) -> Markup {
 }
 
 /// The parts that change while a run is under way: their places and what is there now.
-pub(crate) fn parts_of(run: &RunPage, is_read_only: bool) -> [(&'static str, Markup); 2] {
-    [("head", head(run, is_read_only)), ("steps", steps(run))]
+pub(crate) fn parts_of(run: &RunHead, all: &Steps, command: &str, is_read_only: bool) -> [(&'static str, Markup); 3] {
+    [("head", head(run, is_read_only)), ("steps", steps(all)), ("details", details(all, command))]
 }
 
-fn head(run: &RunPage, is_read_only: bool) -> Markup {
+fn head(run: &RunHead, is_read_only: bool) -> Markup {
     html! {
         header #head .head {
             div.title {
@@ -66,7 +65,7 @@ fn head(run: &RunPage, is_read_only: bool) -> Markup {
                 }
             }
             p.facts-line {
-                "asked by " (text(&run.who)) " · " time datetime=(run.moment) { (run.moment) }
+                "called by " (text(&run.who)) " · " time datetime=(run.moment) { (run.when) }
                 " · run " code { (run.id) }
                 @if let Some(took) = run.took { " · " (length(took)) }
             }
@@ -74,32 +73,56 @@ fn head(run: &RunPage, is_read_only: bool) -> Markup {
     }
 }
 
-fn steps(run: &RunPage) -> Markup {
-    let total = run.total.max(Duration::from_millis(1)).as_secs_f64();
+fn steps(steps: &Steps) -> Markup {
     html! {
         div #steps {
-            @if run.steps.is_empty() {
-                p.muted.pad { @if run.state == State::Running { "It has not started a step yet." } @else { "It ran no step." } }
+            @if steps.rows.all == 0 {
+                p.muted.pad { @if steps.is_running { "It has not started a step yet." } @else { "It ran no step." } }
             }
-            ol.steps {
-                @for step in &run.steps { (step_row(run, step, total)) }
+            @if steps.rows.pages() > 1 && steps.failures > 0 {
+                p.pad {
+                    span.sign.bad aria-hidden="true" { "■ " }
+                    @if steps.failures == 1 { "1 step failed: " } @else { (count(steps.failures)) " steps failed: " }
+                    @for (at, name) in steps.failed.iter().enumerate() {
+                        @if at > 0 { ", " }
+                        a href=(step_address(steps, name)) { (text(name)) }
+                    }
+                    @if steps.failures > steps.failed.len() { ", …" }
+                }
             }
+            ol.steps start=(steps.rows.before() + 1) {
+                @for step in &steps.rows.rows { (step_row(steps, step)) }
+            }
+            (pages(&steps.rows, |page| page_address(steps, page)))
         }
     }
 }
 
-fn step_row(run: &RunPage, step: &StepRow, total: f64) -> Markup {
+/// The address of a page of the steps, on which the selected one stays so.
+fn page_address(steps: &Steps, page: usize) -> String {
+    let run = run_address(&steps.run);
+    match &steps.selected {
+        Some(step) => format!("{run}?step={}&steps={page}", in_path(&step.name)),
+        None => format!("{run}?steps={page}"),
+    }
+}
+
+fn step_address(steps: &Steps, name: &str) -> String {
+    format!("{}?step={}", run_address(&steps.run), in_path(name))
+}
+
+fn step_row(steps: &Steps, step: &StepRow) -> Markup {
     let (class, sign, word) = step_look(step.status);
-    let is_selected = run.selected.as_ref().is_some_and(|selected| selected.name == step.name);
+    let is_selected = steps.selected.as_ref().is_some_and(|selected| selected.name == step.name);
+    let total = steps.total.max(Duration::from_millis(1)).as_secs_f64();
     let at = |length: Duration| (length.as_secs_f64() / total * WIDTH).clamp(0.0, WIDTH);
-    let address = format!("{}?step={}", run_address(&run.id), in_path(&step.name));
+    let address = step_address(steps, &step.name);
     html! {
         li {
             a.row.step id={ "step-" (in_path(&step.name)) } href=(address) aria-current=[is_selected.then_some("true")] {
                 span class={ "sign " (class) } aria-hidden="true" { (sign) }
                 span.name { (text(&step.name)) @if step.used_fallback { span.muted { " (fallback)" } } @if step.is_cached { span.muted { " (cached)" } } }
                 svg.bar viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true" {
-                    @for line in 0..5 { rect.grid x=(line * 250) y="0" width="2" height="12" {} }
                     @if let Some(began) = step.began {
                         rect class=(class) x=(format!("{:.1}", at(began))) y="2" height="8" rx="3" width=(format!("{:.1}", at(step.length).max(6.0))) {}
                     }
@@ -111,15 +134,18 @@ fn step_row(run: &RunPage, step: &StepRow, total: f64) -> Markup {
     }
 }
 
-fn details(run: &RunPage) -> Markup {
+fn details(steps: &Steps, shown: &str) -> Markup {
     html! {
-        @if !run.command.is_empty() { (command(&run.command)) }
-        @if let Some(step) = &run.selected {
-            dl.facts {
-                dt { "status" } dd { (step_look(step.status).2) @if step.status.is_some() { ", exit code " (step.exit_code) } }
-                dt { "attempts" } dd { (step.attempts) }
+        div #details {
+            h2 #step-title { @if let Some(step) = &steps.selected { (text(&step.name)) } @else { "Output" } }
+            @if !shown.is_empty() { (command(shown)) }
+            @if let Some(step) = &steps.selected {
+                dl.facts {
+                    dt { "status" } dd { (step_look(step.status).2) @if step.status.is_some() { ", exit code " (step.exit_code) } }
+                    dt { "attempts" } dd { (step.attempts) }
+                }
+                p.pad { a href=(run_address(&steps.run)) { "Show the output of all steps" } }
             }
-            p.pad { a href=(run_address(&run.id)) { "Show the output of all steps" } }
         }
     }
 }
@@ -157,7 +183,7 @@ fn about(run: &RunPage) -> Markup {
                 @for (path, size) in &run.artifacts { dt { "artifact" } dd { code { (text(path)) } " (" (bytes(*size)) ")" } }
             }
             @if !run.artifacts.is_empty() {
-                p.muted.pad { code { "cycod runs artifacts " (run.id) } " prints and copies the artifacts." }
+                p.muted.pad { code { "cycod runs artifacts " (run.head.id) } " prints and copies the artifacts." }
             }
         }
     }

@@ -5,7 +5,7 @@ use cycod_engine::diagnostic::Refusal;
 use maud::{Markup, html};
 
 use super::{
-    parts::{command, count, empty, prose, refusal, text, values_difference},
+    parts::{command, count, empty, more_cards, pages, prose, refusal, text, values_difference},
     server_address, tools,
 };
 use crate::model::{ConsentCard, ProposalCard, ServerPage, ServerRow, ServersPage};
@@ -18,15 +18,16 @@ pub(super) fn list(page: &ServersPage) -> Markup {
         }
         @for problem in &page.problems { div.problem role="alert" { p { (prose(problem)) } } }
         div #list {
-            @if page.rows.is_empty() {
+            @if page.rows.all == 0 {
                 (empty("No servers here yet.", html! {
                     "Add one: " code { "cycod mcp add" } ", or see what other programs know: " code { "cycod mcp import" }
                 }))
             } @else {
                 table.rows {
                     thead { tr { th scope="col" { "Server" } th scope="col" { "State" } th.number scope="col" { "Tools" } th.number scope="col" { "Tokens" } th.when scope="col" { "Last met" } } }
-                    tbody { @for one in &page.rows { (row(one)) } }
+                    tbody { @for one in &page.rows.rows { (row(one)) } }
                 }
+                (pages(&page.rows, |page| format!("/servers?page={page}")))
             }
         }
     }
@@ -89,16 +90,20 @@ pub(super) fn page(page: &ServerPage, tickets: &ServerTickets, is_read_only: boo
         @else if let Some(why) = &view.failure { div.problem { p { strong { "It failed when it was last used." } } p { (prose(why)) } } }
         @if let (Some(card), Some(ticket)) = (&page.consent, &tickets.consent) { (consent(view.name.as_str(), card, ticket, is_read_only)) }
         @for (card, ticket) in page.proposals.iter().zip(&tickets.proposals) { (proposal(&view.name, card, ticket, is_read_only)) }
+        (more_cards(row.waiting))
         @if page.consent.is_none() {
             section.card aria-labelledby="how-title" { h2 #how-title { "How it is started or reached" } (command(&view.how)) }
         }
         section.card aria-labelledby="offers-title" {
             h2 #offers-title { "What it offers" }
-            @if page.tools.is_empty() && page.consent.is_some() {
+            @if page.tools.all == 0 && page.consent.is_some() {
                 (empty("Nothing is known yet.", html! { "Accept the server first, or: " code { "cycod mcp accept " (text(&view.name)) } }))
-            } @else if page.tools.is_empty() {
+            } @else if page.tools.all == 0 {
                 (empty("Nothing is known yet.", html! { "Meet it with " em { "Check now" } ", or: " code { "cycod mcp test " (text(&view.name)) } }))
-            } @else { div.scroll.flush { (tools::table(&page.tools)) } }
+            } @else {
+                div.scroll.flush { (tools::table(&page.tools.rows)) }
+                (pages(&page.tools, |page| format!("{address}?page={page}")))
+            }
         }
     }
 }

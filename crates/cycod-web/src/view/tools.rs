@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 
 use super::{
-    parts::{count, empty, level, note, state, text},
+    parts::{count, empty, level, note, pages, state, text},
     run_address, tool_address,
 };
 use crate::{
     form::Form,
-    model::{ROWS, ToolRow, Tools},
+    model::{ToolRow, Tools},
 };
 
 pub(super) fn page(tools: &Tools, query: &Form) -> Markup {
@@ -17,7 +17,7 @@ pub(super) fn page(tools: &Tools, query: &Form) -> Markup {
         header.head {
             h1 { "Tools" }
             p.facts-line {
-                @if is_narrowed { (tools.found) " of " }
+                @if is_narrowed { (tools.rows.all) " of " }
                 (tools.all) " tools"
                 " · models pay " (count(tools.tokens)) " tokens for those that they are offered"
             }
@@ -26,11 +26,11 @@ pub(super) fn page(tools: &Tools, query: &Form) -> Markup {
         div #list {
             @if tools.all == 0 {
                 (empty("No tools here yet.", html! { "Write the first one: " code { "cycod init" } }))
-            } @else if tools.rows.is_empty() {
+            } @else if tools.rows.all == 0 {
                 (empty("No tool is like this.", html! { a href="/" { "Show all tools" } }))
             } @else {
-                (table(&tools.rows))
-                (pages(tools, query))
+                (table(&tools.rows.rows))
+                (pages(&tools.rows, |page| query.address("/", &[("page", Some(&page.to_string()))])))
             }
         }
     }
@@ -81,20 +81,6 @@ pub(super) fn table(rows: &[ToolRow]) -> Markup {
                         td { @if let Some(last) = &row.last { a href=(run_address(&last.run)) { (state(last.state, &last.outcome)) } " " span.muted { (last.when) } } }
                     }
                 }
-            }
-        }
-    }
-}
-
-fn pages(tools: &Tools, query: &Form) -> Markup {
-    let last = tools.found.div_ceil(ROWS);
-    let to = |page: usize| query.address("/", &[("page", Some(&page.to_string()))]);
-    html! {
-        @if last > 1 {
-            nav.pages aria-label="Pages" {
-                @if tools.page > 1 { a rel="prev" href=(to(tools.page - 1)) { "Previous" } }
-                span { "Page " (tools.page) " of " (last) }
-                @if tools.page < last { a rel="next" href=(to(tools.page + 1)) { "Next" } }
             }
         }
     }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{
-    parts::{difference, empty, level, prose, text},
+    parts::{difference, empty, level, pages, prose, text},
     tool_address, trust_address,
 };
 use crate::model::{TrustCard, TrustList, TrustPage, TrustRow};
@@ -14,19 +14,20 @@ pub(super) fn list(list: &TrustList) -> Markup {
             h1 { "Trust" }
             p.facts-line {
                 "A tool that came with the project runs only after you trust it as it is. "
-                (list.trusted) " trusted · " (list.rows.len()) " waiting"
+                (list.trusted) " trusted · " (list.rows.all) " waiting"
             }
         }
         div #list {
-            @if list.rows.is_empty() && list.trusted == 0 {
+            @if list.rows.all == 0 && list.trusted == 0 {
                 (empty("No tools of this project need trust.", html! { "Yours and built-in ones run without it. Write one for this project: " code { "cycod init" } }))
-            } @else if list.rows.is_empty() {
+            } @else if list.rows.all == 0 {
                 (empty("Nothing waits to be trusted.", html! { "A tool that you pull or that changes appears here. In a terminal: " code { "cycod trust --check" } }))
             } @else {
                 table.rows {
                     thead { tr { th scope="col" { "Tool" } th scope="col" { "Level" } th scope="col" { "State" } th scope="col" { "Network" } th scope="col" { "Rights" } } }
-                    tbody { @for one in &list.rows { (row(one)) } }
+                    tbody { @for one in &list.rows.rows { (row(one)) } }
                 }
+                (pages(&list.rows, |page| format!("/trust?page={page}")))
             }
         }
     }

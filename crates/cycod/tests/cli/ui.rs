@@ -292,6 +292,96 @@ fn the_page_of_a_run_lists_the_files_that_it_kept() {
 }
 
 #[test]
+fn a_run_of_many_steps_is_shown_a_page_at_a_time() {
+    let steps = |last: &str| -> String {
+        let step = |n: usize| format!("- {{name: s{n}, bash: {}}}\n", if n == 230 { last } else { "echo" });
+        format!("description: d\ntags: [read]\nsteps:\n{}", (1..=230).map(step).collect::<String>())
+    };
+    let place = Place::with_tool("many", &steps("exit 3"));
+    place.tool("waits", &steps("sleep 600"));
+    assert_eq!(place.run(&["run", "many"]).code(), 3);
+    let page = Page::open(&place, &[]);
+    let runs = page.get("/runs?tool=many").body;
+    let run = runs.split("href=\"/run/").nth(1).and_then(|rest| rest.split('"').next()).expect("a run");
+    let run = format!("/run/{run}");
+    let shown = |address: &str| -> (Vec<String>, String) {
+        let body = page.get(address).body;
+        let rows = body.split("id=\"step-s").skip(1).filter_map(|rest| Some(format!("s{}", rest.split_once('"')?.0)));
+
+        (rows.collect(), body)
+    };
+    // What failed comes first to a reader.
+    let (rows, body) = shown(&run);
+    assert_eq!((rows.len(), rows[0].as_str(), rows[29].as_str()), (30, "s201", "s230"), "{body}");
+    assert!(body.contains("1 step failed: ") && body.contains(&format!("{run}?step=s230\"")), "{body}");
+    assert!(
+        body.contains("<span>201–230 of 230</span>") && body.contains("<ol class=\"steps\" start=\"201\">"),
+        "{body}"
+    );
+    let (rows, body) = shown(&format!("{run}?steps=1"));
+    assert_eq!((rows.len(), rows[0].as_str()), (100, "s1"), "{body}");
+    assert!(body.contains(&format!("rel=\"next\" href=\"{run}?steps=2\"")) && !body.contains("rel=\"prev\""), "{body}");
+    // A step is shown where it is, and stays selected on another page.
+    let (rows, body) = shown(&format!("{run}?step=s150"));
+    assert_eq!((rows.len(), rows[0].as_str()), (100, "s101"), "{body}");
+    assert!(body.contains(&format!("href=\"{run}?step=s150&amp;steps=3\"")), "{body}");
+    for beyond in ["0", "4", "18446744073709551615", "x"] {
+        let (rows, body) = shown(&format!("{run}?steps={beyond}"));
+        assert!(!rows.is_empty() && body.contains("of 230"), "{beyond}: {body}");
+    }
+    // While it runs, the page goes along.
+    let started = page.post("/tool/waits/run", "run=1");
+    let path = started.head.lines().find_map(|line| line.strip_prefix("location: ")).expect("an address").to_owned();
+    until("the last step runs", || page.get(&path).body.contains("step-s230"));
+    let (rows, body) = shown(&path);
+    assert_eq!(rows.len(), 30, "{body}");
+    page.post(&format!("{path}/cancel"), "");
+}
+
+#[test]
+fn lists_come_a_page_at_a_time() {
+    let place = Place::cloned();
+    for n in 0..130 {
+        place.tool(&format!("tool-{n:03}"), "description: d\nbash: echo\ntags: [run]\n");
+    }
+    let rules = |n: usize| format!("- deny: tool-{n:03}\n");
+    place.write(".cycod/policy.yaml", &format!("rules:\n{}", (0..130).map(rules).collect::<String>()));
+    let page = Page::open(&place, &[]);
+    for (list, row, next) in [
+        ("/trust", "/trust\"", "/trust?page=2"),
+        ("/policy", "</span>deny</span>", "/policy?page=2"),
+        ("/", "href=\"/tool/", "/?page=2"),
+    ] {
+        let first = page.get(list).body;
+        assert_eq!(first.matches(row).count() - usize::from(list == "/trust"), 100, "{list}: {first}");
+        assert!(
+            first.contains("1–100 of ") && first.contains(&format!("rel=\"next\" href=\"{next}\"")),
+            "{list}: {first}"
+        );
+        let second = page.get(next).body;
+        assert!(second.contains("101–") && second.contains("rel=\"prev\""), "{list}: {second}");
+    }
+}
+
+#[test]
+fn what_is_refused_is_a_page_that_leads_on() {
+    let place = place();
+    let page = Page::open(&place, &[]);
+    for (answer, status) in [
+        (page.get("/tool/nothing"), 404),
+        (page.get("/run/0123456789abcdef"), 404),
+        (page.post("/approvals/0123456789abcdef0123456789abcdef", "answer=once"), 409),
+    ] {
+        assert_eq!(answer.status, status, "{}", answer.body);
+        assert!(
+            answer.body.contains("<nav class=\"rail\"") && answer.body.contains("role=\"alert\""),
+            "{}",
+            answer.body
+        );
+    }
+}
+
+#[test]
 fn hostile_names_and_texts_are_texts() {
     let place = place();
     place.tool("evil", "name: evil\ndescription: \"</p><script>alert(1)</script>\\u202e\"\ntitle: \"<img src=x>\"\nbash: printf '%b' '\\033[31m<script>\\r\\n'\ntags: [read]\n");

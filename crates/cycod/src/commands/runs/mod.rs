@@ -20,7 +20,7 @@ use std::{
 };
 
 use clap::Args;
-pub(crate) use cycod_app::views::ago;
+pub(crate) use cycod_app::views::{LOCAL, ago, local};
 use cycod_store::{Filter, History, Run, State, StoreError, StoredOutput};
 use jiff::{Timestamp, civil, tz::TimeZone};
 
@@ -118,16 +118,6 @@ fn span(text: &str) -> Option<Duration> {
 
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
-/// How a moment is written in a list, by the clock of this machine.
-pub(crate) const LOCAL: &str = "%Y-%m-%d %H:%M:%S";
-
-/// A moment by the clock of this machine.
-pub(crate) fn local(at: u64, pattern: &str) -> String {
-    let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
-    let moment = moment.map(|moment| moment.to_zoned(TimeZone::system()).strftime(pattern).to_string());
-    moment.unwrap_or_else(|| at.to_string())
 }
 
 /// Whether a call was made in the project at `workspace`; one whose place is not known may have been.
