@@ -61,7 +61,7 @@ fn at_its_end_there_is_one_list_that_fits() {
             let count = rows.iter().filter(|row| mark.iter().any(|mark| row.starts_with(mark))).count();
             assert_eq!(count, 1, "`{name}` at {columns} columns:\n{screen}");
         }
-        assert!(!screen.contains("of 4 steps") && !screen.contains('⠋'), "{screen}");
+        assert!(!screen.contains("of 4 steps  ") && !screen.contains('⠋'), "{screen}");
         for part in ["bad failed", "on stdout", "on stderr", "failed after 3 of 4 steps", "cycod runs show "] {
             assert!(screen.replace('\n', "").contains(part), "`{part}` at {columns} columns:\n{screen}");
         }
