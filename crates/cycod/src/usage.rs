@@ -82,7 +82,9 @@ pub(crate) fn usage_error(error: &clap::Error, typed: &str, words: &[&str], comm
             let is_missing = |name: &str| missing.iter().any(|shown| option_name(shown) == name);
             let lists = [("TOOL_NAME", "tools: cycod list"), ("ID", "runs: cycod runs list")];
             // What is deleted or approved by an ID is no run.
-            let known = lists.into_iter().find(|(name, _)| is_missing(name) && (*name != "ID" || words[0] == "runs"));
+            let known = lists
+                .into_iter()
+                .find(|(name, _)| is_missing(name) && (*name != "ID" || words.first() == Some(&"runs")));
             result.hints.extend(known.map(|(_, hint)| hint.to_owned()));
         }
         // Nearly every other program has this option.

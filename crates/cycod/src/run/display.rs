@@ -138,12 +138,12 @@ impl Display {
                 // It goes on elsewhere.
                 return;
             }
-            let (after, of) = match () {
-                () if report.success => (":", String::new()),
-                () if count == all => (" after", String::new()),
-                () => (" after", format!(" {count} of")),
+            let (how_far, of) = match () {
+                () if report.success => (format!(": {count}"), count),
+                () if count == all => (format!(" after {all}"), all),
+                () => (format!(" after {count} of {all}"), all),
             };
-            let noun = if all == 1 { "step" } else { "steps" };
+            let noun = if of == 1 { "step" } else { "steps" };
             let verdict = match report {
                 _ if report.success => "done",
                 _ if report.cancelled => "interrupted",
@@ -152,14 +152,17 @@ impl Display {
             let style = if report.success { GOOD } else { ERROR };
             let verdict = paint(printer.colour, style, verdict);
             let time = text::duration(report.duration);
-            printer.say(shown![verdict, &format!("{after}{of} {all} {noun} in {time}")]);
+            printer.say(shown![verdict, &format!("{how_far} {noun} in {time}")]);
             if let (false, Some(run), true) = (report.success, &self.run, printer.is_terminal) {
                 printer.say(&format!("  more: cycod runs show {}", run.get(..SHORT).unwrap_or(run)));
             }
-        } else if self.file.is_some() {
-            self.say_result(printer, report);
-        } else if report.cancelled && matches!(self.look, Look::Direct) && printer.is_terminal {
-            printer.say("interrupted");
+        } else {
+            if self.file.is_some() {
+                self.say_result(printer, report);
+            }
+            if report.cancelled && matches!(self.look, Look::Direct) && printer.is_terminal {
+                printer.say("interrupted");
+            }
         }
         self.say_kept(printer, report);
         // Who pressed Ctrl-C needs no reason.
