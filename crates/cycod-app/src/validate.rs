@@ -287,7 +287,8 @@ impl<'a> Validator<'a> {
                 let writer = engine.catalog().writer();
                 writer.replace(entry, &original.text, &source.text).map_err(FixError::Tool)?;
                 if let Some(tool) = subject.load(engine, &source).tool.filter(|_| was_trusted) {
-                    engine.trust_written(tool, &entry.path).map_err(|refusal| FixError::Trust(Box::new(refusal)))?;
+                    let trusted = engine.trust_written(tool, &entry.path, &source.text);
+                    trusted.map_err(|refusal| FixError::Trust(Box::new(refusal)))?;
                 }
             }
             ValidationSubject::File(path) => {

@@ -89,6 +89,7 @@ impl ResolveError {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::NotText { .. } => Some("hand the bytes over by `input`, or in a file"),
+            Self::Unset { .. } => Some("declare it under `parameters`, or set the variable"),
             _ => None,
         }
     }

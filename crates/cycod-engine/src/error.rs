@@ -1,5 +1,5 @@
 use cycod_catalog::LoadError;
-use cycod_diagnostic::{Code, Refusal};
+use cycod_diagnostic::{Code, Refusal, Severity};
 
 /// Why the engine has no tool to give.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +35,17 @@ impl EngineError {
             Self::Load(error) => {
                 let (LoadError::Broken { name, .. } | LoadError::Changed { was: name, .. }) = &error;
                 let name = name.clone();
-                Refusal::new(Code::BrokenTool, error.to_string()).attempt(format!("cycod validate {name}")).place(name)
+                let why = format!("{error}{}", first_problem(&error).unwrap_or_default());
+                Refusal::new(Code::BrokenTool, why).attempt(format!("cycod validate {name}")).place(name)
             }
         }
     }
+}
+
+/// What is wrong with a file first, and where.
+fn first_problem(error: &LoadError) -> Option<String> {
+    let LoadError::Broken { source_file, diagnostics, .. } = error else { return None };
+    let problem = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error)?;
+    let line = problem.span().map(|span| format!("line {}: ", source_file.position(span.start).line));
+    Some(format!(": {}{}", line.unwrap_or_default(), problem.message))
 }

@@ -95,6 +95,12 @@ fn made(touched: &BTreeSet<(ObservedTouch, ObservedPlace, bool)>) -> BTreeSet<Pa
     directories.map(|path| (*path).to_owned()).collect()
 }
 
+/// The directory of a Git repository that a path is in: one that has what every repository has.
+fn repository(path: &Path) -> Option<&Path> {
+    let parts = ["HEAD", "objects", "refs"];
+    path.ancestors().skip(1).find(|directory| parts.iter().all(|part| directory.join(part).exists()))
+}
+
 /// Whether a path leads to a file that would be made as a directory if it were missing.
 fn is_bare_file(path: &Path) -> bool {
     path.extension().is_none() && path.is_file()
@@ -203,6 +209,8 @@ impl<'a> Names<'a> {
                 let directory = path.parent().filter(|directory| !self.is_wide(directory));
                 Some((touch, directory.unwrap_or(path).to_owned()))
             }
+            // What lies where in there changes with every commit.
+            ObservedTouch::Read if let Some(repository) = repository(path) => Some((touch, repository.to_owned())),
             _ => Some((touch, path.to_owned())),
         }
     }

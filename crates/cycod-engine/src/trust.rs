@@ -277,13 +277,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Trusts a tool that the user has just written at `path`, and says whether it is trusted now.
+    /// Trusts a tool that the user has just written at `path` as this `text`, and says whether it is trusted now.
     ///
     /// It is not when it reaches a tool of the project that nobody has looked at.
     ///
     /// # Errors
     /// When the pins cannot be written.
-    pub fn trust_written(&self, mut tool: Tool, path: &Path) -> Result<bool, Refusal> {
+    pub fn trust_written(&self, mut tool: Tool, path: &Path, text: &str) -> Result<bool, Refusal> {
         tool.origin.file = Some(path.to_owned());
         let tool = Arc::new(tool);
         let reached = self.reached(&tool);
@@ -292,7 +292,11 @@ impl Engine {
                 return Ok(false);
             }
         }
-        self.trust(&self.subjects(&tool)?)?;
+        let subjects = self.subjects(&tool)?;
+        self.trust(&subjects)?;
+        if !subjects.is_empty() {
+            self.keep_written(&tool, text);
+        }
         Ok(true)
     }
 

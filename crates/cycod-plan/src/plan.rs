@@ -620,9 +620,15 @@ impl PlanError {
             Self::Arguments(problems) => {
                 let why = Self::Arguments(problems.clone()).to_string();
                 let mut help: Vec<String> = Vec::new();
-                for one in problems.iter().take(MOST_TOLD).filter_map(|problem| problem.help.as_ref()) {
-                    if !help.contains(one) {
-                        help.push(one.clone());
+                for problem in problems.iter().take(MOST_TOLD) {
+                    let Some(one) = &problem.help else { continue };
+                    // What is missing has its description, which alone is no advice.
+                    let one = match (&problem.parameter, problem.code) {
+                        (Some(name), Code::MissingArgument) => format!("give `{name}`: {one}"),
+                        _ => one.clone(),
+                    };
+                    if !help.contains(&one) {
+                        help.push(one);
                     }
                 }
                 let again = problems.first().and_then(|problem| problem.instead.as_ref()?.as_json());

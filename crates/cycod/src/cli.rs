@@ -452,7 +452,8 @@ fn misused(error: &clap::Error, typed: Typed, words: &[&str], is_short: bool) ->
 /// What is said of a `word` that begins no command, where it is the name of a tool or more like one than like a command.
 fn of_tools(word: &str, engine: &Engine, misused: CommandError) -> CommandError {
     if let Some(tool) = engine.catalog().find(word, ScopeFilter::Any) {
-        return CommandError::usage(format!("`{word}` is a tool: `cycod run {}`", tool.name));
+        return CommandError::usage(format!("`{word}` is not a command, but there is a tool of this name"))
+            .hint(format!("try: cycod run {}", tool.name));
     }
     let command = closest(word, first_words()).unwrap_or_default();
     let is_nearest = |near: &String| near != command && closest(word, [command, near.as_str()]) == Some(near);

@@ -168,13 +168,21 @@ fn linked(text: &str, folder: &str) -> String {
     while let Some((before, words, target, after)) = link(rest) {
         result.push_str(before);
         result.push_str(words);
-        if let Some(way) = way(target, folder).filter(|way| !way.ends_with(words.trim_matches('`'))) {
+        if let Some(way) = way(target, folder).filter(|way| way != words.trim_matches('`')) {
             result.push_str(&format!(" ({way})"));
         }
         rest = after;
     }
     result.push_str(rest);
     result
+}
+
+/// Text with links as their words.
+pub(crate) fn plain(text: &str) -> String {
+    match link(text) {
+        Some((before, words, _, after)) => format!("{before}{words}{}", plain(after)),
+        None => text.to_owned(),
+    }
 }
 
 /// The first link of a text: what is before it, its words, its target, and what is after it.

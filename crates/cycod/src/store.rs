@@ -82,7 +82,7 @@ pub(crate) fn trust_written(context: &mut Context, text: &str, path: &Path) -> R
         if let Some(stated) = stated(&tool, context.engine.host()) {
             context.printer.say(&format!("`{name}` rests on what is {stated}"));
         }
-        if !context.engine.trust_written(tool, path)? {
+        if !context.engine.trust_written(tool, path, text)? {
             context.printer.warn(&format!("`{name}` uses a tool that is not trusted; see it: cycod trust {name}"));
         }
     }

@@ -13,6 +13,7 @@ use crate::printer::{HEADING, Printer, paint};
 pub(crate) struct Table<'a> {
     head: Vec<Cell<'a>>,
     rows: Vec<Vec<Cell<'a>>>,
+    minor: Vec<usize>,
 }
 
 /// A text on one line, some of it in styles, and how wide it is.
@@ -99,7 +100,13 @@ impl<'a> Table<'a> {
     /// An empty table.
     pub(crate) fn new(head: &[&'a str]) -> Self {
         let head = head.iter().map(|&name| Cell::default().with(name, HEADING)).collect();
-        Self { head, rows: Vec::new() }
+        Self { head, rows: Vec::new(), minor: Vec::new() }
+    }
+
+    /// The columns that are left out, in this order, where there is no room for the first column otherwise.
+    pub(crate) fn with_minor(mut self, columns: &[usize]) -> Self {
+        self.minor = columns.to_vec();
+        self
     }
 
     /// Adds a row with a cell for each column.
@@ -127,6 +134,11 @@ impl<'a> Table<'a> {
             }
         }
         if let Some(limit) = width {
+            for &column in &self.minor {
+                if least(&widths) > limit {
+                    widths[column] = 0;
+                }
+            }
             fit(&mut widths, limit);
         }
         let last = widths.iter().rposition(|width| *width > 0);
@@ -147,6 +159,13 @@ impl<'a> Table<'a> {
         }
         out
     }
+}
+
+/// How narrow a table can be with the first column whole.
+fn least(widths: &[usize]) -> usize {
+    let shown: Vec<usize> = widths.iter().copied().filter(|width| *width > 0).collect();
+    let [first, others @ ..] = shown.as_slice() else { return 0 };
+    first + others.iter().map(|width| (*width).min(NARROWEST) + GAP).sum::<usize>()
 }
 
 /// Makes columns narrower until they fit, from the right: the first holds names, which a person wants to copy.
@@ -189,6 +208,22 @@ mod tests {
             assert!(text.lines().all(|line| line.width() <= width), "{text}");
         }
         expect.assert_eq(text);
+    }
+
+    #[test]
+    fn minor_columns_make_room_for_the_first() {
+        let mut table = Table::new(&["RUN", "WHO", "END"]).with_minor(&[1, 2]);
+        table.row(vec![Cell::new("01a219b0ce8a0f8d"), Cell::new("a person"), Cell::new("exit 3")]);
+        expect![[r#"
+            RUN               WHO       END
+            01a219b0ce8a0f8d  a person  exit 3
+        "#]]
+        .assert_eq(table.render(Some(34), false).as_str());
+        expect![[r#"
+            RUN               END
+            01a219b0ce8a0f8d  exit 3
+        "#]]
+        .assert_eq(table.render(Some(33), false).as_str());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use cycod_engine::diagnostic::closest;
 
-use crate::command_error::CommandError;
+use crate::{command_error::CommandError, help};
 
 /// Returns the error to show for what clap found wrong with `WORDS…`, before which `typed` was typed and after which one of
 /// `commands` may come.
@@ -56,6 +56,7 @@ pub(crate) fn usage_error(error: &clap::Error, typed: &str, words: &[&str], comm
         }
     };
     let mut result = CommandError::usage(message);
+    let unknown_option = option();
     // Clap finds words near that nobody would take for each other; only for options it knows more than we do.
     let known = match error.kind() {
         ErrorKind::InvalidSubcommand => commands.iter().map(|&name| name.to_owned()).collect(),
@@ -68,10 +69,43 @@ pub(crate) fn usage_error(error: &clap::Error, typed: &str, words: &[&str], comm
     } else if !list(ContextKind::ValidValue).is_empty() {
         result = result.hint(format!("one of {}", list(ContextKind::ValidValue).join(", ")));
     }
+    let page = help::page(&words.join(" ")).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            result = result.hint(format!("one of {}", commands.join(", ")));
+        }
+        ErrorKind::MissingRequiredArgument
+            if list(ContextKind::InvalidArg).iter().any(|name| !name.starts_with('-')) =>
+        {
+            result.hints.extend(usage_lines(&page));
+            let missing = list(ContextKind::InvalidArg);
+            let is_missing = |name: &str| missing.iter().any(|shown| option_name(shown) == name);
+            let lists = [("TOOL_NAME", "tools: cycod list"), ("ID", "runs: cycod runs list")];
+            // What is deleted or approved by an ID is no run.
+            let known = lists
+                .into_iter()
+                .find(|(name, _)| is_missing(name) && (*name != "ID" || words.first() == Some(&"runs")));
+            result.hints.extend(known.map(|(_, hint)| hint.to_owned()));
+        }
+        // Nearly every other program has this option.
+        ErrorKind::UnknownArgument if unknown_option == "--json" && page.contains("--format ") => {
+            result = result.hint("did you mean `--format json`?");
+        }
+        _ => {}
+    }
     if error.kind() == ErrorKind::UnknownArgument && words == ["mcp", "add"] {
         result = result.hint("a program and its arguments come after `--`");
     }
     result.hint(["see: cycod help"].iter().chain(words).copied().collect::<Vec<_>>().join(" "))
+}
+
+/// How a command is called, after its page.
+fn usage_lines(page: &str) -> Vec<String> {
+    let forms = page.lines().filter_map(|line| {
+        let form = line.trim_start();
+        form.strip_prefix("USAGE: ").map(|form| ("usage", form)).or_else(|| Some(("or", form.strip_prefix("OR: ")?)))
+    });
+    forms.map(|(word, form)| format!("{word}: {form}")).collect()
 }
 
 /// `--format` of `--format <FORMAT>`, `NAME` of `[NAME]...`.

@@ -70,7 +70,8 @@ fn unavailable_reasons(entry: &Entry, misuse: Option<&str>) -> Vec<String> {
 pub fn notes(entry: &Entry, beyond: &Beyond, host: &Host) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut note = |word: &'static str, is_mistake, reason: String| {
-        let joint = if reason.is_empty() || reason.starts_with("by ") { " " } else { ": " };
+        let joint =
+            if ["by ", "since "].iter().any(|word| reason.is_empty() || reason.starts_with(word)) { " " } else { ": " };
         // Some of it is text of the file, and goes where a person reads it.
         let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
         notes.push(Note { word, reason: format!("{joint}{}", visible(&line)).trim_end().to_owned(), is_mistake });
@@ -92,7 +93,8 @@ pub fn notes(entry: &Entry, beyond: &Beyond, host: &Host) -> Vec<Note> {
         note("unavailable", false, reasons.join("; "));
     }
     if let Some(trust) = beyond.trust.as_ref().filter(|trust| **trust != Standing::Trusted) {
-        note(trust.name(), false, String::new());
+        let since = if *trust == Standing::Changed { "since you trusted it" } else { "" };
+        note(trust.name(), false, since.to_owned());
     }
     if let Some(deprecation) = &entry.summary.deprecated {
         note("deprecated", false, deprecation.message.clone().unwrap_or_default());

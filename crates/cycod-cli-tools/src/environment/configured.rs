@@ -98,7 +98,7 @@ fn models(engine: &Engine) -> Check {
                 .fix(format!("cycod secret set {key} --for-tool cycod:models"))
         }
         None if ready.is_empty() => {
-            Check::absent(GROUP, NAME, "no provider of language models has a key; only who asks a model needs one")
+            Check::absent(GROUP, NAME, "no provider of language models has a key; you need one only to use a model")
                 .fix("cycod models list")
         }
         None => Check::ok(GROUP, NAME, format!("keys are there for {}", named(&ready))),
@@ -130,7 +130,7 @@ fn files<'a>(
             Check::warning(GROUP, name, format!("{first}{more}"))
                 .fix(format!("edit {}", first.split(": ").next().unwrap_or("the file")))
         }
-        _ if files.is_empty() => Check::ok(GROUP, name, "no file, which is fine"),
+        _ if files.is_empty() => Check::ok(GROUP, name, "there is no file, and none is needed"),
         _ => Check::ok(GROUP, name, format!("{} read: {}", count(files.len(), "file", "files"), named(&paths))),
     };
     check.detail("files", paths).detail("errors", flaws).detail("warnings", warnings)
@@ -167,7 +167,7 @@ pub(crate) fn servers(environment: &Environment<'_>) -> Vec<Check> {
     } else if !warnings.is_empty() {
         Check::warning(GROUP, "mcp_configuration", first(&warnings)).fix(fix(&warnings))
     } else if names.is_empty() {
-        Check::ok(GROUP, "mcp_configuration", "no MCP servers are configured, which is fine")
+        Check::ok(GROUP, "mcp_configuration", "no MCP servers are configured")
     } else {
         let message = format!("{}: {}", count(names.len(), "MCP server", "MCP servers"), named(&names));
         Check::ok(GROUP, "mcp_configuration", message)

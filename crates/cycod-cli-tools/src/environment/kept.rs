@@ -20,7 +20,7 @@ fn secrets(engine: &Engine) -> Check {
     let user = engine.catalog().scopes().user_directory();
     let store = Store::open(user, VaultKey::from_environment(&host.environment), &host.environment);
     if !store.path().exists() {
-        return Check::ok(GROUP, NAME, "none are stored, which is fine");
+        return Check::ok(GROUP, NAME, "none are stored");
     }
     match store.list() {
         Ok(kept) => Check::ok(GROUP, NAME, format!("{} kept", count(kept.len(), "secret", "secrets"))),
@@ -57,10 +57,12 @@ fn history(engine: &Engine) -> Check {
     match looked_at(&history) {
         Ok(None) => Check::ok(GROUP, NAME, "nothing was run yet"),
         Ok(Some(Ends { rows, agrees: true })) => {
-            Check::ok(GROUP, NAME, format!("opens and ends with row {rows}, as its head says")).detail("last_row", rows)
+            Check::ok(GROUP, NAME, format!("complete up to row {rows}")).detail("last_row", rows)
         }
         Ok(Some(Ends { rows, agrees: false })) => {
-            let message = format!("ends with row {rows}, and its head says otherwise: rows were changed or removed");
+            let message = format!(
+                "ends with row {rows}, which isn't the last row that was written: rows were changed or removed"
+            );
             Check::failed(GROUP, NAME, message).fix("cycod runs verify")
         }
         Err(error) => {

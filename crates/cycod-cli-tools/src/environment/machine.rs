@@ -25,7 +25,7 @@ pub(crate) fn checks(engine: &Engine) -> Vec<Check> {
 
 fn confinement(offered: &Offered) -> Check {
     const NAME: &str = "confinement";
-    const HOW: &str = "found out by confining a program that does nothing";
+    const HOW: &str = "tested with a program that does nothing";
     let landlock = offered.landlock.map(|version| format!("Landlock {version}"));
     let check = if offered.lacks.is_empty() {
         let landlock = landlock.map(|landlock| format!(", {landlock}")).unwrap_or_default();

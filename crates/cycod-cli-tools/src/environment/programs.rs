@@ -265,7 +265,7 @@ fn containers(environment: &Environment<'_>) -> Check {
         ..Execute::default()
     };
     let check = match environment.start.map(|start| start(&execute)) {
-        None => Check::ok(PROGRAMS_GROUP, NAME, format!("`{at}`, which was not asked whether it works")),
+        None => Check::ok(PROGRAMS_GROUP, NAME, format!("`{at}`, not tested")),
         Some(Ok(executed)) if executed.exit_code == 0 => {
             let version = first_line(&executed.stdout).unwrap_or_default();
             Check::ok(PROGRAMS_GROUP, NAME, format!("{version}, `{at}`")).detail("version", version)
@@ -279,9 +279,7 @@ fn containers(environment: &Environment<'_>) -> Check {
             let fix = if is_podman { "podman info" } else { "start its service: sudo systemctl start docker" };
             Check::warning(PROGRAMS_GROUP, NAME, format!("`{at}` exists but does not work: {said}")).fix(fix)
         }
-        Some(Err(refusal)) => {
-            Check::ok(PROGRAMS_GROUP, NAME, format!("`{at}`, which was not asked whether it works: {}", refusal.why))
-        }
+        Some(Err(refusal)) => Check::ok(PROGRAMS_GROUP, NAME, format!("`{at}`, not tested: {}", refusal.why)),
     };
     check.detail("path", text(&engine))
 }

@@ -100,7 +100,7 @@ fn running(entries: &[Entry]) -> Check {
             let message = format!("{} cannot run here: {first}", count(unavailable.len(), "tool", "tools"));
             Check::warning(GROUP, "tool_requirements", message).fix("cycod list").detail("unavailable", unavailable)
         }
-        None => Check::ok(GROUP, "tool_requirements", "no tool asks for what this machine cannot give"),
+        None => Check::ok(GROUP, "tool_requirements", "this machine has everything that the tools require"),
     }
 }
 

@@ -355,7 +355,21 @@ impl Shape<'_> {
             NodeKind::Sequence(_) => ", not a list",
             NodeKind::Mapping(_) => ", not a mapping",
         };
-        Diagnostic::error(Code::WrongType, node.span, format!("{name} takes {}{is}", takes.describe()))
+        let diagnostic =
+            Diagnostic::error(Code::WrongType, node.span, format!("{name} takes {}{is}", takes.describe()));
+        let is_text = matches!(takes, Takes::Text | Takes::Template | Takes::Command | Takes::Condition | Takes::Texts);
+        let is_empty = |value: &Node| value.as_scalar().is_some_and(|scalar| scalar.text.is_empty());
+        match (&node.kind, takes) {
+            // A placeholder without quotes.
+            (NodeKind::Mapping(entries), _) if is_text && entries.iter().all(|entry| is_empty(&entry.value)) => {
+                diagnostic.help("in YAML, a value that begins with `{` is a mapping: put the whole value in quotes")
+            }
+            (NodeKind::Sequence(_), Takes::Map(key, _)) => {
+                let key = if key.is_empty() { "NAME" } else { key };
+                diagnostic.help(format!("write each as `{key}: …`, without a dash"))
+            }
+            _ => diagnostic,
+        }
     }
 }
 

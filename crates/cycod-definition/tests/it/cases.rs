@@ -580,6 +580,19 @@ mod types {
     }
 
     #[test]
+    fn placeholder_without_quotes() {
+        check(
+            "name: a\ndescription: b\nbash: {P}\nparameters: {P: {description: c}}\n",
+            expect![[r#"
+            3:7-3:10 error[wrong-type]: `bash` takes a command, not a mapping
+              help: in YAML, a value that begins with `{` is a mapping: put the whole value in quotes
+            4:14-4:15 warning[unused-parameter]: parameter `P` is never used
+              help: write `{P}` where its value belongs, or remove it
+        "#]],
+        );
+    }
+
+    #[test]
     fn text_for_mapping() {
         check(
             "name: a\ndescription: b\nbash: ls\nsecurity: strict\n",
@@ -614,8 +627,9 @@ mod types {
         check(
             "name: a\ndescription: b\nbash: ls\nparameters: [{name: P}]\n",
             expect![[r#"
-            4:13-4:24 error[wrong-type]: `parameters` takes a mapping, not a list
-        "#]],
+                4:13-4:24 error[wrong-type]: `parameters` takes a mapping, not a list
+                  help: write each as `NAME: …`, without a dash
+            "#]],
         );
     }
 
@@ -2100,6 +2114,7 @@ mod settings {
                   help: did you mean `read`?
                 8:7-8:22 error[unknown-permission]: `filesystem:read` names no path
                 9:7-9:24 error[wrong-type]: an item of `required-permissions` takes text, not a mapping
+                  help: in YAML, a value that begins with `{` is a mapping: put the whole value in quotes
                 10:7-10:44 error[unknown-permission]: `https://example.com/` is not a host
                   help: write the host alone, without `https://` and path
                 11:7-11:40 error[unknown-permission]: `example.com:http` is not a host

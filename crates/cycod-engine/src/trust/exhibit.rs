@@ -200,7 +200,7 @@ impl Engine {
         let mut entries: Vec<_> = document.iter().collect();
         entries.sort_by_key(|(key, _)| rank(key));
         for (key, value) in entries {
-            write_entry(text, key, value, 1, rank(key) == 0);
+            write_entry(text, [INDENT; 2], key, value, rank(key) == 0);
         }
     }
 
@@ -211,35 +211,50 @@ impl Engine {
     }
 }
 
-/// Writes a key with its value; a text of several lines as a block, each line marked.
-fn write_entry(text: &mut String, key: &str, value: &Json, depth: usize, is_prose: bool) {
-    let indent = "    ".repeat(depth);
+/// How much deeper the lines of a value stand than its key.
+const INDENT: &str = "    ";
+
+/// Writes a key with its value, after what stands before its first line and before the others; a text of several lines as a
+/// block, each line marked.
+fn write_entry(text: &mut String, [first, indent]: [&str; 2], key: &str, value: &Json, is_prose: bool) {
+    let deeper = format!("{indent}{INDENT}");
     let is_prose = is_prose || matches!(key, "description" | "detailed-help" | "examples");
     let _ = match value {
         // A number or the like, as its author spells it.
         Json::Object(entries) if entries.len() == 1 && entries.get("written").is_some_and(Json::is_string) => {
-            writeln!(text, "{indent}{}: {}", line(key), line(entries["written"].as_str().unwrap_or_default()))
+            writeln!(text, "{first}{}: {}", line(key), line(entries["written"].as_str().unwrap_or_default()))
         }
         Json::Object(entries) if !entries.is_empty() => {
-            let _ = writeln!(text, "{indent}{}:", line(key));
-            entries.iter().for_each(|(key, value)| write_entry(text, key, value, depth + 1, is_prose));
+            let _ = writeln!(text, "{first}{}:", line(key));
+            entries.iter().for_each(|(key, value)| write_entry(text, [&deeper; 2], key, value, is_prose));
             Ok(())
         }
         Json::Array(items) if items.iter().any(|item| item.is_object() || is_block(item)) => {
-            let _ = writeln!(text, "{indent}{}:", line(key));
-            items.iter().for_each(|item| write_entry(text, "-", item, depth + 1, is_prose));
+            let _ = writeln!(text, "{first}{}:", line(key));
+            let dash = format!("{indent}  - ");
+            for item in items {
+                match item {
+                    Json::Object(entries) if !entries.is_empty() => {
+                        for (at, (key, value)) in entries.iter().enumerate() {
+                            let first = if at == 0 { &dash } else { &deeper };
+                            write_entry(text, [first, &deeper], key, value, is_prose);
+                        }
+                    }
+                    item => write_entry(text, [&deeper; 2], "-", item, is_prose),
+                }
+            }
             Ok(())
         }
         Json::String(block) if is_block(value) && !is_prose => {
-            let _ = writeln!(text, "{indent}{}:", line(key));
+            let _ = writeln!(text, "{first}{}:", line(key));
             block.lines().try_for_each(|one| writeln!(text, "{indent}    | {}", plain(one)))
         }
         Json::String(word) => {
-            writeln!(text, "{indent}{}: {}", line(key), if is_prose { cut(word) } else { line(word) })
+            writeln!(text, "{first}{}: {}", line(key), if is_prose { cut(word) } else { line(word) })
         }
         other => {
             let whole = other.to_string();
-            writeln!(text, "{indent}{}: {}", line(key), if is_prose { cut(&whole) } else { line(&whole) })
+            writeln!(text, "{first}{}: {}", line(key), if is_prose { cut(&whole) } else { line(&whole) })
         }
     };
 }

@@ -206,13 +206,20 @@ impl Engine {
                 texts.extend(text.and_then(|text| Some((state.parse().ok()?, text))));
             }
         }
-        for (digest, text) in texts {
-            let file = Whole::open(&self.texts().join(digest.to_string()));
-            if !matches!(file.read(), Ok(Some(_))) {
-                drop(file.update::<(), StoreError>(|_| Ok((Some(text.into_bytes()), ()))));
-            }
-        }
+        texts.into_iter().for_each(|(digest, text)| self.keep_text(&digest, text));
         self.forget_texts(pins);
+    }
+
+    /// Keeps the file of one tool that was just written, which the catalog does not know yet.
+    pub(super) fn keep_written(&self, tool: &Tool, text: &str) {
+        self.keep_text(&digest(&tool.origin.document), text.to_owned());
+    }
+
+    fn keep_text(&self, digest: &Digest, text: String) {
+        let file = Whole::open(&self.texts().join(digest.to_string()));
+        if text.len() as u64 <= LONGEST && !matches!(file.read(), Ok(Some(_))) {
+            drop(file.update::<(), StoreError>(|_| Ok((Some(text.into_bytes()), ()))));
+        }
     }
 
     /// Removes the texts that nothing is trusted by any more.

@@ -379,7 +379,8 @@ fn who_writes_a_tool_trusts_it_but_not_what_it_uses_unseen() {
     let write = |name: &str, text: &str| {
         place.write(&format!("project/.cycod/tools/{name}.yaml"), text);
         let tool = Arc::unwrap_or_clone(place.engine().tool(name).expect("it loads"));
-        engine.trust_written(tool, &place.path(&format!("project/.cycod/tools/{name}.yaml"))).expect("it can be pinned")
+        let path = place.path(&format!("project/.cycod/tools/{name}.yaml"));
+        engine.trust_written(tool, &path, text).expect("it can be pinned")
     };
     assert!(write("mine", READ));
     place.check("mine", "runs");

@@ -55,6 +55,12 @@ impl KnownNames {
         if upper && !self.is_code { Resolution::Environment(name.to_owned()) } else { Resolution::Unknown }
     }
 
+    /// Returns the declared name that is `name` in capital letters, or the other way round.
+    pub(crate) fn in_another_case(&self, name: &str) -> Option<&str> {
+        let parameters = self.parameters.iter().map(String::as_str);
+        parameters.chain(self.has_item.then_some(ITEM)).find(|known| known.eq_ignore_ascii_case(name))
+    }
+
     /// Returns the declared or predefined name that a person most likely meant by `name`.
     pub(crate) fn near(&self, name: &str) -> Option<&str> {
         let parameters = self.parameters.iter().map(String::as_str);

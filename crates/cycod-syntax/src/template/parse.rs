@@ -287,7 +287,7 @@ impl Scanner<'_> {
             }
             // With a transform it may as well be jq's `{a:b}`.
             Resolution::Unknown if end > open + name.len() + 2 => Token::Text,
-            Resolution::Unknown => match self.names.parameters.iter().find(|known| known.eq_ignore_ascii_case(name)) {
+            Resolution::Unknown => match self.names.in_another_case(name) {
                 Some(known) => Token::Warned(
                     Diagnostic::warning(
                         Code::MisspeltPlaceholder,

@@ -13,7 +13,7 @@ fn names() -> KnownNames {
         parameters: own(&["NAME", "FILE", "author", "count", "SHOULD-RUN", "LOCATION", "DEBUG"]),
         steps: own(&["fetch", "try-https", "build.all", "1st"]),
         is_code: false,
-        has_item: false,
+        has_item: true,
     }
 }
 
@@ -227,6 +227,14 @@ fn mistakes_are_told() {
           Warning[misspelt-placeholder] "location" `{location}` is text, because no parameter has this name
             note: names are case-sensitive in templates
             help: did you mean `LOCATION`?"#]],
+    );
+    check(
+        "{item}",
+        expect![[r#"
+            "{item}"
+              Warning[misspelt-placeholder] "item" `{item}` is text, because no parameter has this name
+                note: names are case-sensitive in templates
+                help: did you mean `ITEM`?"#]],
     );
     check(
         "{fetch.outptu} {fetch.colour}",

@@ -234,7 +234,7 @@ pub(crate) fn normalized(text: &str, source: &SourceFile) -> String {
 pub(crate) fn trust_written(engine: &Engine, entry: &Entry, text: &str) -> Result<(), Refusal> {
     let checked = Validator::new(engine, false).check_text(entry, text);
     if let Some(tool) = checked.tool {
-        engine.trust_written(tool, &entry.path)?;
+        engine.trust_written(tool, &entry.path, text)?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use cycod_engine::diagnostic::closest;
 use crate::{
     cli::Context,
     command_error::CommandError,
-    markdown::rendered,
+    markdown::{plain, rendered},
     options::parsed,
     table::{Cell, Table},
 };
@@ -62,7 +62,7 @@ fn summary(page: &str) -> String {
     let mut lines = page.lines().skip_while(|line| line.starts_with('#') || line.trim().is_empty());
     let paragraph = lines.by_ref().take_while(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(" ");
     let sentence = paragraph.split_inclusive(". ").next().unwrap_or_default();
-    sentence.trim_end().trim_end_matches('.').replace('`', "")
+    plain(sentence.trim_end().trim_end_matches('.')).replace('`', "")
 }
 
 #[cfg(test)]
@@ -89,6 +89,9 @@ mod tests {
 
     #[test]
     fn what_a_page_is_about() {
-        assert_eq!(summary("# some-code\n\nA `key` is\nwrong. Really.\n\n```yaml\na: 1\n```\n"), "A key is wrong");
+        assert_eq!(
+            summary("# some-code\n\nA `key` is\n[wrong](../a.md). Really.\n\n```yaml\na: 1\n```\n"),
+            "A key is wrong"
+        );
     }
 }

@@ -55,13 +55,13 @@ pub(crate) fn run(context: &mut Context) -> Result<u8, CommandError> {
     }
     match doubtful.as_slice() {
         [] => {}
-        [name] => printer.text(&format!("\n1 tool is not trusted; see it and decide: cycod trust {name}\n")),
+        [name] => printer.page(&format!("\n1 tool is not trusted; see it and decide: cycod trust {name}\n")),
         names => {
             let count = names.len();
-            printer.text(&format!("\n{count} tools are not trusted; see them and decide: cycod trust --all\n"));
+            printer.page(&format!("\n{count} tools are not trusted; see them and decide: cycod trust --all\n"));
         }
     }
-    printer.text(if entries.is_empty() { NEXT_WITHOUT_TOOLS } else { NEXT });
+    printer.page(if entries.is_empty() { NEXT_WITHOUT_TOOLS } else { NEXT });
     Ok(0)
 }
 

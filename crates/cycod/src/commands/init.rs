@@ -75,14 +75,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let source = SourceFile::new(format!("{}.yaml", first.name), first.text.as_str());
     let not_done = format!("tool `{}` was not written", first.name);
     let tool = store::checked(context, &source, Some(first.name.as_str()), &target, &not_done)?;
-    // What is written is trusted, and what is trusted is shown.
-    context.printer.say(context.engine.described(&tool).trim_end());
     let written = store::save(context, Scope::Local, &first.name, &first.text, false)?;
     let path = store::shown(&written.path, context.engine.host());
     if !json {
         let (why, name) = (first.reason(), &first.name);
         context.printer.text(&format!("Wrote the tool `{name}`: {path}\n  {why}\n"));
     }
+    // What is written is trusted, and what is trusted is shown.
+    context.printer.say(&format!("\n{}", context.engine.described(&tool).trim_end()));
     let steps = next(first.name.as_str(), &sample_arguments(&tool), first.rest);
     told(context, json, (first.name.as_str(), &path, true), first.from, steps)
 }
@@ -130,8 +130,8 @@ fn next(name: &str, sample: &str, rest: Option<Step>) -> Vec<Step> {
     steps.extend(rest);
     steps.extend([
         Step::new(
-            "cycod trust --all",
-            "You trust what you write; everyone else who clones the project trusts its tools once",
+            "cycod trust --mine",
+            "Change tools here without being asked to trust them again; others review them once in their clone",
         ),
         Step::new("cycod mcp install HOST", "Offer the tools to an editor or assistant; see: cycod help mcp install"),
     ]);

@@ -250,7 +250,7 @@ fn nothing(asked: &Selection, scope: ScopeFilter, is_empty: bool, catalog: &Cata
     }
     if is_empty {
         let place = shown_path(&catalog.scopes().written(Scope::Local), host);
-        return format!("no tools here yet; add one with `cycod tool add NAME --editor`, or put a file into {place}");
+        return format!("no tools here yet; write a first one with `cycod init`, or put a file into {place}");
     }
     let filters = [
         asked.tags.first().map(|_| "--tag"),

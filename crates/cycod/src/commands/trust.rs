@@ -18,9 +18,10 @@ use crate::{
     cli::Context,
     command_error::{CommandError, exit},
     editor::ask,
+    folded::folded_lines,
     options::{TextOrJson, parsed},
     pager,
-    printer::{ADDED, DIM, HEADING, REMOVED, WARNING, paint},
+    printer::{ADDED, DIM, HEADING, REMOVED, WARNING, paint, talk_size},
     store::{entry, shown},
     table::{Cell, Table},
 };
@@ -186,7 +187,8 @@ fn overview(context: &Context, subjects: &[TrustSubject]) -> Shown {
         paint(context.printer.colour, HEADING, &format!("{} tools: {}{network}", subjects.len(), levels.join(", "))),
         "\n",
     ];
-    let mut table = Table::new(&["NAME", "LEVEL", "NETWORK", "STATE", "RIGHTS", "DESCRIPTION"]);
+    // A description is only the author's word, so it is the first to go.
+    let mut table = Table::new(&["NAME", "LEVEL", "NETWORK", "STATE", "RIGHTS", "DESCRIPTION"]).with_minor(&[5]);
     for (subject, (level, is_reaching)) in subjects.iter().zip(&reach) {
         let is_confined = !subject.tool.security.permissions.is_empty();
         let state = if subject.standing == Standing::Changed { "changed" } else { "new" };
@@ -235,13 +237,14 @@ fn present(context: &mut Context, subject: &TrustSubject, is_talk: bool) {
 fn mark(context: &mut Context, is_agreed: bool) -> Result<u8, CommandError> {
     let project = shown(&context.engine.host().workspace.clone(), context.engine.host());
     let told = format!(
-        "In `{project}`, tools that you run at a terminal need no question if their changes are not committed, or were committed here by you. Calls from models still need approval.\n"
+        "When you run a tool of `{project}` at a terminal, cycod will not ask about changes of yours: those that are uncommitted, or that you committed in this clone. It still asks before a model runs a changed tool.\n"
     );
-    context.printer.talk(&told);
+    let width = talk_size().map_or(usize::MAX, |(columns, _)| columns);
+    context.printer.talk(&folded_lines(&told, width));
     if !is_agreed {
         if !context.is_attended() {
             return Err(CommandError::failure("nothing was marked: there is no terminal to ask at")
-                .hint("when it is what you want: cycod trust --mine --yes"));
+                .hint("if you want this: cycod trust --mine --yes"));
         }
         if ask(context, "Is all of this project yours? [y/n] ", &["y", "n"])? != Some("y") {
             return Err(CommandError::failure("nothing was marked"));
@@ -327,13 +330,17 @@ pub(crate) fn settle(context: &mut Context, subjects: Vec<TrustSubject>, what: B
             }
         }
     }
+    let is_own_work = |subject: &TrustSubject| context.engine.is_own_work(subject);
+    if choice != Choice::None && !context.engine.is_mine() && waiting.iter().any(is_own_work) {
+        context.printer.say("  to run your own changes in this project without this question: cycod trust --mine");
+    }
     Ok(())
 }
 
 fn agrees(context: &mut Context, name: &str, more: &str) -> Result<bool, CommandError> {
     if !context.is_attended() {
         return Err(CommandError::failure("nothing was trusted: there is no terminal to ask at")
-            .hint(format!("when it is what you want: cycod trust {name} --yes")));
+            .hint(format!("if you want this: cycod trust {name} --yes")));
     }
     Ok(ask(context, &format!("Trust `{name}`{more}? [y/n] "), &["y", "n"])? == Some("y"))
 }

@@ -150,6 +150,7 @@ fn unknown(tool: &Tool, command: &Command, name: &str) -> CommandError {
     let near = closest(name, ours.chain(parameters.iter().map(String::as_str)).collect::<Vec<_>>());
     let error = match near {
         Some(near) => error.hint(format!("did you mean `--{near}`?")),
+        None if name == "json" => error.hint("did you mean `--format json`?"),
         None => error,
     };
     error.hint(format!("usage: {}", usage_of(tool))).hint(format!("see: cycod run {} --help", tool.name))

@@ -26,6 +26,9 @@ const MOST: usize = 1000;
 /// How many runs are offered, the newest first.
 const RUNS: usize = 50;
 
+/// Among how many they are looked for.
+const RECENT: usize = 500;
+
 /// The script with which a shell asks, where it is one of ours.
 pub(crate) fn script(shell: Shell) -> Option<&'static str> {
     Some(match shell {
@@ -355,9 +358,11 @@ fn models(context: &Context) -> Vec<Candidate> {
 }
 
 fn run_ids(context: &Context) -> Vec<Candidate> {
-    let runs = runs::history(context).runs(&cycod_store::Filter { limit: RUNS, ..Default::default() });
-    let last = Candidate::new("last", "The newest run");
-    let named = runs.unwrap_or_default().into_iter().map(|run| {
+    let recent = runs::history(context).runs(&cycod_store::Filter { limit: RECENT, ..Default::default() });
+    let workspace = &context.engine.host().workspace;
+    let is_here = |run: &cycod_store::Run| runs::is_of_project(run, workspace);
+    let last = Candidate::new("last", "The last run of this project");
+    let named = recent.unwrap_or_default().into_iter().filter(is_here).take(RUNS).map(|run| {
         let about = format!("{}, {}, {}", run.tool, runs::ago(run.at), cycod_app::views::outcome(&run));
         Candidate::new(run.id, about)
     });

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use cycod_engine::{
     Event, Plan, RunReport, Sink, Status, StepPath, StepReport, Stream,
-    diagnostic::{Shown, shown},
+    definition::Produces,
+    diagnostic::{Code, Shown, shown},
 };
 
 use super::{live::Live, plain::Plain, text, timeline::timeline};
@@ -21,6 +22,8 @@ pub(crate) struct Display {
     passed_on: HashSet<StepPath>,
     /// What the run is called in the history, if it is in there.
     run: Option<String>,
+    /// The media type of the file that is the result, where it would go to a terminal.
+    file: Option<String>,
 }
 
 /// How many of the last lines of a stream are shown of a step that failed.
@@ -50,7 +53,11 @@ impl Display {
             (false, true, true) => Look::Live { live: None, steps: plan.steps.len() },
             (false, true, false) => Look::Plain(Plain::default()),
         };
-        Self { look, passed_on: HashSet::new(), run: None }
+        let file = match &plan.tool().produces {
+            Produces::Media(media) if !json && out_is_terminal() => Some(media.clone()),
+            _ => None,
+        };
+        Self { look, passed_on: HashSet::new(), run: None, file }
     }
 
     /// The same for a run that can be looked up later by this name.
@@ -66,7 +73,7 @@ impl Display {
             (Some(steps), true) => Look::Live { live: None, steps },
             (Some(_), false) => Look::Plain(Plain::default()),
         };
-        Self { look, passed_on: HashSet::new(), run: None }
+        Self { look, passed_on: HashSet::new(), run: None, file: None }
     }
 
     /// Whether it is of lines that change, and that are gone when it is.
@@ -82,6 +89,8 @@ impl Display {
     fn event(&mut self, printer: &mut Printer, event: &Event<'_>) {
         match (&mut self.look, event) {
             (Look::Silent, _) => {}
+            // It is shown when all of it is there.
+            (_, Event::Output { stream: Stream::Stdout, .. }) if self.file.is_some() => {}
             (Look::Direct, Event::Output { stream: Stream::Stdout, bytes, .. }) => printer.data(bytes),
             (Look::Direct, Event::Output { stream: Stream::Stderr, bytes, .. }) => printer.talk_of_program(bytes),
             (Look::Direct, Event::Cached { run, .. }) if printer.is_terminal => printer.say(&text::cached(run)),
@@ -121,14 +130,20 @@ impl Display {
                 matches!(self.look, Look::Live { .. }) && last.is_some_and(StepReport::is_failure) && !report.success;
             let is_seen = was_shown || (is_told && out_is_terminal());
             if !is_seen || report.answer.is_some() {
-                printer.data(&report.output);
+                self.say_result(printer, report);
             }
+            let all = report.steps.len();
             let count = report.steps.iter().filter(|step| step.status != Status::NotRun).count();
             if report.steps.is_empty() && report.success {
                 // It goes on elsewhere.
                 return;
             }
-            let noun = if count == 1 { "step" } else { "steps" };
+            let (how_far, of) = match () {
+                () if report.success => (format!(": {count}"), count),
+                () if count == all => (format!(" after {all}"), all),
+                () => (format!(" after {count} of {all}"), all),
+            };
+            let noun = if of == 1 { "step" } else { "steps" };
             let verdict = match report {
                 _ if report.success => "done",
                 _ if report.cancelled => "interrupted",
@@ -136,16 +151,39 @@ impl Display {
             };
             let style = if report.success { GOOD } else { ERROR };
             let verdict = paint(printer.colour, style, verdict);
-            printer.say(shown![verdict, &format!(": {count} {noun} in {}", text::duration(report.duration))]);
+            let time = text::duration(report.duration);
+            printer.say(shown![verdict, &format!("{how_far} {noun} in {time}")]);
             if let (false, Some(run), true) = (report.success, &self.run, printer.is_terminal) {
                 printer.say(&format!("  more: cycod runs show {}", run.get(..SHORT).unwrap_or(run)));
             }
-        } else if report.cancelled && matches!(self.look, Look::Direct) && printer.is_terminal {
-            printer.say("interrupted");
+        } else {
+            if self.file.is_some() {
+                self.say_result(printer, report);
+            }
+            if report.cancelled && matches!(self.look, Look::Direct) && printer.is_terminal {
+                printer.say("interrupted");
+            }
         }
         self.say_kept(printer, report);
-        if let Some(refusal) = &report.refusal {
+        // Who pressed Ctrl-C needs no reason.
+        let is_known = report.cancelled && printer.is_terminal;
+        if let Some(refusal) = report.refusal.as_ref().filter(|one| !(is_known && one.code == Code::Cancelled)) {
             printer.refusal(refusal);
+        }
+    }
+
+    /// Writes the result. A file that is no text is none at a terminal either, so its user is told where it is.
+    fn say_result(&self, printer: &mut Printer, report: &RunReport) {
+        let is_text = || std::str::from_utf8(&report.output).is_ok_and(|text| !text.contains('\0'));
+        match &self.file {
+            Some(media) if !is_text() => {
+                printer.say(&format!("the result is a file of type {media}, {} bytes", report.output.len()));
+                if let Some(run) = &self.run {
+                    let run = run.get(..SHORT).unwrap_or(run);
+                    printer.say(&format!("  store it: cycod runs show {run} --output > FILE"));
+                }
+            }
+            _ => printer.data(&report.output),
         }
     }
 

@@ -22,17 +22,25 @@ const NARROWEST: usize = 8;
 /// How wide a name is at the most where there is no room for all of it.
 const NARROWEST_NAME: usize = 8;
 
+/// From here on, an exit code is that of a process which a signal ended.
+const SIGNALS: i32 = 128;
+
 /// How a step ended, in a word of four columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark(Option<Status>);
+pub(super) struct Mark {
+    status: Option<Status>,
+    /// Whether the user stopped it.
+    is_stopped: bool,
+}
 
 impl Mark {
     pub(super) fn of(status: Option<Status>) -> Self {
-        Self(status)
+        Self { status, is_stopped: false }
     }
 
     pub(super) fn word(self) -> &'static str {
-        match self.0 {
+        match self.status {
+            _ if self.is_stopped => "stop",
             None => "…   ",
             Some(Status::Ok) => "ok  ",
             Some(Status::Failed) => "FAIL",
@@ -43,7 +51,7 @@ impl Mark {
     }
 
     pub(super) fn style(self) -> Style {
-        match self.0 {
+        match self.status {
             Some(Status::Ok) => GOOD,
             Some(Status::Failed | Status::TimedOut) => ERROR,
             None | Some(Status::Skipped | Status::NotRun) => DIM,
@@ -59,6 +67,7 @@ struct Bar {
     attempts: u32,
     used_fallback: bool,
     is_cached: bool,
+    is_stopped: bool,
     began: Duration,
     length: Duration,
 }
@@ -72,6 +81,7 @@ pub(crate) fn timeline(report: &RunReport, columns: usize, colour: bool) -> Show
         attempts: step.attempts,
         used_fallback: step.used_fallback,
         is_cached: step.cached_from.is_some(),
+        is_stopped: report.cancelled && step.is_failure() && step.exit_code > SIGNALS,
         began: step.began,
         length: match (step.start_time, step.end_time) {
             (Some(start), Some(end)) => end.duration_since(start).unwrap_or(step.duration),
@@ -95,6 +105,7 @@ pub(crate) fn timeline_of(steps: &[StepTimes], total: Duration, columns: usize) 
         attempts: step.attempts,
         used_fallback: step.used_fallback,
         is_cached: step.cached_from.is_some(),
+        is_stopped: false,
         began: step.began.unwrap_or_default(),
         length: step.length,
     });
@@ -124,7 +135,7 @@ fn draw(bars: &[Bar], total: Duration, columns: usize) -> Vec<(Mark, String)> {
             width => " ".repeat(width + 2),
         };
         let rest = format!(" {name}{padding}  {drawn}{tail}");
-        (Mark::of(bar.status), rest.trim_end().to_owned())
+        (Mark { status: bar.status, is_stopped: bar.is_stopped }, rest.trim_end().to_owned())
     };
     bars.iter().zip(&tails).map(line).collect()
 }
@@ -138,6 +149,7 @@ fn tail(step: &Bar) -> String {
         Some(Status::Ok) if step.used_fallback => format!("{took} (fallback)"),
         Some(Status::Ok) if step.attempts > 1 => format!("{took} ({} attempts)", step.attempts),
         Some(Status::Ok) => took,
+        _ if step.is_stopped => format!("{took} (stopped)"),
         Some(Status::Failed) => format!("{took} (exit code {})", step.exit_code),
         Some(Status::TimedOut) => format!("{took} (timed out)"),
         Some(Status::Skipped) => "(condition is false)".to_owned(),
@@ -180,6 +192,7 @@ mod tests {
             attempts: 1,
             used_fallback: false,
             is_cached: false,
+            is_stopped: false,
             began: Duration::ZERO,
             length: Duration::from_secs(1),
         };

@@ -101,7 +101,7 @@ fn a_model_can_learn_from_its_mistakes() {
         &chat(&calls),
         &expect![[r#"
             0
-            [{"role":"tool","tool_call_id":"c0","content":"{\"refusal\":{\"code\":\"wrong-argument-type\",\"where\":\"greet\",\"why\":\"the arguments are not JSON: EOF while parsing a value at line 1 column 8\",\"try\":\"call again with a JSON object that has a field for each argument\"}}"},{"role":"tool","tool_call_id":"c1","content":"{\"refusal\":{\"code\":\"unknown-argument\",\"where\":\"NAME\",\"why\":\"`NAME` is not a parameter of `greet`; `WHO` is required\",\"try\":\"it takes `WHO`; Whom; call again with {\\\"WHO\\\":\\\"...\\\"}\"}}"},{"role":"tool","tool_call_id":"c2","content":"{\"refusal\":{\"code\":\"unknown-tool\",\"where\":\"gret\",\"why\":\"no tool is called `gret`\",\"try\":\"did you mean `greet`?\"}}"},{"role":"tool","tool_call_id":"c3","content":"so far\nsorry\nexit code 7"},{"role":"tool","tool_call_id":"c4","content":"Hello, 5\n"}]
+            [{"role":"tool","tool_call_id":"c0","content":"{\"refusal\":{\"code\":\"wrong-argument-type\",\"where\":\"greet\",\"why\":\"the arguments are not JSON: EOF while parsing a value at line 1 column 8\",\"try\":\"call again with a JSON object that has a field for each argument\"}}"},{"role":"tool","tool_call_id":"c1","content":"{\"refusal\":{\"code\":\"unknown-argument\",\"where\":\"NAME\",\"why\":\"`NAME` is not a parameter of `greet`; `WHO` is required\",\"try\":\"it takes `WHO`; give `WHO`: Whom; call again with {\\\"WHO\\\":\\\"...\\\"}\"}}"},{"role":"tool","tool_call_id":"c2","content":"{\"refusal\":{\"code\":\"unknown-tool\",\"where\":\"gret\",\"why\":\"no tool is called `gret`\",\"try\":\"did you mean `greet`?\"}}"},{"role":"tool","tool_call_id":"c3","content":"so far\nsorry\nexit code 7"},{"role":"tool","tool_call_id":"c4","content":"Hello, 5\n"}]
         "#]],
     );
     let call = json!({"type": "tool_use", "id": "t", "name": "fail", "input": {}});
@@ -268,10 +268,10 @@ fn what_is_no_message_cannot_be_answered() {
         &[],
         "{}",
         &expect![[r#"
-        2
-        error: `--from` is missing
-          see: cycod help tool call
-    "#]],
+            2
+            error: `--from` is missing
+              see: cycod help tool call
+        "#]],
     );
     check_text(
         &place,

@@ -96,6 +96,19 @@ fn a_repository_is_written_as_a_directory() {
     assert_eq!(proposal["holds"], true, "{proposal:#}");
 }
 
+/// What is read in a repository lies elsewhere after the next commit.
+#[test]
+fn a_repository_is_read_as_a_directory() {
+    let text = "description: d\ntags: [run]\nbash: git log --format=%s -n 1\ntests:\n  - {name: t, description: d, expected: {exit-code: 0}}\n";
+    let place = Place::with_tool("notes", text);
+    let commit = "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm";
+    assert_eq!(place.shell(&format!("{commit} one")).code(), 0);
+    let proposal = proposed(&place, &["--write"]);
+    assert_eq!(proposal["required_permissions"], json!(["filesystem:read:.git"]), "{proposal:#}");
+    let ran = place.shell(&format!("{commit} two && cycod run notes"));
+    assert_eq!((ran.code(), ran.stdout().as_str()), (0, "two\n"), "{}", ran.block());
+}
+
 #[test]
 fn directories_that_are_there_already_are_not_written() {
     // `mkdir -p` asks for each directory on the way.

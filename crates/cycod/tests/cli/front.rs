@@ -30,7 +30,10 @@ fn short_forms_do_what_the_long_ones_do() {
             ["--color", when, rest @ ..] => ["--color", when, "tool"].into_iter().chain(rest.iter().copied()).collect(),
             words => ["tool"].into_iter().chain(words.iter().copied()).collect(),
         };
-        let long = place.run(&long).block().replace("cycod help tool ", "cycod help ");
+        let long = place.run(&long).block();
+        let long = ["help ", "usage: cycod ", "or: cycod "]
+            .iter()
+            .fold(long, |long, before| long.replace(&format!("{before}tool "), before));
         assert_eq!(place.run(words).block(), long, "{words:?}");
     }
     assert!(place.run(&["test", "greet"]).stdout().contains("1 passed"));
@@ -75,7 +78,8 @@ fn the_name_of_a_tool_is_no_command() {
         exit: 2
         --- stdout
         --- stderr
-        error: `deploy` is a tool: `cycod run deploy`
+        error: `deploy` is not a command, but there is a tool of this name
+          try: cycod run deploy
     "#]]
     .assert_eq(&place.run(&["deploy", "ENV=staging", "--help"]).block());
     expect![[r#"
@@ -327,12 +331,13 @@ fn init_writes_a_first_tool_that_fits_the_project() {
           cycod import Makefile --only build,docs
               Make tools of the other 2 targets, too
 
-          cycod trust --all
-              You trust what you write; everyone else who clones the project trusts its tools once
+          cycod trust --mine
+              Change tools here without being asked to trust them again; others review them once in their clone
 
           cycod mcp install HOST
               Offer the tools to an editor or assistant; see: cycod help mcp install
         --- stderr
+
         test (level run, with all your rights)
             name: test
             description: Run `echo tested`

@@ -476,11 +476,13 @@ fn mistakes() {
         &place,
         &[],
         expect![[r#"
-        exit: 2
-        --- stdout
-        --- stderr
-        error: `TOOL_NAME` is missing
-          see: cycod help tool get
-    "#]],
+            exit: 2
+            --- stdout
+            --- stderr
+            error: `TOOL_NAME` is missing
+              usage: cycod tool get TOOL_NAME [--scope] [options]
+              tools: cycod list
+              see: cycod help tool get
+        "#]],
     );
 }

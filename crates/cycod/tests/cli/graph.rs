@@ -87,7 +87,7 @@ fn what_cannot_be_drawn() {
         1
         2
         --- stderr
-        error[broken-tool]: tool `broken` in `[PLACE]/project/.cycod/tools/broken.yaml` cannot be used
+        error[broken-tool]: tool `broken` in `[PLACE]/project/.cycod/tools/broken.yaml` cannot be used: line 1: a tool does not define what to execute
           try: cycod validate broken
           more: cycod explain broken-tool
         error[unknown-tool]: no tool is called `brokn`

@@ -146,6 +146,7 @@ fn mistakes() {
         --- stdout
         --- stderr
         error: a command is missing after `cycod tool`
+          one of list, search, groups, info, get, add, create, remove, test, validate, edit, export, import, run, call, schema, schema-file, refresh, graph, why, confine, trust, untrust
           see: cycod help tool
     "#]]
     .assert_eq(&place.run(&["tool"]).block());

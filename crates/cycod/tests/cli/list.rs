@@ -314,7 +314,7 @@ fn an_empty_place_says_how_to_begin() {
         exit: 0
         --- stdout
         --- stderr
-        no tools here yet; add one with `cycod tool add NAME --editor`, or put a file into .cycod/tools
+        no tools here yet; write a first one with `cycod init`, or put a file into .cycod/tools
     "#]],
     );
 }

@@ -195,12 +195,11 @@ fn import_keeps_a_markdown_tool_as_it_is() {
                     description: Whom
                     examples: ["Ada"]
             tests:
-                -:
-                    name: ada
-                    parameters:
-                        who: Ada
-                    expected:
-                        output-contains: Hello, Ada
+              - name: ada
+                parameters:
+                    who: Ada
+                expected:
+                    output-contains: Hello, Ada
             tags: ["read"]
             bash: echo "Hello, {who}!"
         Imported local tool `greet`: .cycod/tools/greet.md

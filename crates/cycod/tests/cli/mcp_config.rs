@@ -183,17 +183,20 @@ cycod mcp import zed"#,
           did you mean `list`?
           see: cycod help mcp
         error: a command is missing after `cycod mcp`
+          one of list, get, add, remove, import, test, accept, confine, login, serve, install, uninstall
           see: cycod help mcp
-        error: `emacs` is not a host that is known
+        error: `emacs` is not a host that cycod knows
           one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf, kiro, copilot-cli, cline
-        error: `cursr` is not a host that is known
+          for another host, copy the entry from: cycod mcp install claude-code --print
+        error: `cursr` is not a host that cycod knows
           did you mean `cursor`?
         error: Windsurf keeps no servers in projects
         error: a host is set up for a user or a project
           give --scope user or --scope project
         error: Cursor has no entry `cycod`: ~/.cursor/mcp.json
-        error: `nothing` is not a host that is known
+        error: `nothing` is not a host that cycod knows
           one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf, kiro, copilot-cli, cline
+          for another host, copy the entry from: cycod mcp install claude-code --print
         error: there is no file `nothing.json`
         error: Zed has no file of servers here
           searched .zed/settings.json and ~/.config/zed/settings.json
@@ -354,7 +357,7 @@ cycod mcp uninstall cursor"#,
           }
         }
         --- stderr
-        belongs into ~/.cursor/mcp.json
+        belongs in ~/.cursor/mcp.json
         Added `cycod` in Cursor: ~/.cursor/mcp.json
           Cursor sees it when it is started again
           undo it: cycod mcp uninstall cursor
@@ -493,7 +496,7 @@ fn what_is_not_offered_is_told_with_the_reason() {
     place.tool("needs", needs);
     let reasons = [
         "1 tool waits for your trust and is not offered until then: lonely; review and trust them: cycod trust --all",
-        "`wrong` is not offered, because its file is wrong: a tool has no key `bsh`; see: cycod tool validate",
+        "`wrong` is not offered, because its file is wrong: a tool has no key `bsh`; see: cycod validate",
         "`needs` is not offered: it requires `no-such-program`, which is not on the PATH",
     ];
     let installed = place.run(&["mcp", "install", "claude-code"]).stderr();

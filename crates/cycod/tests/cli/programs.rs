@@ -204,7 +204,7 @@ fn what_the_file_says_is_part_of_what_is_trusted() {
         `audit` (.cycod/tools/audit.yaml) is defined in this project, and you have not trusted it yet
         --- stderr
         error: nothing was trusted: there is no terminal to ask at
-          when it is what you want: cycod trust audit --yes
+          if you want this: cycod trust audit --yes
     "#]]
     .assert_eq(&place.run(&["tool", "trust", "audit"]).block());
     assert_eq!(place.run(&["tool", "trust", "--all", "--yes"]).code(), 0);
@@ -304,7 +304,7 @@ fn a_broken_file_stops_those_that_need_it_and_no_others() {
         exit: 1
         --- stdout
         --- stderr
-        error[broken-tool]: tool `audit` in `[PLACE]/project/.cycod/tools/audit.yaml` cannot be used
+        error[broken-tool]: tool `audit` in `[PLACE]/project/.cycod/tools/audit.yaml` cannot be used: line 2: what `fossa` does with `PROJECT` may stand in a file that cannot be understood: [PLACE]/project/.cycod/programs.yaml:2:7: `curl` cannot be `texts`
           try: cycod validate audit
           more: cycod explain broken-tool
     "#]]

@@ -57,7 +57,7 @@ fn a_run_is_shown_with_everything() {
     assert!(table.lines().count() == 2 && table.contains("exit 3"), "{table}");
     assert_eq!(
         place.run(&["runs", "list", "--tool", "other"]).block(),
-        "exit: 0\n--- stdout\n--- stderr\nnothing was run, or nothing like this\n"
+        "exit: 0\n--- stdout\n--- stderr\nno runs found\n"
     );
     for wrong in [&["runs", "show", "ffff"][..], &["runs", "show", "-9"], &["runs", "show", "last", "--output", "x"]] {
         assert_eq!(place.run(wrong).code(), 1, "{wrong:?}");
@@ -347,6 +347,7 @@ fn a_run_that_is_interrupted_says_so() {
     let script = r#"[["began", "\u0003"]]"#;
     let shown =
         place.shell(&format!("NO_COLOR=1 TERM=xterm python3 {player} 100 '{script}' cycod tool run slow")).stdout();
-    assert!(shown.contains("interrupted: 1 step") && shown.contains("exit 130"), "{shown}");
-    assert!(!shown.contains("one failed with"), "{shown}");
+    assert!(shown.contains("interrupted after 1 of 2 steps") && shown.contains("exit 130"), "{shown}");
+    assert!(!shown.contains("one failed with") && !shown.contains("error["), "{shown}");
+    assert!(shown.contains("stop one") && shown.contains("(stopped)"), "{shown}");
 }

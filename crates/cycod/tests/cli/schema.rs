@@ -466,11 +466,11 @@ fn a_dialect_must_be_known_and_a_report_is_about_one() {
         &place,
         &["weather", "--report"],
         expect![[r#"
-        exit: 2
-        --- stdout
-        --- stderr
-        error: `--dialect` is missing
-          see: cycod help tool schema
-    "#]],
+            exit: 2
+            --- stdout
+            --- stderr
+            error: `--dialect` is missing
+              see: cycod help tool schema
+        "#]],
     );
 }

@@ -178,6 +178,10 @@ fn what_cannot_be_tested() {
           try: cycod list
           more: cycod explain unknown-tool
         error: `TOOL_NAME` is missing
+          usage: cycod test TOOL_NAME [--scope] [options]
+          or: cycod test TOOL_NAME... [--scope] [options]
+          or: cycod test --all [--scope] [options]
+          tools: cycod list
           see: cycod help test
         error: `TOOL_NAME` cannot be used with `--all`
           see: cycod help test

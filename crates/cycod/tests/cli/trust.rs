@@ -57,7 +57,7 @@ fn trusting_shows_the_tool_and_lasts_until_it_changes() {
         `hi` (.cycod/tools/hi.yaml) is defined in this project, and you have not trusted it yet
         --- stderr
         error: nothing was trusted: there is no terminal to ask at
-          when it is what you want: cycod trust hi --yes
+          if you want this: cycod trust hi --yes
     "#]]
     .assert_eq(&place.run(&["tool", "trust", "hi"]).block());
     assert_eq!(place.run(&["tool", "trust", "--all", "--yes"]).stderr(), "Trusted `hi`\n");
@@ -599,6 +599,17 @@ fn a_false_working_tree_is_another_project() {
     place.write("../false/.cycod/tools/hi.yaml", "description: Say hi\nbash: echo ho\ntags: [read]\n");
     let told = place.shell("cd ../false && cycod trust --check").stdout();
     assert!(told.contains("hi  untrusted"), "{told}");
+}
+
+/// So it is for a tool that a command of ours wrote.
+#[test]
+fn a_change_of_a_first_tool_is_shown_in_its_file() {
+    let place = Place::cloned();
+    let ran =
+        place.shell("cycod init >/dev/null 2>&1; sed -i 's/Hello, {/Hi, {/' .cycod/tools/hello.yaml; cycod run hello");
+    assert_eq!(ran.code(), 3, "{}", ran.block());
+    assert!(ran.stderr().contains("-bash: echo \"Hello, {NAME}!\"\n"), "{}", ran.block());
+    assert!(ran.stderr().contains("+bash: echo \"Hi, {NAME}!\"\n"), "{}", ran.block());
 }
 
 /// What changed is shown in the files as they were trusted.

@@ -43,7 +43,7 @@ fn while_it_runs_each_step_has_one_row_that_fits() {
         }
         terminal.press(&["C-c"]);
         let shown = terminal.wait("ended with ");
-        assert!(shown.contains("interrupted: 3 steps in "), "{shown}");
+        assert!(shown.contains("interrupted after 3 of 4 steps in "), "{shown}");
     }
 }
 
@@ -61,8 +61,8 @@ fn at_its_end_there_is_one_list_that_fits() {
             let count = rows.iter().filter(|row| mark.iter().any(|mark| row.starts_with(mark))).count();
             assert_eq!(count, 1, "`{name}` at {columns} columns:\n{screen}");
         }
-        assert!(!screen.contains("of 4 steps") && !screen.contains('⠋'), "{screen}");
-        for part in ["bad failed", "on stdout", "on stderr", "failed: 3 steps in ", "cycod runs show "] {
+        assert!(!screen.contains("of 4 steps  ") && !screen.contains('⠋'), "{screen}");
+        for part in ["bad failed", "on stdout", "on stderr", "failed after 3 of 4 steps", "cycod runs show "] {
             assert!(screen.replace('\n', "").contains(part), "`{part}` at {columns} columns:\n{screen}");
         }
         assert_eq!(screen.contains('━'), columns >= 60, "bars where there is room:\n{screen}");
@@ -82,4 +82,22 @@ fn marks_have_colours_where_they_are_wanted() {
     let is_style =
         |sign: &str| sign.trim_start_matches(|c: char| c.is_ascii_digit() || "[;".contains(c)).starts_with('m');
     assert!(!terminal.written().split('\u{1b}').skip(1).any(is_style), "{:?}", terminal.written());
+}
+
+/// The bytes of a picture say nothing at a terminal; who reads a file as text still sees it.
+#[test]
+fn a_file_that_is_no_text_is_not_shown_at_a_terminal() {
+    let place = Place::with_tool(
+        "plot",
+        "description: Draw\nbash: printf '\\211PNG\\r\\n\\0\\1'\nproduces: image/png\ntags: [read]\n",
+    );
+    place.tool("page", "description: Write\nbash: echo '<b>bold</b>'\nproduces: text/html\ntags: [read]\n");
+    let terminal = Terminal::run(&place, 80, &[], "cycod run plot && cycod run page");
+    let shown = terminal.wait("ended with 0");
+    assert!(shown.contains("the result is a file of type image/png, 8 bytes"), "{shown}");
+    assert!(!shown.contains("PNG\\") && !shown.contains("\\x89"), "{shown}");
+    assert!(shown.contains("<b>bold</b>"), "{shown}");
+    let command = shown.lines().find_map(|line| line.trim().strip_prefix("store it: ")).expect("it says where it is");
+    let stored = place.shell(&format!("{} && wc -c < plot.png", command.replace("FILE", "plot.png")));
+    assert_eq!(stored.stdout().trim(), "8", "{}", stored.block());
 }

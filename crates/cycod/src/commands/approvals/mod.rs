@@ -157,7 +157,7 @@ impl ConfirmationOptions {
         }
         if !context.is_attended() {
             return Err(CommandError::failure("nothing was granted: there is no terminal to ask at")
-                .hint("when it is what you want, add: --yes"));
+                .hint("if you want this, add: --yes"));
         }
         if ask(context, &format!("{question} [y/n] "), &["y", "n"])? == Some("y") {
             return Ok(());

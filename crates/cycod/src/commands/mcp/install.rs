@@ -37,7 +37,7 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = NAME)]
     name: String,
     /// Show the entry and its file, and write nothing
-    #[arg(long)]
+    #[arg(long, alias = "dry-run")]
     print: bool,
     /// Replace an entry of this name that starts something else
     #[arg(long = "override")]
@@ -77,7 +77,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let offer = HostEntry { name: entry_name(&args.name)?, program, options: options(&args, directory.as_deref())? };
     if args.print {
         context.printer.data(offer.snippet(of).as_bytes());
-        context.printer.say(&format!("belongs into {}", shown(&file.path, &host)));
+        context.printer.say(&format!("belongs in {}", shown(&file.path, &host)));
         return Ok(0);
     }
     let done = offer.install(of, &file, args.overwrite).map_err(|error| file_error(&error, &host))?;
@@ -138,13 +138,19 @@ pub(super) fn missing_words(missing: &[NotOffered]) -> Vec<String> {
             untrusted.join(", ")
         ));
     }
+    let broken = names(&|why| matches!(why, WhyNot::Broken(_)));
+    if broken.len() > 1 {
+        let (count, names) = (broken.len(), broken.join(", "));
+        words.push(format!(
+            "{count} tools are not offered, because their files are wrong: {names}; see: cycod validate"
+        ));
+    }
     for NotOffered { name, why } in missing {
         match why {
             WhyNot::Untrusted => {}
+            WhyNot::Broken(_) if broken.len() > 1 => {}
             WhyNot::Broken(why) => {
-                words.push(format!(
-                    "`{name}` is not offered, because its file is wrong: {why}; see: cycod tool validate"
-                ));
+                words.push(format!("`{name}` is not offered, because its file is wrong: {why}; see: cycod validate"));
             }
             WhyNot::Unavailable(why) => words.push(format!("`{name}` is not offered: {why}")),
         }

@@ -79,10 +79,12 @@ fn usable(context: &Context, name: &str) -> Result<Arc<Connections>, CommandErro
 fn named_host(name: &str) -> Result<&'static McpHost, CommandError> {
     McpHost::named(name).ok_or_else(|| {
         let names = || cycod_settings::HOSTS.iter().map(|host| host.name);
-        let error = CommandError::usage(format!("`{name}` is not a host that is known"));
+        let error = CommandError::usage(format!("`{name}` is not a host that cycod knows"));
         match closest(name, names()) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint(format!("one of {}", names().collect::<Vec<_>>().join(", "))),
+            None => error
+                .hint(format!("one of {}", names().collect::<Vec<_>>().join(", ")))
+                .hint("for another host, copy the entry from: cycod mcp install claude-code --print"),
         }
     })
 }

@@ -138,7 +138,13 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let stop = Stop::new().map_err(failed)?;
     let _interrupts = host_interrupts(&stop).map_err(failed)?;
     match args.http {
-        None => serve_stdio(options, &stop).map_err(failed)?,
+        None => {
+            if context.is_attended() {
+                context.printer.say("waiting for an MCP client on standard input; Ctrl-C ends this");
+                context.printer.say("  to let a host start it: cycod mcp install HOST");
+            }
+            serve_stdio(options, &stop).map_err(failed)?;
+        }
         Some(address) => serve_http::serve(context, &args.over_http, address, options, &stop)?,
     }
     Ok(0)

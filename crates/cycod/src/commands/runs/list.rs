@@ -65,9 +65,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         return Ok(0);
     }
     if runs.is_empty() {
-        printer.say("nothing was run, or nothing like this");
-        if !is_everywhere && has_others() {
-            printer.say("of other projects: cycod runs list --all");
+        let is_any = !is_everywhere && has_others();
+        printer.say(if is_any { "no runs found in this project" } else { "no runs found" });
+        if is_any {
+            printer.say("  in other projects: cycod runs list --all");
         }
         return Ok(0);
     }
@@ -76,7 +77,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let is_mixed = runs.iter().any(|run| directory(run) != directory(&runs[0]) || !is_of_project(run, &workspace));
     let mut head = vec!["RUN", "WHEN", "TOOL", "WHO", "VERDICT", "END", "TIME"];
     head.extend(is_mixed.then_some("DIRECTORY"));
-    let mut table = Table::new(&head);
+    // Of a narrow terminal's lines, the name of the run, its tool and its end are left: who, the verdict, the time, when.
+    let mut table = Table::new(&head).with_minor(&[3, 4, 6, 1]);
     for run in &runs {
         let mut row = vec![
             Cell::default().with(run.id.get(..SHORT).unwrap_or(&run.id), DIM),

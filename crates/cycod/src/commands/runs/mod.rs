@@ -121,7 +121,7 @@ fn now() -> Duration {
 }
 
 /// Whether a call was made in the project at `workspace`; one whose place is not known may have been.
-fn is_of_project(run: &Run, workspace: &Path) -> bool {
+pub(crate) fn is_of_project(run: &Run, workspace: &Path) -> bool {
     run.call["from"].as_str().is_none_or(|from| Path::new(from).starts_with(workspace))
 }
 
@@ -160,7 +160,7 @@ fn meant(context: &Context, name: &str) -> Result<Run, CommandError> {
 }
 
 fn unknown(name: &str) -> CommandError {
-    CommandError::failure(format!("no run is called `{name}`")).hint("cycod runs list")
+    CommandError::failure(format!("no run is called `{name}`")).hint("runs: cycod runs list")
 }
 
 /// The call of this name, or of the only name that begins so.

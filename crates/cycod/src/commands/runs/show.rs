@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::{RunView, outcome, step_times, who};
-use cycod_engine::journal::StepTimes;
+use cycod_engine::{Status, journal::StepTimes};
 use cycod_store::{Outputs, Retention, Run};
 use serde_json::Value;
 
@@ -65,7 +65,9 @@ fn page(run: &Run, times: &[StepTimes], total: Duration, columns: usize) -> Page
     page.fact("run", &run.id);
     page.fact("when", &format!("{} ({})", local(run.at, "%Y-%m-%d %H:%M:%S %:z"), ago(run.at)));
     page.fact("took", &took(run).unwrap_or_default());
-    page.fact("who", &format!("{}, {}", who(run), text(&call["principal"])));
+    let principal = text(&call["principal"]);
+    let known = if principal == "unknown" { String::new() } else { format!(", {principal}") };
+    page.fact("who", &format!("{}{known}", who(run)));
     page.fact("file", &text(&call["file"]));
     page.fact("scope", &text(&call["scope"]));
     page.fact("fingerprint", &text(&call["fingerprint"]));
@@ -139,13 +141,12 @@ fn arguments(call: &Value) -> Vec<String> {
 fn step(step: &Value) -> String {
     let commands: Vec<&str> = step["commands"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let took = std::time::Duration::from_micros(step["duration_us"].as_u64().unwrap_or(0));
-    let head = format!(
-        "{}: {}, exit {}, {}",
-        step["name"].as_str().unwrap_or_default(),
-        step["status"].as_str().unwrap_or_default(),
-        step["exit_code"],
-        crate::run::duration(took),
-    );
+    let (name, status) = (step["name"].as_str().unwrap_or_default(), step["status"].as_str().unwrap_or_default());
+    let head = match Status::named(status) {
+        Some(Status::NotRun) => format!("{name}: not run"),
+        Some(Status::Skipped) => format!("{name}: skipped"),
+        _ => format!("{name}: {status}, exit {}, {}", step["exit_code"], crate::run::duration(took)),
+    };
     let cached = step["cached_from"].as_str().map(|run| format!(", cached: the result of {run}")).unwrap_or_default();
     let head = head + &cached;
     std::iter::once(head.as_str()).chain(commands).collect::<Vec<_>>().join("\n")
