@@ -11,8 +11,10 @@
 mod display;
 mod exhibit;
 mod fingerprint;
+mod git;
 mod mine;
 mod pins;
+mod portable;
 mod programs;
 mod repository;
 mod team;
@@ -39,6 +41,7 @@ use serde_json::Value as Json;
 pub use exhibit::Exhibit;
 use fingerprint::Doubtful;
 pub use fingerprint::{Fingerprint, Used};
+pub use portable::{Obstacle, Portable, PortableFile};
 use programs::Places;
 use repository::real;
 pub use team::exported;

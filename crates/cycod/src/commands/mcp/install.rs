@@ -110,7 +110,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             quoted_if_needed(&host.workspace.to_string_lossy()),
         ));
     }
-    for words in missing_words(&context.engine.not_offered(&args.selection.selected())) {
+    for words in missing_words(&context.engine.not_offered(&args.selection.selected()), None) {
         context.printer.warn(&words);
     }
     Ok(0)
@@ -121,8 +121,9 @@ fn has_own_tools(context: &Context) -> bool {
     context.engine.catalog().every_entry().iter().any(|entry| entry.scope == Scope::Local)
 }
 
-/// What is said of tools that are not offered: a line for each reason.
-pub(super) fn missing_words(missing: &[NotOffered]) -> Vec<String> {
+/// What is said of tools that are not offered: a line for each reason. `elsewhere` is the directory of the tools, if it is
+/// another one than that in which its reader is.
+pub(super) fn missing_words(missing: &[NotOffered], elsewhere: Option<&Path>) -> Vec<String> {
     let names = |is_meant: &dyn Fn(&WhyNot) -> bool| -> Vec<&str> {
         missing.iter().filter(|one| is_meant(&one.why)).map(|one| one.name.as_str()).collect()
     };
@@ -134,8 +135,9 @@ pub(super) fn missing_words(missing: &[NotOffered]) -> Vec<String> {
             more => format!("{more} tools wait for your trust and are"),
         };
         words.push(format!(
-            "{count} not offered until then: {}; review and trust them: cycod trust --all",
-            untrusted.join(", ")
+            "{count} not offered until then: {}; review and trust them: {}cycod trust --all",
+            untrusted.join(", "),
+            elsewhere.map(|place| format!("cd {} && ", quoted_if_needed(&place.to_string_lossy()))).unwrap_or_default(),
         ));
     }
     for NotOffered { name, why } in missing {
