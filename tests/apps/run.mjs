@@ -7,7 +7,7 @@ import { scratch } from "./place.mjs";
 const wanted = process.argv.slice(2);
 let passed = 0;
 let failed = 0;
-for (const part of ["bundle"].filter((part) => !wanted.length || wanted.includes(part))) {
+for (const part of ["bundle", "pages"].filter((part) => !wanted.length || wanted.includes(part))) {
   const { checks, end } = await import(`./${part}.mjs`);
   for (const [name, check] of Object.entries(checks)) {
     const start = Date.now();

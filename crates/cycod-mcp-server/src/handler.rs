@@ -38,7 +38,7 @@ use crate::{
     complete, finding,
     gateway::{Gateway, Missing, Retry, Watched, listed},
     handles::{Handle, State},
-    outputs, reply, roots,
+    outputs, pages, reply, roots,
     shared::Shared,
     shelf::{Difference, Lists, Shown, Stock},
     tasks::{self, Kind},
@@ -265,7 +265,7 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_logging()
             .enable_completions()
             .enable_prompts()
@@ -277,6 +277,7 @@ impl ServerHandler for Handler {
             .enable_tool_list_changed()
             .enable_tasks()
             .build();
+        capabilities.extensions.get_or_insert_default().insert(pages::EXTENSION.to_owned(), JsonObject::new());
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("cycod", env!("CARGO_PKG_VERSION"));
         info
@@ -331,7 +332,8 @@ impl ServerHandler for Handler {
             Some(client) if finding::searches_itself(&client.name) => Shown::All,
             _ => Shown::Found(self.session.found.lock().unwrap_or_else(PoisonError::into_inner).clone()),
         };
-        let tools = self.lists(&context).await?.tools_for(is_modern(&context), &shown);
+        let shows_pages = pages::are_shown_by(context.client_capabilities().as_ref());
+        let tools = self.lists(&context).await?.tools_for(is_modern(&context), &shown, shows_pages);
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -540,6 +542,13 @@ impl ServerHandler for Handler {
         }
         let stock = self.stock(&context).await?;
         let lists = listed(&stock).await?;
+        if let Some((page, name)) = pages::asked(&uri)
+            && let Some(listed) = lists.with_page(page, name)
+            && let Some(tool) = stock.tool(name)
+        {
+            let contents = pages::contents(uri.clone(), page, &tool, listed);
+            return Ok(reply::fresh(ReadResourceResult::new(vec![contents])).into());
+        }
         let found = lists.source(&uri).and_then(|(source, values)| Some((stock.tool(&source.tool)?, values)));
         let Some((tool, values)) = found else {
             let retry = (request.request_state, request.input_responses);

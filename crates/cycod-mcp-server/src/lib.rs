@@ -30,6 +30,7 @@ mod http;
 mod in_process;
 mod options;
 mod outputs;
+mod pages;
 mod pipe;
 mod relay;
 mod reply;
