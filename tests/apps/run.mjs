@@ -1,4 +1,5 @@
-// What hosts install and show: bundles with the program `mcpb`, pages with the bridge of MCP Apps in a browser.
+// What hosts install, show and follow: bundles with the program `mcpb`, pages with the bridge of MCP Apps in a browser, and skills with
+// the client of their extension.
 //
 //     CYCOD=target/…/cycod NODE_MODULES=…/node_modules CHROMIUM=/usr/bin/chromium node tests/apps/run.mjs [PART…]
 import fs from "node:fs";
@@ -7,7 +8,7 @@ import { scratch } from "./place.mjs";
 const wanted = process.argv.slice(2);
 let passed = 0;
 let failed = 0;
-for (const part of ["bundle", "pages"].filter((part) => !wanted.length || wanted.includes(part))) {
+for (const part of ["bundle", "pages", "skills"].filter((part) => !wanted.length || wanted.includes(part))) {
   const { checks, end } = await import(`./${part}.mjs`);
   for (const [name, check] of Object.entries(checks)) {
     const start = Date.now();

@@ -58,7 +58,7 @@ pub use cycod_shell::{
 };
 pub use cycod_syntax::decimal::Decimal;
 pub use digest::digest;
-pub use document::{document, document_json, exact_json};
+pub use document::{document, document_json, exact_json, yaml_json};
 pub use file_paths::FilePaths;
 pub use format::FileFormat;
 pub use function_schema::{arguments_schema, form_schema, function_schema};

@@ -9,6 +9,7 @@ use cycod_engine::{
     Given,
     definition::{Body, OfferedAs, TaskSupport, Tool as Definition},
     diagnostic::Refusal,
+    trust::ScopedSkill,
 };
 use cycod_thread::detach_task;
 use rmcp::{
@@ -16,12 +17,12 @@ use rmcp::{
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities,
         CompleteRequestParams, CompleteResult, CreateTaskResult, DiscoverResult, GetPromptRequestParams,
-        GetPromptResponse, GetPromptResult, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
-        InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, LoggingLevel, PaginatedRequestParams, PromptMessage, ReadResourceRequestParams,
-        ReadResourceResponse, ReadResourceResult, Reference, Role, ServerCapabilities, ServerConfig,
-        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
-        UpdateTaskParams,
+        GetPromptResponse, GetPromptResult, GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult,
+        Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult, LoggingLevel,
+        PaginatedRequestParams, PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+        Reference, ResourceContents, Role, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -41,6 +42,7 @@ use crate::{
     outputs, pages, reply, roots,
     shared::Shared,
     shelf::{Difference, Lists, Shown, Stock},
+    skills,
     tasks::{self, Kind},
     wire,
 };
@@ -169,6 +171,23 @@ impl Handler {
         blocking(move || stock.lists()).await
     }
 
+    /// The skills that are offered now.
+    async fn skills(&self, stock: &Arc<Stock>) -> Result<Vec<ScopedSkill>, ErrorData> {
+        let stock = Arc::clone(stock);
+        let found = blocking(move || skills::offered(&stock.engine)).await?;
+        found.map_err(|refusal| reply::refused_as_error(&refusal))
+    }
+
+    /// The file at an address of a skill; nothing when another server may have it.
+    async fn skill_file(&self, stock: &Arc<Stock>, uri: &str) -> Result<Option<ResourceContents>, ErrorData> {
+        let skills = self.skills(stock).await?;
+        if stock.upstream.is_some() && !skills.iter().any(|skill| skills::has(skill, uri)) {
+            return Ok(None);
+        }
+        let uri = uri.to_owned();
+        blocking(move || skills::read(&skills, &uri)).await?.map(Some)
+    }
+
     /// Finds tools, and lists those that were found from then on.
     async fn search(
         &self,
@@ -276,6 +295,7 @@ impl ServerHandler for Handler {
             .enable_tools()
             .enable_tool_list_changed()
             .enable_tasks()
+            .enable_skills()
             .build();
         capabilities.extensions.get_or_insert_default().insert(pages::EXTENSION.to_owned(), JsonObject::new());
         let mut info = ServerConfig::new(capabilities);
@@ -541,6 +561,11 @@ impl ServerHandler for Handler {
             return Ok(reply::fresh(ReadResourceResult::new(vec![contents])).into());
         }
         let stock = self.stock(&context).await?;
+        if uri.starts_with(skills::SCHEME)
+            && let Some(contents) = self.skill_file(&stock, &uri).await?
+        {
+            return Ok(reply::fresh(ReadResourceResult::new(vec![contents])).into());
+        }
         let lists = listed(&stock).await?;
         if let Some((page, name)) = pages::asked(&uri)
             && let Some(listed) = lists.with_page(page, name)
@@ -566,6 +591,27 @@ impl ServerHandler for Handler {
             Outcome::Protocol(error) => Err(error),
             Outcome::Ready(_) => Err(reply::missing("there is no such resource", &uri)),
         }
+    }
+
+    async fn list_skills(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        let skills = self.skills(&self.stock(&context).await?).await?;
+        let entries = skills.iter().filter_map(skills::entry).collect();
+        Ok(ListSkillsResult::with_all_items(entries).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        let skills = self.skills(&self.stock(&context).await?).await?;
+        let entry = skills.iter().find(|skill| skills::is_at(skill, &request.uri)).and_then(skills::entry);
+        let entry = entry.ok_or_else(|| ErrorData::invalid_params(format!("no skill is at {}", request.uri), None))?;
+        Ok(GetSkillResult::new(entry).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

@@ -38,6 +38,7 @@ mod roots;
 mod running;
 mod shared;
 mod shelf;
+mod skills;
 mod stdio;
 mod tasks;
 mod upstream;

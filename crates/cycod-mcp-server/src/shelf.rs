@@ -427,7 +427,8 @@ impl Stock {
         // What a tool says of itself is read by a model, so nobody is told of one that nobody trusts. A call of it is
         // refused with the reason.
         if let Some(NotOfferedSink(tell)) = &self.options.waiting {
-            tell(&selected.iter().filter_map(NotOffered::of).collect::<Vec<_>>());
+            let missing = selected.iter().filter_map(NotOffered::of);
+            tell(&missing.chain(self.engine.skills_not_offered()).collect::<Vec<_>>());
         }
         // One that has changed stays in the list as it was trusted: who is asked at its first call is shown the change.
         let is_known = |one: &&Selected| one.standing != Some(Standing::Untrusted);

@@ -128,11 +128,12 @@ pub(super) fn missing_words(missing: &[NotOffered], elsewhere: Option<&Path>) ->
         missing.iter().filter(|one| is_meant(&one.why)).map(|one| one.name.as_str()).collect()
     };
     let mut words = Vec::new();
-    let untrusted = names(&|why| *why == WhyNot::Untrusted);
-    if !untrusted.is_empty() {
+    for (why_not, what) in [(WhyNot::Untrusted, "tool"), (WhyNot::UntrustedSkill, "skill")] {
+        let untrusted = names(&|why| *why == why_not);
         let count = match untrusted.len() {
-            1 => "1 tool waits for your trust and is".to_owned(),
-            more => format!("{more} tools wait for your trust and are"),
+            0 => continue,
+            1 => format!("1 {what} waits for your trust and is"),
+            more => format!("{more} {what}s wait for your trust and are"),
         };
         words.push(format!(
             "{count} not offered until then: {}; review and trust them: {}cycod trust --all",
@@ -142,7 +143,8 @@ pub(super) fn missing_words(missing: &[NotOffered], elsewhere: Option<&Path>) ->
     }
     for NotOffered { name, why } in missing {
         match why {
-            WhyNot::Untrusted => {}
+            WhyNot::Untrusted | WhyNot::UntrustedSkill => {}
+            WhyNot::BrokenSkill(why) => words.push(format!("the skill `{name}` is not offered: {why}")),
             WhyNot::Broken(why) => {
                 words.push(format!(
                     "`{name}` is not offered, because its file is wrong: {why}; see: cycod tool validate"
