@@ -5,7 +5,7 @@
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
-#                                    telemetry interpreters
+#                                    apps telemetry interpreters
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -98,7 +98,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page telemetry interpreters
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps telemetry interpreters
 for part; do
     case $part in
     conformance)
@@ -124,6 +124,10 @@ for part; do
     page)
         install_apart page
         run "$part" env NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" "$node" tests/page/run.mjs
+        ;;
+    apps)
+        install_apart apps
+        run "$part" env NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" "$node" tests/apps/run.mjs
         ;;
     telemetry)
         install_apart telemetry

@@ -13,6 +13,7 @@
 //! Invariant: nothing here parses a command line of people, writes to a terminal or prompts.
 
 mod app;
+pub mod bundle;
 pub mod command_line;
 pub mod confine;
 mod doubts;

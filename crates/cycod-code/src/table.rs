@@ -145,6 +145,7 @@ codes! {
     NotApproved             "not-approved"              (NotApproved    ToolError     Forbidden       Decision)
     NotCacheable            "not-cacheable"             (file)
     NotOnAllowlist          "not-on-allowlist"          (Failure        ToolError     Forbidden       Decision)
+    NotPortable             "not-portable"              (file)
     NotResumable            "not-resumable"             (Failure        ToolError     Conflict        Decision)
     NotStarted              "not-started"               (NotStarted     InternalError InternalError   Mishap)
     NotText                 "not-text"                  (Failure        ToolError     Unprocessable   Decision)

@@ -1,5 +1,5 @@
-use cycod_diagnostic::SourceFile;
-use cycod_syntax::yaml::{MappingEntry, Node, NodeKind, Resolved};
+use cycod_diagnostic::{Severity, SourceFile};
+use cycod_syntax::yaml::{self, MappingEntry, Node, NodeKind, Resolved};
 use serde_json::{Map, Number, Value, json};
 
 use crate::{
@@ -16,6 +16,13 @@ use crate::{
 /// are JSON already.
 pub fn document_json(source: &SourceFile) -> Option<Value> {
     document(source).map(|root| json(&root, Takes::Object(&TOOL)))
+}
+
+/// Returns what a document in YAML says, as JSON; nothing when it is none. Its keys have no meaning here.
+pub fn yaml_json(source: &SourceFile) -> Option<Value> {
+    let (root, diagnostics) = yaml::parse(source);
+    let is_broken = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    root.filter(|_| !is_broken).map(|root| lower::plain_value(&root).to_json())
 }
 
 /// Returns a definition as a document in the keys of a tool, with the places in its file; nothing when it is none.

@@ -43,6 +43,37 @@ pub enum TaskSupport {
     Required,
 }
 
+/// A page that shows a call of a tool, on hosts that know such pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolPage {
+    /// A list of objects, a row for each.
+    Table,
+    /// Numbers, each by its key.
+    Chart,
+    /// The steps of a workflow, with what each waits for.
+    Graph,
+    /// The parameters, to fill in and call it again.
+    Form,
+}
+
+impl ToolPage {
+    /// All of them.
+    const ALL: [Self; 4] = [Self::Table, Self::Chart, Self::Graph, Self::Form];
+
+    /// The names of all of them.
+    pub const NAMES: &[&str] = &["table", "chart", "graph", "form"];
+
+    /// What it is called in files and in addresses.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    /// The one with a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|page| page.name() == name)
+    }
+}
+
 /// What the author says about a tool's effects. For our own tools only; nobody else's hints lower a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {

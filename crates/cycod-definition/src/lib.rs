@@ -58,13 +58,13 @@ pub use cycod_shell::{
 };
 pub use cycod_syntax::decimal::Decimal;
 pub use digest::digest;
-pub use document::{document, document_json, exact_json};
+pub use document::{document, document_json, exact_json, yaml_json};
 pub use file_paths::FilePaths;
 pub use format::FileFormat;
 pub use function_schema::{arguments_schema, form_schema, function_schema};
 pub use handler::{CommandPattern, Handler, Runtime};
 pub use host::{Host, OfferedConfinement, Unmet};
-pub use interface::{Hints, OfferedAs, Produces, TaskSupport, ToolQuestion, Whom};
+pub use interface::{Hints, OfferedAs, Produces, TaskSupport, ToolPage, ToolQuestion, Whom};
 pub use json_schema::{JsonSchema, SchemaViolation};
 pub use judge::{
     argument_verdicts, judge, placing_mode, starts, starts_of_argument, starts_of_script, verdicts_by_parameter,

@@ -21,6 +21,7 @@ impl Tool {
             returns: None,
             produces: Produces::default(),
             rank: Vec::new(),
+            page: None,
             offer: OfferedAs::default(),
             hints: Hints::default(),
             asks: Vec::new(),

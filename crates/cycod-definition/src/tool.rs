@@ -9,8 +9,8 @@ use serde_json::Value as Json;
 use crate::{
     Caching, ChangelogEntry, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling,
     Handler, Hints, Interactive, JsonSchema, Level, Literal, Metadata, OfferedAs, OnLost, Parameter, Platform,
-    Produces, Requires, Resources, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolQuestion,
-    ToolUse, Value,
+    Produces, Requires, Resources, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolPage,
+    ToolQuestion, ToolUse, Value,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -78,6 +78,8 @@ pub struct Tool {
     pub produces: Produces,
     /// What of its value matters most, in this order: names of properties, each with those that lead to it.
     pub rank: Vec<Vec<String>>,
+    /// The page that hosts show for a call.
+    pub page: Option<ToolPage>,
     /// How hosts are shown it.
     pub offer: OfferedAs,
     /// What its author says about its effects.

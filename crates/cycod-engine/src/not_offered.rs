@@ -3,7 +3,7 @@
 use cycod_catalog::{Availability, State};
 use cycod_policy::Standing;
 
-use crate::{Engine, Selected, Selection};
+use crate::{Engine, Selected, Selection, trust::Skills};
 
 /// A tool that is selected and not offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,10 @@ pub enum WhyNot {
     Broken(String),
     /// It cannot run here, or is turned off; and why.
     Unavailable(String),
+    /// It is a skill that nobody has trusted.
+    UntrustedSkill,
+    /// It is a skill with which something is wrong; and what.
+    BrokenSkill(String),
 }
 
 impl NotOffered {
@@ -45,6 +49,18 @@ impl NotOffered {
 }
 
 impl Engine {
+    /// The skills that are not offered. When what is trusted cannot be told, nothing is offered, and tools say why.
+    pub fn skills_not_offered(&self) -> Vec<NotOffered> {
+        let Skills { found, broken } = self.skills().unwrap_or_default();
+        let untrusted = found
+            .into_iter()
+            .filter(|skill| !skill.is_trusted)
+            .map(|skill| NotOffered { name: skill.path, why: WhyNot::UntrustedSkill });
+        let broken =
+            broken.into_iter().map(|skill| NotOffered { name: skill.path, why: WhyNot::BrokenSkill(skill.why) });
+        untrusted.chain(broken).collect()
+    }
+
     /// The tools of a selection that are not offered.
     pub fn not_offered(&self, selection: &Selection) -> Vec<NotOffered> {
         self.selected(selection).iter().filter_map(NotOffered::of).collect()

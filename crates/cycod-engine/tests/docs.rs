@@ -37,6 +37,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cancelled", "the tests of whole runs: somebody has to stop it"),
     ("definition-changed", "the tests of the MCP client: a server that changes"),
     ("denied-by-policy", "the tests of the command line: a file of rules"),
+    ("not-portable", "the tests of bundles: tools that only work here"),
     ("not-resumable", "the tests of durable runs: one that was not durable"),
     ("step-lost", "the tests of durable runs: a kill between two steps"),
     ("internal-error", "the tests of whole runs: a step that panics"),

@@ -9,6 +9,7 @@ use cycod_engine::{
     Given,
     definition::{Body, OfferedAs, TaskSupport, Tool as Definition},
     diagnostic::Refusal,
+    trust::ScopedSkill,
 };
 use cycod_thread::detach_task;
 use rmcp::{
@@ -16,12 +17,12 @@ use rmcp::{
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities,
         CompleteRequestParams, CompleteResult, CreateTaskResult, DiscoverResult, GetPromptRequestParams,
-        GetPromptResponse, GetPromptResult, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
-        InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, LoggingLevel, PaginatedRequestParams, PromptMessage, ReadResourceRequestParams,
-        ReadResourceResponse, ReadResourceResult, Reference, Role, ServerCapabilities, ServerConfig,
-        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
-        UpdateTaskParams,
+        GetPromptResponse, GetPromptResult, GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult,
+        Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult, LoggingLevel,
+        PaginatedRequestParams, PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+        Reference, ResourceContents, Role, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -38,9 +39,10 @@ use crate::{
     complete, finding,
     gateway::{Gateway, Missing, Retry, Watched, listed},
     handles::{Handle, State},
-    outputs, reply, roots,
+    outputs, pages, reply, roots,
     shared::Shared,
     shelf::{Difference, Lists, Shown, Stock},
+    skills,
     tasks::{self, Kind},
     wire,
 };
@@ -169,6 +171,23 @@ impl Handler {
         blocking(move || stock.lists()).await
     }
 
+    /// The skills that are offered now.
+    async fn skills(&self, stock: &Arc<Stock>) -> Result<Vec<ScopedSkill>, ErrorData> {
+        let stock = Arc::clone(stock);
+        let found = blocking(move || skills::offered(&stock.engine)).await?;
+        found.map_err(|refusal| reply::refused_as_error(&refusal))
+    }
+
+    /// The file at an address of a skill; nothing when another server may have it.
+    async fn skill_file(&self, stock: &Arc<Stock>, uri: &str) -> Result<Option<ResourceContents>, ErrorData> {
+        let skills = self.skills(stock).await?;
+        if stock.upstream.is_some() && !skills.iter().any(|skill| skills::has(skill, uri)) {
+            return Ok(None);
+        }
+        let uri = uri.to_owned();
+        blocking(move || skills::read(&skills, &uri)).await?.map(Some)
+    }
+
     /// Finds tools, and lists those that were found from then on.
     async fn search(
         &self,
@@ -265,7 +284,7 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_logging()
             .enable_completions()
             .enable_prompts()
@@ -276,7 +295,9 @@ impl ServerHandler for Handler {
             .enable_tools()
             .enable_tool_list_changed()
             .enable_tasks()
+            .enable_skills()
             .build();
+        capabilities.extensions.get_or_insert_default().insert(pages::EXTENSION.to_owned(), JsonObject::new());
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("cycod", env!("CARGO_PKG_VERSION"));
         info
@@ -331,7 +352,8 @@ impl ServerHandler for Handler {
             Some(client) if finding::searches_itself(&client.name) => Shown::All,
             _ => Shown::Found(self.session.found.lock().unwrap_or_else(PoisonError::into_inner).clone()),
         };
-        let tools = self.lists(&context).await?.tools_for(is_modern(&context), &shown);
+        let shows_pages = pages::are_shown_by(context.client_capabilities().as_ref());
+        let tools = self.lists(&context).await?.tools_for(is_modern(&context), &shown, shows_pages);
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -539,7 +561,19 @@ impl ServerHandler for Handler {
             return Ok(reply::fresh(ReadResourceResult::new(vec![contents])).into());
         }
         let stock = self.stock(&context).await?;
+        if uri.starts_with(skills::SCHEME)
+            && let Some(contents) = self.skill_file(&stock, &uri).await?
+        {
+            return Ok(reply::fresh(ReadResourceResult::new(vec![contents])).into());
+        }
         let lists = listed(&stock).await?;
+        if let Some((page, name)) = pages::asked(&uri)
+            && let Some(listed) = lists.with_page(page, name)
+            && let Some(tool) = stock.tool(name)
+        {
+            let contents = pages::contents(uri.clone(), page, &tool, listed);
+            return Ok(reply::fresh(ReadResourceResult::new(vec![contents])).into());
+        }
         let found = lists.source(&uri).and_then(|(source, values)| Some((stock.tool(&source.tool)?, values)));
         let Some((tool, values)) = found else {
             let retry = (request.request_state, request.input_responses);
@@ -557,6 +591,27 @@ impl ServerHandler for Handler {
             Outcome::Protocol(error) => Err(error),
             Outcome::Ready(_) => Err(reply::missing("there is no such resource", &uri)),
         }
+    }
+
+    async fn list_skills(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        let skills = self.skills(&self.stock(&context).await?).await?;
+        let entries = skills.iter().filter_map(skills::entry).collect();
+        Ok(ListSkillsResult::with_all_items(entries).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        let skills = self.skills(&self.stock(&context).await?).await?;
+        let entry = skills.iter().find(|skill| skills::is_at(skill, &request.uri)).and_then(skills::entry);
+        let entry = entry.ok_or_else(|| ErrorData::invalid_params(format!("no skill is at {}", request.uri), None))?;
+        Ok(GetSkillResult::new(entry).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

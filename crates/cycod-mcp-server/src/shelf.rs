@@ -11,7 +11,7 @@ use std::{
 use cycod_engine::{
     Engine, NotOffered, Selected, Selection, Standing, WhyNot,
     catalog::{Availability, Entry, Scope, ScopeFilter},
-    definition::{Body, Host, JsonSchema, OfferedAs, Tool},
+    definition::{Body, Host, JsonSchema, OfferedAs, Tool, ToolPage},
     diagnostic::{Refusal, closest, visible},
     group_of, host,
     outputs::LOOK,
@@ -23,7 +23,7 @@ use cycod_search::Index;
 use rmcp::model::{self, CallToolResult, JsonObject};
 
 use crate::{
-    Equip, NotOfferedSink, ServerOptions, builtin, finding,
+    Equip, NotOfferedSink, ServerOptions, builtin, finding, pages,
     upstream::{self, Routes},
     uri::UriTemplate,
     wire::{self, Listed},
@@ -149,6 +149,8 @@ pub(crate) struct Lists {
     pub(crate) routes: Routes,
     /// The group of each tool.
     groups: BTreeMap<String, String>,
+    /// The pages of tools, for clients that show them.
+    pages: BTreeMap<String, ToolPage>,
     /// The tools that are found by searching, because the whole list would cost a model too much.
     left_out: BTreeSet<String>,
     /// Whether any tool may take long, so that it is worth starting it without waiting for it.
@@ -251,6 +253,7 @@ impl Lists {
         self.templates.append(&mut other.templates);
         self.sources.append(&mut other.sources);
         self.groups.append(&mut other.groups);
+        self.pages.append(&mut other.pages);
         self.has_long_ones |= other.has_long_ones;
         self
     }
@@ -281,8 +284,14 @@ impl Lists {
         self.tools.sort_by(|one, other| one.name.cmp(&other.name));
     }
 
-    /// The tools as clients of an era are shown them.
-    pub(crate) fn tools_for(&self, is_modern: bool, shown: &Shown) -> Vec<model::Tool> {
+    /// The tool with this page, as it is listed.
+    pub(crate) fn with_page(&self, page: ToolPage, name: &str) -> Option<&model::Tool> {
+        let is_its = self.pages.get(name) == Some(&page);
+        self.tools.iter().find(|tool| is_its && tool.name == name)
+    }
+
+    /// The tools as clients of an era are shown them, with their pages for those that show pages.
+    pub(crate) fn tools_for(&self, is_modern: bool, shown: &Shown, shows_pages: bool) -> Vec<model::Tool> {
         let is_shown = |tool: &&model::Tool| match shown {
             // A tool of the user's may have one of these names.
             Shown::All => {
@@ -291,6 +300,14 @@ impl Lists {
             Shown::Found(found) => !self.left_out.contains(&*tool.name) || found.contains(&*tool.name),
         };
         let mut tools: Vec<model::Tool> = self.tools.iter().filter(is_shown).cloned().collect();
+        if shows_pages {
+            for tool in &mut tools {
+                if let Some(page) = self.pages.get(&*tool.name) {
+                    let meta = tool.meta.get_or_insert_default();
+                    meta.0.insert("ui".to_owned(), pages::meta(&tool.name, *page));
+                }
+            }
+        }
         if !is_modern {
             for tool in tools.iter_mut().filter(|tool| tool.output_schema.is_some()) {
                 if let Some(older) = self.older_outputs.get(&*tool.name) {
@@ -307,7 +324,7 @@ impl Lists {
             .iter()
             .filter(|old| new.sources.iter().any(|new| new.address == old.address && new.digest != old.digest));
         Difference {
-            tools: self.tools != new.tools,
+            tools: self.tools != new.tools || self.pages != new.pages,
             prompts: self.prompts != new.prompts,
             resources: self.resources != new.resources || self.templates != new.templates,
             updated: updated.map(|source| source.address.to_string()).collect(),
@@ -410,7 +427,8 @@ impl Stock {
         // What a tool says of itself is read by a model, so nobody is told of one that nobody trusts. A call of it is
         // refused with the reason.
         if let Some(NotOfferedSink(tell)) = &self.options.waiting {
-            tell(&selected.iter().filter_map(NotOffered::of).collect::<Vec<_>>());
+            let missing = selected.iter().filter_map(NotOffered::of);
+            tell(&missing.chain(self.engine.skills_not_offered()).collect::<Vec<_>>());
         }
         // One that has changed stays in the list as it was trusted: who is asked at its first call is shown the change.
         let is_known = |one: &&Selected| one.standing != Some(Standing::Untrusted);
@@ -448,6 +466,7 @@ impl Stock {
                 // What they give is read by a model before anybody is asked.
                 _ if is_changed => {}
                 OfferedAs::Tool => {
+                    lists.pages.extend(tool.page.map(|page| (tool.name.to_string(), page)));
                     lists.add_tool(wire::tool(&tool, entry.level), group_of(entry));
                     if matches!(tool.body, Body::Steps(_)) {
                         lists.prompts.push(wire::prompt(&tool));

@@ -268,6 +268,7 @@ pub(crate) const MCP_COMMANDS: &[Entry] = &[
     entry!("serve", mcp::serve, true),
     entry!("install", mcp::install, true, Grants::With(commands::mcp::install::grants)),
     entry!("uninstall", mcp::uninstall, true, Grants::Always),
+    entry!("bundle", mcp::bundle, true),
 ];
 
 /// The commands below `cycod models`, in the order in which help lists them.

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::{Lowering, Scope, View, parameter::is_parameter_name, plain_value};
 use crate::{
     Hints, JsonSchema, OfferedAs, Parameter, ParameterType, ParameterValidation, Produces, Shape, TaskSupport, Tool,
-    ToolQuestion, Value, Whom,
+    ToolPage, ToolQuestion, Value, Whom,
     table::{self, one_of},
 };
 
@@ -236,6 +236,34 @@ impl Lowering<'_> {
             }
         }
         rank
+    }
+
+    /// Reads `page`, and holds it against what the tool takes, does and returns.
+    pub(crate) fn page(&self, view: &View<'_>) -> Option<ToolPage> {
+        let page = ToolPage::named(view.choice("page")?)?;
+        let produces = view.text("produces").map(|text| text.scalar.text.trim());
+        let returns = view.node("returns").map(|node| plain_value(node).to_json());
+        let has_data = |fits: fn(&Json, usize) -> bool| match &returns {
+            Some(returns) => fits(returns, 0),
+            None => produces == Some("application/json"),
+        };
+        let is_tool =
+            view.entry("offer").is_none() || view.text("offer").is_some_and(|text| text.scalar.text == "tool");
+        let needs = match page {
+            _ if !is_tool => Some("what is offered as a tool"),
+            ToolPage::Table => (!has_data(has_rows)).then_some("a tool that returns a list of objects"),
+            ToolPage::Chart => (!has_data(has_numbers)).then_some("a tool that returns numbers by their keys"),
+            ToolPage::Graph => view.entry("steps").is_none().then_some("a tool with `steps`"),
+            ToolPage::Form => self.parameters.is_empty().then_some("a tool with parameters"),
+        };
+        if let (Some(needs), Some(text)) = (needs, view.text("page")) {
+            let message = format!("`page: {}` has no effect: it is for {needs}", page.name());
+            self.sink.report(
+                Diagnostic::warning(Code::UnusedKey, text.span, message).help("remove `page`, or choose another one"),
+            );
+            return None;
+        }
+        Some(page)
     }
 
     pub(crate) fn hints(&self, view: &View<'_>) -> Hints {
@@ -469,6 +497,45 @@ impl Lowering<'_> {
 }
 
 /// The names in braces in an address, or why it is none.
+/// How deep a schema is searched for what a page shows; a page looks into the answer and into its properties.
+const DEEP: usize = 2;
+
+/// The types that a schema allows; nothing when it does not say.
+fn allows(schema: &Json, name: &str) -> Option<bool> {
+    match &schema["type"] {
+        Json::String(only) => Some(only == name),
+        Json::Array(some) => Some(some.iter().any(|one| one == name)),
+        _ => None,
+    }
+}
+
+/// The schemas of an object's properties; nothing when it does not say.
+fn properties(schema: &Json) -> Option<impl Iterator<Item = &Json>> {
+    Some(schema["properties"].as_object()?.values())
+}
+
+/// Whether values of a schema can be a list of objects, or have one.
+fn has_rows(schema: &Json, depth: usize) -> bool {
+    let is_rows = allows(schema, "array").unwrap_or(depth == 0) && allows(&schema["items"], "object").unwrap_or(true);
+    let has_rows = || {
+        allows(schema, "object").unwrap_or(true)
+            && properties(schema).is_none_or(|mut own| own.any(|one| has_rows(one, depth + 1)))
+    };
+    is_rows || depth == 0 && has_rows()
+}
+
+/// Whether values of a schema can be numbers by their keys, or have them.
+fn has_numbers(schema: &Json, depth: usize) -> bool {
+    let is_number =
+        |schema: &Json| allows(schema, "number").is_none_or(|is| is) || allows(schema, "integer").is_none_or(|is| is);
+    let has_own = |schema: &Json| {
+        allows(schema, "object").unwrap_or(true) && properties(schema).is_none_or(|mut own| own.any(is_number))
+    };
+    let has_inner =
+        || properties(schema).is_some_and(|mut own| own.any(|one| !is_number(one) && has_numbers(one, depth + 1)));
+    has_own(schema) || allows(schema, "array") == Some(true) && has_own(&schema["items"]) || depth < DEEP && has_inner()
+}
+
 fn names_in(uri: &str) -> Result<Vec<&str>, &'static str> {
     let (scheme, rest) = uri.split_once(':').ok_or("it has no scheme, as in `notes:`")?;
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())

@@ -70,6 +70,7 @@ impl Lowering<'_> {
             returns: self.returns(view),
             produces: self.produces(view),
             rank: self.rank(view),
+            page: self.page(view),
             offer: self.offer(view),
             hints: self.hints(view),
             asks: self.asks(view),

@@ -8,6 +8,8 @@ use super::{
     },
 };
 
+use crate::ToolPage;
+
 const fn key(name: &'static str, takes: Takes, doc: &'static str) -> Key {
     Key { name, takes, default: "", chapter: "Schema", doc, synonym_of: None, executes: false, restricts: false }
 }
@@ -84,6 +86,7 @@ pub(crate) static TOOL: Section = Section {
         key("returns", Schema, "The JSON Schema of the output: one JSON value, which is checked against it. Implies `produces: application/json`.").restricts(),
         key("produces", Text, "The output format: `text/plain`, `application/json` (one value), `content-blocks` (a JSON array of texts, images, audio, resources and links), or the media type of the one file whose bytes it prints.").or("text/plain"),
         key("rank", Texts, "What of a structured answer matters most, in this order: names of properties, such as `errors` or `results.title`. If the answer is too long for a model, cycod keeps these first."),
+        key("page", Choice(ToolPage::NAMES), "The page that hosts with MCP Apps show for a call: `table` for a list of objects, `chart` for numbers, `graph` for the steps of a workflow, or `form` for the parameters. Other hosts get text, as without it."),
         key("offer", Either(&OFFER, &Choice(&["tool", "prompt"])), "How hosts see it: a tool for models, a prompt that users choose, or a resource.").or("tool"),
         key("hints", Object(&HINTS), "Its effects, for hosts, in addition to the tags."),
         key("asks", Map("QUESTION", &Object(&ASK)), "Questions that cycod asks before it runs. The answers are parameters that callers can't pass.").restricts(),
@@ -563,7 +566,7 @@ pub(crate) static MARKDOWN: Section = Section {
         ],
         &[
             "name", "description", "title", "group", "version", "min-cycod-version", "shell-options", "input-schema",
-            "returns", "produces", "rank", "offer", "asks", "reports", "task", "tags", "platforms", "timeout",
+            "returns", "produces", "rank", "page", "offer", "asks", "reports", "task", "tags", "platforms", "timeout",
             "working-directory", "ignore-errors", "environment", "security", "file-paths", "resources", "requires",
             "metadata", "function-calling", "tests", "changelog", "deprecated", "deprecated-message",
             "deprecated-alternative", "enabled", "token-cost", "riskLevel",
@@ -571,7 +574,7 @@ pub(crate) static MARKDOWN: Section = Section {
     ),
 };
 
-const MARKDOWN_COUNT: usize = 40;
+const MARKDOWN_COUNT: usize = 41;
 
 static MARKDOWN_PARAMETER: Section = Section {
     noun: "a parameter of a Markdown tool",
@@ -608,15 +611,15 @@ pub(crate) static MIMIR: Section = Section {
             key("permissions", Object(&MIMIR_PERMISSIONS), "What it may do, and when it needs approval.").restricts(),
         ],
         &[
-            "name", "description", "title", "group", "version", "min-cycod-version", "returns", "produces", "rank", "offer",
-            "hints", "asks", "task", "tags", "platforms", "timeout", "working-directory", "environment", "security",
+            "name", "description", "title", "group", "version", "min-cycod-version", "returns", "produces", "rank", "page",
+            "offer", "hints", "asks", "task", "tags", "platforms", "timeout", "working-directory", "environment", "security",
             "file-paths", "resources", "requires", "metadata", "function-calling", "tests", "changelog",
             "deprecated", "deprecated-message", "deprecated-alternative", "enabled", "risky",
         ],
     ),
 };
 
-const MIMIR_COUNT: usize = 36;
+const MIMIR_COUNT: usize = 37;
 
 static MIMIR_PERMISSIONS: Section = Section {
     noun: "`permissions`",

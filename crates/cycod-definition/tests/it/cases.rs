@@ -2540,6 +2540,85 @@ task: required
         );
     }
 
+    /// A page that has nothing to show says so.
+    #[test]
+    fn a_page_that_does_not_fit() {
+        let tool = |body: &str, page: &str| format!("name: a\ndescription: b\n{body}\npage: {page}\n");
+        let rows = "bash: ls\nreturns: {type: array, items: {type: object}}";
+        let inner = "bash: ls\nreturns: {type: object, properties: {users: {type: array, items: {type: object}}, total: {type: integer}}}";
+        let steps = "steps: [{name: one, bash: ls}]";
+        let takes = "bash: ls {X}\nparameters: {X: {description: x, required: true}}";
+        let json = "bash: ls\nproduces: application/json";
+        for (body, page) in [
+            (rows, "table"),
+            (rows, "chart"),
+            (inner, "table"),
+            (inner, "chart"),
+            (json, "table"),
+            (json, "chart"),
+            (steps, "graph"),
+            (takes, "form"),
+        ] {
+            let (_, said) = report(&tool(body, page), None);
+            assert!(!said.contains("`page"), "{body} {page}: {said}");
+        }
+        let words = "bash: ls\nreturns: {type: array, items: {type: string}}";
+        check(
+            &tool(words, "table"),
+            expect![[r#"
+                4:17-4:22 hint[returns-for-hosts]: hosts of the protocol up to 2025-11-25 get the output as `{"result": …}`
+                  help: to choose the name, return an object with a property for it
+                5:7-5:12 warning[unused-key]: `page: table` has no effect: it is for a tool that returns a list of objects
+                  help: remove `page`, or choose another one
+            "#]],
+        );
+        check(
+            &tool(words, "chart"),
+            expect![[r#"
+                4:17-4:22 hint[returns-for-hosts]: hosts of the protocol up to 2025-11-25 get the output as `{"result": …}`
+                  help: to choose the name, return an object with a property for it
+                5:7-5:12 warning[unused-key]: `page: chart` has no effect: it is for a tool that returns numbers by their keys
+                  help: remove `page`, or choose another one
+            "#]],
+        );
+        check(
+            &tool("bash: ls", "table"),
+            expect![[r#"
+                4:7-4:12 warning[unused-key]: `page: table` has no effect: it is for a tool that returns a list of objects
+                  help: remove `page`, or choose another one
+            "#]],
+        );
+        check(
+            &tool("bash: ls", "graph"),
+            expect![[r#"
+                4:7-4:12 warning[unused-key]: `page: graph` has no effect: it is for a tool with `steps`
+                  help: remove `page`, or choose another one
+            "#]],
+        );
+        check(
+            &tool("bash: ls", "form"),
+            expect![[r#"
+                4:7-4:11 warning[unused-key]: `page: form` has no effect: it is for a tool with parameters
+                  help: remove `page`, or choose another one
+            "#]],
+        );
+        check(
+            &tool("bash: ls\noffer: prompt\nproduces: application/json", "table"),
+            expect![[r#"
+                6:7-6:12 warning[unused-key]: `page: table` has no effect: it is for what is offered as a tool
+                  help: remove `page`, or choose another one
+            "#]],
+        );
+        check(
+            &tool("bash: ls", "tabel"),
+            expect![[r#"
+            4:7-4:12 error[unknown-choice]: `page` cannot be `tabel`
+              help: did you mean `table`?
+              fix: write `table`
+        "#]],
+        );
+    }
+
     #[test]
     fn schemas_that_are_none() {
         check(

@@ -1,6 +1,10 @@
 //! The digest of everything that makes a tool what it is.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use cycod_definition::{Body, Host, Literal, Starts, StepAction, Tool, starts, starts_of_argument};
 use cycod_diagnostic::{Code, Refusal};
@@ -9,7 +13,10 @@ use cycod_script::{ConfiguredInterpreters, FoundInterpreter, interpreter};
 use cycod_store::{Digest, diff, digest, render};
 use serde_json::{Map, Value as Json, json};
 
-use super::{pins::programs_of, programs::Places};
+use super::{
+    pins::programs_of,
+    programs::{Places, Programs},
+};
 
 /// Where what a file says about programs stands.
 const NATURES: &str = "natures";
@@ -38,6 +45,10 @@ pub struct Fingerprint {
     missing: Option<String>,
     /// What the tool starts that is not in it, for people.
     unpinned: Vec<String>,
+    /// Files of the workspace that it starts, and that are not there.
+    absent: BTreeSet<String>,
+    /// What it starts by a path outside of the workspace.
+    outside: BTreeSet<PathBuf>,
 }
 
 impl Fingerprint {
@@ -66,7 +77,8 @@ impl Fingerprint {
         let manifests = manifests.chain(pins.iter().map(String::as_str)).collect();
         let mut programs = programs_of(tools.values(), all, &manifests, places, look);
         interpreters.into_iter().filter_map(|found| found.loads).for_each(|loads| programs.not_pinned(loads));
-        let files: Map<String, Json> = programs.files.into_iter().map(|(path, state)| (path, state.into())).collect();
+        let files: Map<String, Json> =
+            std::mem::take(&mut programs.files).into_iter().map(|(path, state)| (path, state.into())).collect();
         let mut content = json!({ "tool": tool.name.key(), "tools": tools, "programs": files });
         let natures: Map<String, Json> = reached()
             .filter(|tool| !tool.stated.natures.is_empty())
@@ -78,7 +90,8 @@ impl Fingerprint {
         if !natures.is_empty() {
             content[NATURES] = natures.into();
         }
-        Self { content, missing: programs.too_many, unpinned: programs.unpinned }
+        let Programs { too_many, unpinned, absent, outside, .. } = programs;
+        Self { content, missing: too_many, unpinned, absent, outside }
     }
 
     /// The digest of it.
@@ -99,6 +112,16 @@ impl Fingerprint {
     /// What the tool starts, or loads code from, whose content is not in it: each a phrase for people.
     pub fn unpinned(&self) -> &[String] {
         &self.unpinned
+    }
+
+    /// The files of the workspace that the tool starts, and that are not there.
+    pub(super) fn absent(&self) -> &BTreeSet<String> {
+        &self.absent
+    }
+
+    /// What the tool starts by a path outside of the workspace.
+    pub(super) fn outside(&self) -> &BTreeSet<PathBuf> {
+        &self.outside
     }
 
     /// Why it cannot be told from that of a changed tool, if it cannot.
@@ -129,7 +152,7 @@ impl Fingerprint {
             }
             content
         };
-        Self { content: bare(&self.content), missing: None, unpinned: Vec::new() }.is_within(&bare(accepted), workspace)
+        Self { content: bare(&self.content), ..self.clone() }.is_within(&bare(accepted), workspace)
     }
 
     /// What is accepted with it: itself, and what was accepted of the same tool from other directories.

@@ -75,13 +75,17 @@ impl<'a> Pinning<'a> {
         while let Some((starts, script)) = self.waiting.pop_front() {
             self.directories(&starts, script.as_deref());
             for started in &starts.files {
-                self.started(started, script.as_deref());
+                let is_there = self.started(started, script.as_deref());
+                let is_path = matches!(started.read_as, ReadAs::Program | ReadAs::Shell | ReadAs::Code);
+                if !is_there && is_path {
+                    self.absent(started, script.as_deref());
+                }
             }
             for directory in &starts.search {
                 for name in &starts.names {
                     let mut path = directory.clone();
                     path.push(FilePart::Text(format!("/{name}")));
-                    self.started(&Started { path, read_as: ReadAs::Program }, script.as_deref());
+                    let _ = self.started(&Started { path, read_as: ReadAs::Program }, script.as_deref());
                 }
             }
             starts.loaders.iter().for_each(|loader| self.loader(loader));
@@ -134,8 +138,25 @@ impl<'a> Pinning<'a> {
         all
     }
 
-    /// Adds a file that is started, or all that it may be.
-    fn started(&mut self, started: &Started, script: Option<&Path>) {
+    /// Notes a file that is to be started and is not there, and one that lies outside of the workspace.
+    fn absent(&mut self, started: &Started, script: Option<&Path>) {
+        for name in self.spelled(&started.path, script) {
+            let is_exact = name.contains('/') && !name.contains(['*', '?', '[', '{', UNKNOWN]);
+            let path = match name.strip_prefix("~/") {
+                Some(inside) => self.home.join(inside),
+                None => self.search.workspace.join(&name),
+            };
+            let Some(path) = plain(&path).filter(|_| is_exact) else { continue };
+            match path.strip_prefix(&self.search.workspace) {
+                Ok(inside) => _ = self.programs.absent.insert(inside.to_string_lossy().replace('\\', "/")),
+                Err(_) => _ = self.programs.outside.insert(path),
+            }
+        }
+    }
+
+    /// Adds a file that is started, or all that it may be; says whether the workspace has one.
+    fn started(&mut self, started: &Started, script: Option<&Path>) -> bool {
+        let mut is_there = false;
         let shown: String = started
             .path
             .iter()
@@ -163,10 +184,12 @@ impl<'a> Pinning<'a> {
             }
             for base in self.search.bases.clone() {
                 for file in self.files(&base, &name) {
+                    is_there |= file.exists();
                     self.file(&file, started.read_as);
                 }
             }
         }
+        is_there
     }
 
     /// The files of the workspace that a name may mean.

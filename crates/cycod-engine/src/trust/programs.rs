@@ -64,6 +64,10 @@ pub(super) struct Programs {
     pub(super) too_many: Option<String>,
     /// What is started that is not among the files, for people.
     pub(super) unpinned: Vec<String>,
+    /// Files of the workspace that commands name as what they start, and that are not there.
+    pub(super) absent: BTreeSet<String>,
+    /// What commands start by a path that leads out of the workspace.
+    pub(super) outside: BTreeSet<PathBuf>,
 }
 
 /// Where programs are looked for.
@@ -281,12 +285,12 @@ pub(super) fn plain(path: &Path) -> Option<PathBuf> {
 }
 
 #[cfg(unix)]
-fn is_executable(metadata: &fs::Metadata) -> bool {
+pub(super) fn is_executable(metadata: &fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::mode(metadata) & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
+pub(super) fn is_executable(_: &fs::Metadata) -> bool {
     false
 }
 

@@ -126,7 +126,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         if choice == Choice::Review {
             present(context, subject, is_json || is_seen);
         }
-        if args.yes || choice == Choice::All || agrees(context, subject.name(), "")? {
+        if args.yes || choice == Choice::All || agrees(context, subject.name(), "", "")? {
             // One by one: who stops half-way keeps what was said so far.
             context.engine.trust([subject])?;
             trusted.push(subject);
@@ -144,7 +144,33 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         (_, 0) => return Err(CommandError::failure("nothing was trusted")),
         _ => context.printer.say(&format!("Trusted {}", list(trusted.iter().map(|subject| subject.name())))),
     }
+    if names.is_empty() && !is_json {
+        skills(context, args.yes)?;
+    }
     Ok(0)
+}
+
+/// Shows the skills of the project that are not trusted, and trusts them when the person says so.
+fn skills(context: &mut Context, is_agreed: bool) -> Result<(), CommandError> {
+    for skill in context.engine.skills()?.found.iter().filter(|skill| !skill.is_trusted) {
+        let mut text = format!("{} (skill): {}\n", skill.path, shown(&skill.directory, context.engine.host()));
+        for (path, file) in &skill.files {
+            text += &format!("    {path}: {} bytes\n", file.size);
+        }
+        let failed = |why: &str| CommandError::failure(format!("the skill `{}` cannot be shown: {why}", skill.path));
+        let instructions = skill.read("SKILL.md").map_err(|error| failed(&error.to_string()))?;
+        let instructions = instructions.ok_or_else(|| failed("it has changed in the meantime"))?;
+        for line in String::from_utf8_lossy(&instructions).lines() {
+            text += format!("    | {line}").trim_end();
+            text += "\n";
+        }
+        pager::show(context, &Shown::from(text.as_str()));
+        if is_agreed || agrees(context, &skill.path, "", "the skill ")? {
+            context.engine.trust_skill(skill)?;
+            context.printer.say(&format!("Trusted the skill `{}`", skill.path));
+        }
+    }
+    Ok(())
 }
 
 /// What a person wants of many tools.
@@ -264,7 +290,10 @@ pub(crate) fn untrust(context: &mut Context, matches: &ArgMatches) -> Result<u8,
         return Ok(0);
     }
     let gone: Vec<String> = match args.names.as_slice() {
-        [] => context.engine.distrust_all()?,
+        [] => {
+            let skills = context.engine.distrust_skills()?;
+            context.engine.distrust_all()?.into_iter().chain(skills).collect()
+        }
         names => {
             let mut gone = Vec::new();
             for name in names {
@@ -324,7 +353,7 @@ pub(crate) fn settle(context: &mut Context, subjects: Vec<TrustSubject>, what: B
         Choice::Review => {
             for subject in &waiting {
                 present(context, subject, true);
-                if agrees(context, subject.name(), ", and let it run")? {
+                if agrees(context, subject.name(), ", and let it run", "")? {
                     context.engine.trust([subject])?;
                 }
             }
@@ -337,12 +366,12 @@ pub(crate) fn settle(context: &mut Context, subjects: Vec<TrustSubject>, what: B
     Ok(())
 }
 
-fn agrees(context: &mut Context, name: &str, more: &str) -> Result<bool, CommandError> {
+fn agrees(context: &mut Context, name: &str, more: &str, what: &str) -> Result<bool, CommandError> {
     if !context.is_attended() {
         return Err(CommandError::failure("nothing was trusted: there is no terminal to ask at")
             .hint(format!("if you want this: cycod trust {name} --yes")));
     }
-    Ok(ask(context, &format!("Trust `{name}`{more}? [y/n] "), &["y", "n"])? == Some("y"))
+    Ok(ask(context, &format!("Trust {what}`{name}`{more}? [y/n] "), &["y", "n"])? == Some("y"))
 }
 
 /// The tools of the project behind names.

@@ -62,6 +62,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("mcp serve", include_str!("pages/mcp-serve.txt")),
     ("mcp install", include_str!("pages/mcp-install.txt")),
     ("mcp uninstall", include_str!("pages/mcp-uninstall.txt")),
+    ("mcp bundle", include_str!("pages/mcp-bundle.txt")),
     ("models", include_str!("pages/models.txt")),
     ("models list", include_str!("pages/models-list.txt")),
     ("models test", include_str!("pages/models-test.txt")),

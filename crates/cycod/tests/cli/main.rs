@@ -57,6 +57,7 @@ mod list;
 mod machine;
 mod markdown;
 mod mask;
+mod mcp_bundle;
 mod mcp_client;
 mod mcp_config;
 mod mcp_confined;

@@ -1418,3 +1418,65 @@ fn a_client_that_never_tells_its_roots_is_served_nevertheless() {
     let mut client = Client::of(command, json!({"roots": {}})).greeted("test");
     assert_eq!(names(&mut client), ["run_output"]);
 }
+
+/// The skills of a project are text that a model follows, so they wait for trust.
+#[test]
+fn skills_are_offered_once_they_are_trusted() {
+    let place = Place::cloned();
+    place.write(".cycod/tools/hello.yaml", "description: x\nbash: echo\ntags: [read]\n");
+    place.write(".cycod/skills/notes/SKILL.md", "---\nname: notes\ndescription: How\n---\nDo it\u{202e}.\n");
+    place.write(".cycod/skills/notes/more.txt", "more\n");
+    let listed = |place: &Place| {
+        let mut client = Client::modern(place, &[], json!({}));
+        let answer = client.ask("skills/list", json!({}));
+        answer["result"]["skills"].as_array().unwrap_or_else(|| panic!("{answer}")).clone()
+    };
+    assert_eq!(listed(&place), Vec::<Value>::new());
+    let trusted = place.run(&["trust", "--all", "--yes"]);
+    let said = trusted.stderr();
+    assert!(said.contains("| Do it\\u{202e}.") && said.contains("Trusted the skill `notes`"), "{}", trusted.block());
+    let skills = listed(&place);
+    assert_eq!((skills.len(), &skills[0]["uri"]), (1, &json!("skill://notes/SKILL.md")));
+    // Any file of it counts.
+    place.write(".cycod/skills/notes/more.txt", "other\n");
+    assert_eq!(listed(&place), Vec::<Value>::new());
+    place.write(".cycod/skills/notes/more.txt", "more\n");
+    assert_eq!(listed(&place).len(), 1);
+    assert!(place.run(&["tool", "untrust", "--all"]).stderr().contains("notes"));
+    assert_eq!(listed(&place), Vec::<Value>::new());
+}
+
+/// What is no skill, or could lead out of one, is not offered, and the reason is told.
+#[cfg(unix)]
+#[test]
+fn a_skill_that_is_wrong_is_not_offered() {
+    let place = Place::new();
+    let head = |name: &str| format!("---\nname: {name}\ndescription: How\n---\n");
+    for (path, text) in [
+        ("other/SKILL.md", head("another")),
+        ("Upper/SKILL.md", head("Upper")),
+        ("bare/SKILL.md", "no front matter\n".to_owned()),
+        ("half/SKILL.md", "---\nname: half\n---\n".to_owned()),
+        ("leak/SKILL.md", head("leak")),
+        ("keys/SKILL.md", head("keys")),
+        ("keys/id_ed25519", "secret\n".to_owned()),
+        ("many/SKILL.md", head("many")),
+        ("good/SKILL.md", head("good")),
+    ] {
+        place.write(&format!(".cycod/skills/{path}"), &text);
+    }
+    for n in 0..512 {
+        place.write(&format!(".cycod/skills/many/{n}.txt"), "x");
+    }
+    let linked = place.shell("ln -s /etc/passwd .cycod/skills/leak/p; ln -s .. .cycod/skills/good/.up");
+    assert_eq!(linked.code(), 0, "{}", linked.block());
+    let mut client = Client::modern(&place, &[], json!({}));
+    let skills = client.ask("skills/list", json!({}));
+    let uris: Vec<&Value> =
+        skills["result"]["skills"].as_array().expect("a list").iter().map(|one| &one["uri"]).collect();
+    assert_eq!(uris, ["skill://good/SKILL.md"]);
+    for uri in ["skill://leak/p", "skill://keys/id_ed25519", "skill://good/.up/leak/SKILL.md", "skill://good/../../x"] {
+        let read = client.ask("resources/read", json!({"uri": uri}));
+        assert_eq!(read["error"]["code"], -32602, "{uri}: {read}");
+    }
+}

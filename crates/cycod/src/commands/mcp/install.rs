@@ -110,7 +110,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             quoted_if_needed(&host.workspace.to_string_lossy()),
         ));
     }
-    for words in missing_words(&context.engine.not_offered(&args.selection.selected())) {
+    for words in missing_words(&context.engine.not_offered(&args.selection.selected()), None) {
         context.printer.warn(&words);
     }
     Ok(0)
@@ -121,21 +121,24 @@ fn has_own_tools(context: &Context) -> bool {
     context.engine.catalog().every_entry().iter().any(|entry| entry.scope == Scope::Local)
 }
 
-/// What is said of tools that are not offered: a line for each reason.
-pub(super) fn missing_words(missing: &[NotOffered]) -> Vec<String> {
+/// What is said of tools that are not offered: a line for each reason. `elsewhere` is the directory of the tools, if it is
+/// another one than that in which its reader is.
+pub(super) fn missing_words(missing: &[NotOffered], elsewhere: Option<&Path>) -> Vec<String> {
     let names = |is_meant: &dyn Fn(&WhyNot) -> bool| -> Vec<&str> {
         missing.iter().filter(|one| is_meant(&one.why)).map(|one| one.name.as_str()).collect()
     };
     let mut words = Vec::new();
-    let untrusted = names(&|why| *why == WhyNot::Untrusted);
-    if !untrusted.is_empty() {
+    for (why_not, what) in [(WhyNot::Untrusted, "tool"), (WhyNot::UntrustedSkill, "skill")] {
+        let untrusted = names(&|why| *why == why_not);
         let count = match untrusted.len() {
-            1 => "1 tool waits for your trust and is".to_owned(),
-            more => format!("{more} tools wait for your trust and are"),
+            0 => continue,
+            1 => format!("1 {what} waits for your trust and is"),
+            more => format!("{more} {what}s wait for your trust and are"),
         };
         words.push(format!(
-            "{count} not offered until then: {}; review and trust them: cycod trust --all",
-            untrusted.join(", ")
+            "{count} not offered until then: {}; review and trust them: {}cycod trust --all",
+            untrusted.join(", "),
+            elsewhere.map(|place| format!("cd {} && ", quoted_if_needed(&place.to_string_lossy()))).unwrap_or_default(),
         ));
     }
     let broken = names(&|why| matches!(why, WhyNot::Broken(_)));
@@ -147,8 +150,9 @@ pub(super) fn missing_words(missing: &[NotOffered]) -> Vec<String> {
     }
     for NotOffered { name, why } in missing {
         match why {
-            WhyNot::Untrusted => {}
+            WhyNot::Untrusted | WhyNot::UntrustedSkill => {}
             WhyNot::Broken(_) if broken.len() > 1 => {}
+            WhyNot::BrokenSkill(why) => words.push(format!("the skill `{name}` is not offered: {why}")),
             WhyNot::Broken(why) => {
                 words.push(format!("`{name}` is not offered, because its file is wrong: {why}; see: cycod validate"));
             }

@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod add;
+pub(crate) mod bundle;
 pub(crate) mod confine;
 pub(crate) mod get;
 pub(crate) mod import;

@@ -96,7 +96,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     // The first answer does not wait for a look at the tools, so the engine of other commands is not opened here.
     let mut host = host::current()
         .map_err(|error| CommandError::failure(format!("cannot determine the working directory: {error}")))?;
-    if let Some(directory) = args.server.directory()? {
+    let directory = args.server.directory()?;
+    if let Some(directory) = directory.clone() {
         host.offered = host::offered(&host.environment, &directory);
         host.workspace.clone_from(&directory);
         host.working_directory = directory;
@@ -130,7 +131,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         equip: Some(Equip(Arc::new(move |engine| lasting.equip(engine)))),
         upstreams: Some(Upstreams(Arc::new(move |engine| servers.servers(engine)))),
         relay,
-        waiting: Some(NotOfferedSink(Arc::new(told_once()))),
+        waiting: Some(NotOfferedSink(Arc::new(told_once(directory)))),
         watched: vec![user.join("cache/mcp"), user.join("mcp/accepted"), user.join("trust.json")],
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
@@ -165,13 +166,13 @@ pub(super) fn known_profile(name: &str, settings: &Settings) -> Result<(), Comma
 }
 
 /// Writes to the log of the server which tools are not offered, when they are others than before.
-fn told_once() -> impl Fn(&[NotOffered]) + Send + Sync {
+fn told_once(elsewhere: Option<PathBuf>) -> impl Fn(&[NotOffered]) + Send + Sync {
     let last: Mutex<Vec<NotOffered>> = Mutex::default();
     move |missing| {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         if *last != missing {
             *last = missing.to_vec();
-            missing_words(missing).iter().for_each(|words| talk(&format!("cycod: {words}\n")));
+            missing_words(missing, elsewhere.as_deref()).iter().for_each(|words| talk(&format!("cycod: {words}\n")));
         }
     }
 }
