@@ -236,7 +236,7 @@ impl Compiler {
 
     /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
     fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
-        const KEYS: [&str; 24] = [
+        const KEYS: [&str; 25] = [
             "names",
             "source",
             "aliases",
@@ -261,6 +261,7 @@ impl Compiler {
             "default",
             "note",
             "fallback",
+            "plugins",
         ];
         for (key, _) in table.iter() {
             if !KEYS.contains(&key) {
@@ -393,6 +394,7 @@ impl Compiler {
             inherits,
             subcommands,
             otherwise,
+            plugins: self.text(table, "plugins").map_or("", kept),
         };
         let number = self.add_or_complain(&entry);
         if runs_shell_code {

@@ -1277,6 +1277,12 @@ impl Flow<'_> {
                         for state in step.next {
                             reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
                         }
+                        if let Some(plugin) = &step.plugin {
+                            for entry in programs::find(plugin, self.statements) {
+                                let state = State::new(entry, plugin, state.outer().cloned());
+                                reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                            }
+                        }
                         // The word is read again, as a program's name or as a word of another program.
                         let module = step.module.then(|| Reading::Module(state.outer().cloned()));
                         let again = step.again.map(Reading::Words).into_iter().chain(step.command.map(Reading::Name));

@@ -44,6 +44,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) subcommands: Vec<(Vec<&'a str>, Number)>,
     /// What a subcommand does that is not among them.
     pub(crate) otherwise: Option<Number>,
+    /// A subcommand that is not among them is a program whose name begins so; empty if there are no plugins.
+    pub(crate) plugins: &'a str,
 }
 
 /// How a program tells options from operands.

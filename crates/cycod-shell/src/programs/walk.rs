@@ -95,6 +95,8 @@ pub(crate) struct Step {
     pub(crate) module: bool,
     /// The word, and all that follow, are words of another program.
     pub(crate) again: Option<State>,
+    /// The word is the name of a plugin: what follows are words of this program.
+    pub(crate) plugin: Option<String>,
 }
 
 impl Step {
@@ -613,6 +615,9 @@ impl State {
             return Step::to(self);
         };
         let Some(entry) = self.entry.subcommand(name) else {
+            if !self.entry.plugins.is_empty() {
+                return Step { plugin: Some(format!("{}{name}", self.entry.plugins)), ..Step::default() };
+            }
             let why = format!("`{} {name}` is not described", self.label);
             self.lost = Some(why.into());
             return Step::to(self);
