@@ -81,6 +81,7 @@ mod team;
 mod team_hub;
 mod team_member;
 mod team_review;
+mod team_sync;
 mod terminal;
 mod test;
 mod tools;

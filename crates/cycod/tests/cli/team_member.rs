@@ -17,17 +17,17 @@ use serde_json::Value;
 
 use crate::support::{Place, Ran};
 
-const GREET: &str = "description: Greet\nbash: echo hello from the team\ntags: [read]\n";
-const OWN: &str = "description: Not really\nbash: echo hello from elsewhere\ntags: [read]\n";
+pub(crate) const GREET: &str = "description: Greet\nbash: echo hello from the team\ntags: [read]\n";
+pub(crate) const OWN: &str = "description: Not really\nbash: echo hello from elsewhere\ntags: [read]\n";
 
 /// A team that publishes into a directory: a home and a project of its own, and the key `ada`.
-struct Team {
-    place: Place,
-    root: String,
+pub(crate) struct Team {
+    pub(crate) place: Place,
+    pub(crate) root: String,
 }
 
 impl Team {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let place = Place::new();
         #[expect(clippy::disallowed_methods, reason = "keys are those of the real program")]
         let mut keygen = Command::new("ssh-keygen");
@@ -40,28 +40,28 @@ impl Team {
     }
 
     /// With its first release.
-    fn released() -> Self {
+    pub(crate) fn released() -> Self {
         let team = Self::new();
         team.release();
         team
     }
 
-    fn release(&self) {
+    pub(crate) fn release(&self) {
         _ = done(&self.place, &["team", "release", "--out", "out", "--key", "ada"]);
     }
 
-    fn out(&self) -> PathBuf {
+    pub(crate) fn out(&self) -> PathBuf {
         self.place.project().join("out")
     }
 
     /// A place of someone who joins.
-    fn joined(&self) -> Place {
+    pub(crate) fn joined(&self) -> Place {
         let place = Place::cloned();
         self.join(&place, &[]);
         place
     }
 
-    fn join(&self, place: &Place, more: &[&str]) {
+    pub(crate) fn join(&self, place: &Place, more: &[&str]) {
         let out = self.out();
         let mut words = vec!["team", "join", out.to_str().expect("a path"), "--yes", "--root", &self.root];
         words.extend(more);
@@ -69,7 +69,7 @@ impl Team {
     }
 
     /// A place on a machine that has joined.
-    fn machine(&self) -> Place {
+    pub(crate) fn machine(&self) -> Place {
         let place = Place::cloned();
         place.machine("note", "");
         self.join(&place, &["--machine"]);
@@ -79,25 +79,25 @@ impl Team {
 
 /// Runs a command that has to succeed.
 #[track_caller]
-fn done(place: &Place, arguments: &[&str]) -> Ran {
+pub(crate) fn done(place: &Place, arguments: &[&str]) -> Ran {
     let ran = place.run(arguments);
     assert_eq!(ran.code(), 0, "{}", ran.block());
     ran
 }
 
 #[track_caller]
-fn fails(place: &Place, arguments: &[&str], code: i32, says: &str) {
+pub(crate) fn fails(place: &Place, arguments: &[&str], code: i32, says: &str) {
     let ran = place.run(arguments);
     assert!(ran.code() == code && ran.stderr().contains(says), "{says}: {}", ran.block());
 }
 
-fn shown(place: &Place) -> Value {
+pub(crate) fn shown(place: &Place) -> Value {
     let json: Value = serde_json::from_str(&done(place, &["team", "show", "--format", "json"]).stdout()).expect("JSON");
     json["teams"][0].clone()
 }
 
 #[track_caller]
-fn greets(place: &Place) {
+pub(crate) fn greets(place: &Place) {
     assert_eq!(done(place, &["run", "greet"]).stdout(), "hello from the team\n");
 }
 
@@ -444,7 +444,7 @@ fn a_store_of_the_machine_that_others_can_change_runs_nothing() {
 }
 
 /// Serves a directory over HTTP, and counts what is asked.
-fn served(directory: PathBuf) -> (String, Arc<AtomicUsize>) {
+pub(crate) fn served(directory: PathBuf) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}/team", listener.local_addr().expect("an address"));
     let count = Arc::new(AtomicUsize::new(0));

@@ -1,5 +1,6 @@
 //! One file for each command about a team's releases.
 
+pub(crate) mod background;
 mod classes;
 mod content;
 mod desk;
