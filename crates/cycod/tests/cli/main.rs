@@ -78,6 +78,7 @@ mod secret_proof;
 mod serve;
 mod serve_http;
 mod team;
+mod team_attacks;
 mod team_hub;
 mod team_member;
 mod team_review;

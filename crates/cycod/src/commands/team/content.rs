@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use cycod_engine::{Allowlist, catalog::Scope, diagnostic::SourceFile};
+use cycod_app::views::RuleView;
+use cycod_engine::{Allowlist, Floor, catalog::Scope, diagnostic::SourceFile};
 use cycod_settings::policy::RuleFile;
 use cycod_team::{BlobDigest, VerifiedRelease};
 
@@ -29,7 +30,7 @@ pub(super) fn rules(policy: Option<&[u8]>) -> Vec<String> {
     let text = String::from_utf8_lossy(policy.unwrap_or_default()).into_owned();
     let file = RuleFile::of(Scope::Team, "policy.yaml".into(), SourceFile::new("policy.yaml", text));
     let rules = file.rules.iter().map(|rule| format!("{} {}", rule.rule.verdict, rule.rule.pattern));
-    rules.chain(file.lists.iter().map(limit)).collect()
+    rules.chain(file.lists.iter().map(limit)).chain(file.floors.iter().map(floor)).collect()
 }
 
 /// A list of what alone is allowed: `allow-only sources: teams built-in`.
@@ -37,6 +38,11 @@ pub(super) fn limit(list: &Allowlist) -> String {
     let entries: Vec<&str> = list.entries().collect();
     let entries = if entries.is_empty() { "none".to_owned() } else { entries.join(" ") };
     format!("allow-only {}: {entries}", list.kind.name())
+}
+
+/// A floor, as it is written: `floor network: none`.
+pub(super) fn floor(floor: &Floor) -> String {
+    RuleView::of_floor(floor).in_words()
 }
 
 /// The names of the servers of a release.
