@@ -296,6 +296,7 @@ pub(crate) const TEAM_COMMANDS: &[Entry] = &[
     entry!("sync", team::sync, true),
     entry!("diff", team::diff, true),
     entry!("leave", team::leave, true, Grants::Always),
+    entry!("page", team::page, true, Grants::Always),
     entry!("propose", team::propose, true, Grants::Always),
     entry!("review", team::review, true, Grants::Always),
     entry!("yank", team::yank, true, Grants::Always),

@@ -76,9 +76,9 @@ fn shown(context: &Context, store: &TeamStore) -> Result<Shown, CommandError> {
     let rules = policy.rules().iter().filter(|rule| rule.origin.layer == Layer::Team);
     let rules = rules.filter(|rule| rule.origin.place.starts_with(&name));
     let lists = policy.lists().iter().filter(|list| list.origin.layer == Layer::Team);
-    let lists = lists.filter(|list| list.origin.place.starts_with(&name)).map(super::content::limit);
+    let lists = lists.filter(|list| list.origin.place.starts_with(&name)).map(cycod_team_change::words_of_list);
     let floors = policy.floors().iter().filter(|floor| floor.origin.layer == Layer::Team);
-    let floors = floors.filter(|floor| floor.origin.place.starts_with(&name)).map(super::content::floor);
+    let floors = floors.filter(|floor| floor.origin.place.starts_with(&name)).map(cycod_team_change::words_of_floor);
     Ok(Shown {
         member,
         note: store.note(),
