@@ -5,7 +5,7 @@
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
-#                                    apps telemetry interpreters
+#                                    apps hub telemetry interpreters
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -98,7 +98,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps telemetry interpreters
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub telemetry interpreters
 for part; do
     case $part in
     conformance)
@@ -128,6 +128,13 @@ for part; do
     apps)
         install_apart apps
         run "$part" env NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" "$node" tests/apps/run.mjs
+        ;;
+    hub)
+        install_apart page
+        built=$(cargo build --quiet --locked --package cycod-hub --message-format json |
+            jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod-hub" and .executable) | .executable' | tail -n 1)
+        run "$part" env HUB="$built" NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" \
+            "$node" tests/page/hub.mjs
         ;;
     telemetry)
         install_apart telemetry

@@ -18,7 +18,7 @@ use serde_json::Value;
 use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 43] = [
+const ARROWS: [(&str, &[&str]); 45] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
@@ -56,7 +56,12 @@ const ARROWS: [(&str, &[&str]); 43] = [
     ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-schema"]),
     ("cycod-team", &["cycod-code"]),
     ("cycod-team-sync", &["cycod-file", "cycod-code", "cycod-catalog", "cycod-team"]),
-    ("cycod-hub", &["cycod-thread", "cycod-file", "cycod-http", "cycod-team"]),
+    (
+        "cycod-team-change",
+        &["cycod-diagnostic", "cycod-definition", "cycod-catalog", "cycod-policy", "cycod-settings", "cycod-team"],
+    ),
+    ("cycod-page", &["cycod-http", "cycod-diagnostic"]),
+    ("cycod-hub", &["cycod-thread", "cycod-file", "cycod-http", "cycod-page", "cycod-team", "cycod-team-change"]),
     ("cycod-process", &["cycod-thread"]),
     ("cycod-proxy", &["cycod-thread"]),
     ("cycod-script", &["cycod-thread", "cycod-definition"]),
@@ -191,7 +196,10 @@ const ARROWS: [(&str, &[&str]); 43] = [
             "cycod-store",
         ],
     ),
-    ("cycod-web", &["cycod-app", "cycod-engine", "cycod-http", "cycod-settings", "cycod-store", "cycod-thread"]),
+    (
+        "cycod-web",
+        &["cycod-app", "cycod-engine", "cycod-http", "cycod-page", "cycod-settings", "cycod-store", "cycod-thread"],
+    ),
     (
         "cycod",
         &[
@@ -214,6 +222,7 @@ const ARROWS: [(&str, &[&str]); 43] = [
             "cycod-store",
             "cycod-file",
             "cycod-team",
+            "cycod-team-change",
             "cycod-team-sync",
             "cycod-tokens",
             "cycod-mcp-client",

@@ -230,6 +230,14 @@ impl Catalog {
         entries.into_iter().find(|entry| self.scopes.admits(filter, entry.scope))
     }
 
+    /// The scope of the machine or of the team that has a tool of this name, so that no other one may run.
+    pub fn binding(&self, name: &str) -> Option<Scope> {
+        let key = name.to_ascii_lowercase();
+        let binding = self.shelves.iter().filter(|shelf| shelf.directory.scope.binds());
+        let mut all = binding.flat_map(|shelf| in_shelf(shelf, shelf.with_key(&key)));
+        all.find(Candidate::takes_name).map(|one| one.directory.scope)
+    }
+
     /// Returns the name nearest to `name`, for "did you mean".
     pub fn suggest(&self, name: &str) -> Option<String> {
         let mut names: BTreeSet<String> = self.candidates().map(|candidate| candidate.reading.name).collect();

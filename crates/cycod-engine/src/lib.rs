@@ -99,8 +99,8 @@ pub use cycod_definition as definition;
 pub use cycod_diagnostic as diagnostic;
 pub use cycod_plan::{HeldTo, NoSecrets, Plan, PlanError, Preview, Secrets, StepPreview, Swap, graph};
 pub use cycod_policy::{
-    Allowlist, Answer, Approved, Approver, Breadth, Decision, Layer, Nobody, Origin, Pattern, PatternError, Policy,
-    Request, Rule, Standing, Surface, Surfaces, Verdict,
+    Allowlist, Answer, Approved, Approver, Breadth, Decision, Floor, FloorKind, Layer, Nobody, Origin, Pattern,
+    PatternError, Policy, Request, Rule, Standing, Surface, Surfaces, Verdict,
 };
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{

@@ -9,10 +9,17 @@ use std::{
 
 use cycod_call::{Call, Given, NoSteps};
 use cycod_catalog::Scopes;
-use cycod_definition::{Body, Host, Level, Parameter, Tool};
+use cycod_definition::{
+    AccessKind, Body, Host, Isolation, Level, Parameter, Permission, Privilege, StepAction, Tool, level,
+};
 use cycod_file::Look;
-use cycod_plan::{Library, Plan, PlanError, PlannedAction, asking, effective_level};
-use cycod_policy::{Argument, Decision, Held, Meant, Places, Policy, Question, Reading, Rule, Subject, Surface};
+use cycod_plan::{
+    ContainerNetwork, Library, Plan, PlanError, PlannedAction, PlannedConfinement, Reach, asking, effective_level,
+};
+use cycod_policy::{
+    Argument, Decision, Held, Meant, NetworkReach, Places, Policy, ProgramTerms, Question, Reading, Rule, Subject,
+    Surface,
+};
 use cycod_run::{How, TouchedPath};
 use cycod_settings::policy::Rules;
 
@@ -105,6 +112,7 @@ impl Engine {
             surface,
             standing: self.standing_of_tool(tool),
             unmet: &[],
+            programs: std::iter::once(&own).chain(&reached).filter_map(|tool| terms_of_tool(tool)).collect(),
             places: Places {
                 workspace: &host.workspace,
                 directory: &host.working_directory,
@@ -138,6 +146,12 @@ impl Engine {
         let through =
             plan.through.as_ref().map(|through| subject(at, &through.call.tool, plan.level, given(&through.call, &[])));
         let host = plan.host();
+        let mut programs: Vec<_> = terms(plan).into_iter().collect();
+        programs.extend(reached.iter().filter_map(|reached| match reached {
+            Reached::Call(plan, ..) => terms(plan),
+            // It is confined as it declares, or more.
+            Reached::Later(tool) => terms_of_tool(tool),
+        }));
         let question = Question {
             tool: called(at, plan, &touches),
             reached: bases
@@ -150,6 +164,7 @@ impl Engine {
             surface,
             standing: self.standing_for(plan, surface),
             unmet: &plan.unmet,
+            programs,
             places: Places {
                 workspace: &host.workspace,
                 directory: &plan.working_directory,
@@ -206,6 +221,68 @@ impl Reached {
             Self::Later(tool) => vec![later(at, tool, library)],
         }
     }
+}
+
+/// What the programs are held to that a plan starts itself; nothing if it starts none.
+fn terms(plan: &Plan) -> Option<ProgramTerms<'_>> {
+    let starts_some = |action: &PlannedAction| match action {
+        PlannedAction::Command(_) | PlannedAction::Handler(_) | PlannedAction::Remote(_) => true,
+        // Of those that this program carries out, the ones that start programs have level run.
+        PlannedAction::BuiltIn => plan.level == Level::Run,
+        PlannedAction::Tool(_) => false,
+    };
+    let starts_some = !plan.cleanup.is_empty() || plan.steps.iter().any(|step| starts_some(&step.action));
+    let PlannedConfinement { privilege, layers, container } = &plan.confinement;
+    let reaches_none = |layer: &Vec<Reach>| !layer.iter().any(Reach::is_network);
+    let network = match container.as_ref().map(|container| &container.network) {
+        Some(ContainerNetwork::None) => NetworkReach::None,
+        Some(ContainerNetwork::Host) if layers.is_empty() => NetworkReach::Any,
+        None if layers.is_empty() => NetworkReach::Any,
+        _ if layers.iter().any(reaches_none) => NetworkReach::None,
+        _ => NetworkReach::Declared,
+    };
+    let is_remote = plan.steps.iter().any(|step| matches!(step.action, PlannedAction::Remote(_)));
+    starts_some.then(|| ProgramTerms {
+        tool: plan.tool().name.as_str(),
+        privilege: *privilege,
+        // A server of other programs runs as its own entry says.
+        is_confined: plan.confinement.is_confined() && !is_remote,
+        is_contained: container.is_some() && !is_remote,
+        network: if is_remote { NetworkReach::Any } else { network },
+    })
+}
+
+/// The same for a tool of which no call is planned.
+fn terms_of_tool(tool: &Tool) -> Option<ProgramTerms<'_>> {
+    let starts_some = match &tool.body {
+        Body::Alias { .. } | Body::Use(_) => false,
+        Body::Steps(steps) => steps.iter().any(|step| !matches!(step.action, StepAction::Use(_))),
+        Body::BuiltIn(_) => level(tool, &|_| None) == Level::Run,
+        _ => true,
+    };
+    let starts_some = starts_some || !tool.resources.cleanup.is_empty();
+    let security = &tool.security;
+    let is_contained = security.isolation == Isolation::Container;
+    let declares = |permission: &Permission| {
+        matches!(permission.access, AccessKind::NetworkExternal | AccessKind::NetworkLoopback)
+    };
+    let of_container = security.container.as_ref().and_then(|container| container.network.as_deref());
+    let network = match of_container {
+        None | Some("none") if is_contained => NetworkReach::None,
+        _ if security.permissions.iter().any(declares) => NetworkReach::Declared,
+        _ if !security.permissions.is_empty() => NetworkReach::None,
+        Some(name) if is_contained && name != "host" => NetworkReach::Declared,
+        _ => NetworkReach::Any,
+    };
+    let is_remote = matches!(tool.body, Body::Remote(_));
+    let is_confined = is_contained || security.privilege == Privilege::Reduced || !security.permissions.is_empty();
+    starts_some.then(|| ProgramTerms {
+        tool: tool.name.as_str(),
+        privilege: security.privilege,
+        is_confined: is_confined && !is_remote,
+        is_contained: is_contained && !is_remote,
+        network: if is_remote { NetworkReach::Any } else { network },
+    })
 }
 
 /// A tool whose arguments are not known.

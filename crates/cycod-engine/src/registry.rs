@@ -158,9 +158,19 @@ impl Engine {
             return Err(Refusal::new(Code::SettingsBroken, why).rule(&flaw.place).attempt("cycod tools list"));
         }
         for tool in tools {
-            let switch = settings.switch(tool.name.as_str(), scope_of(self.catalog().scopes(), tool), tool.enabled);
+            let scope = scope_of(self.catalog().scopes(), tool);
+            let name = tool.name.as_str();
+            // Someone may ask for the one of a scope.
+            if matches!(scope, Scope::Local | Scope::User)
+                && let Some(binding) = self.catalog().binding(name)
+            {
+                let why = format!("`{name}` is a tool of the {binding} scope, and no other of its name runs");
+                let attempt = format!("give that of the {scope} scope another name");
+                return Err(Refusal::new(Code::ToolEnforced, why).place(name).attempt(attempt));
+            }
+            let switch = settings.switch(name, scope, tool.enabled);
             if let Some(cause) = switch.causes.first() {
-                return Err(turned_off(tool.name.as_str(), cause));
+                return Err(turned_off(name, cause));
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::{HubError, HubTransaction, hashed, store::count};
+use crate::{HubError, HubTransaction, SqlRow, hashed, store::count};
 
 /// A row of the record of changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,17 @@ pub struct HubAudit {
 }
 
 impl HubAudit {
+    fn of(row: &SqlRow) -> Result<Self, HubError> {
+        Ok(Self {
+            number: row.number(0)?,
+            at: row.number(1)?,
+            member: row.text(2)?,
+            action: row.text(3)?,
+            subject: row.text(4)?,
+            digest: row.text(5)?,
+        })
+    }
+
     /// The digest of this row and of all before it.
     fn chained(&self, before: &str) -> String {
         let Self { number, at, member, action, subject, .. } = self;
@@ -51,20 +62,31 @@ pub(crate) fn add(
     Ok(())
 }
 
+/// Some rows, the newest first, and whether each of them follows from the one before.
+pub(crate) fn newest(tx: &mut dyn HubTransaction, most: i64, skipped: i64) -> Result<(Vec<HubAudit>, bool), HubError> {
+    // One more than is shown, from which the oldest of them follows.
+    let select =
+        "SELECT number, at, member, action, subject, digest FROM audit ORDER BY number DESC LIMIT $1 OFFSET $2";
+    let rows = tx.rows(select, &[(most + 1).into(), skipped.into()])?;
+    let mut rows = rows.iter().map(HubAudit::of).collect::<Result<Vec<_>, _>>()?;
+    let follows = |row: &HubAudit, before: Option<&HubAudit>| match before {
+        Some(before) => before.number + 1 == row.number && row.digest == row.chained(&before.digest),
+        None => row.number == 1 && row.digest == row.chained(""),
+    };
+    let is_whole = usize::try_from(most).is_ok_and(|most| rows.len() > most);
+    let checked = rows.len() - usize::from(is_whole);
+    let is_chained = (0..checked).all(|at| follows(&rows[at], rows.get(at + 1)));
+    rows.truncate(checked);
+    Ok((rows, is_chained))
+}
+
 /// All rows, the oldest first, after each was checked against the one before.
 pub(crate) fn checked(tx: &mut dyn HubTransaction) -> Result<Vec<HubAudit>, HubError> {
     let changed = |why: String| HubError::failed("the record of changes was altered", why);
     let rows = tx.rows("SELECT number, at, member, action, subject, digest FROM audit ORDER BY number", &[])?;
     let (mut before, mut audit) = (String::new(), Vec::new());
     for (row, number) in rows.iter().zip(1..) {
-        let row = HubAudit {
-            number: row.number(0)?,
-            at: row.number(1)?,
-            member: row.text(2)?,
-            action: row.text(3)?,
-            subject: row.text(4)?,
-            digest: row.text(5)?,
-        };
+        let row = HubAudit::of(row)?;
         if row.number != number || row.digest != row.chained(&before) {
             return Err(changed(format!("row {number} doesn't follow from the row before")));
         }

@@ -10,7 +10,7 @@ use crate::{
     HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubTransaction, audit, member,
     release::{Released, current},
     request::{SeenRequests, SignedRequest, use_once},
-    review, roots,
+    review, roots, session,
 };
 
 /// A hub: the rules about a database.
@@ -168,6 +168,32 @@ impl Hub {
         now: Timestamp,
     ) -> Result<HubMember, HubError> {
         self.run(|tx| member::enrol_by_key(tx, device, (&self.0.challenges, challenge, signature), now))
+    }
+
+    /// A code with which a browser begins a session, for a member's device.
+    pub(crate) fn code(&self, request: &SignedRequest, now: Timestamp) -> Result<String, HubError> {
+        self.change(request, now, |tx, member| session::code(tx, member, now))
+    }
+
+    pub(crate) fn enter(&self, code: &str, now: Timestamp) -> Result<String, HubError> {
+        self.run(|tx| session::enter(tx, code, now))
+    }
+
+    pub(crate) fn leave(&self, session: &str) -> Result<(), HubError> {
+        self.run(|tx| session::leave(tx, session))
+    }
+
+    /// Reads what a page shows, for the member whose browser has this session.
+    pub(crate) fn visit<T>(
+        &self,
+        session: &str,
+        now: Timestamp,
+        mut work: impl FnMut(&mut dyn HubTransaction, &HubMember) -> Result<T, HubError>,
+    ) -> Result<T, HubError> {
+        self.run(|tx| {
+            let member = session::member(tx, session, now)?;
+            work(tx, &member)
+        })
     }
 
     /// Lets a request in, before its body is read: it is signed by a device of a member, and was not sent before.

@@ -9,6 +9,8 @@
 //! each client checks by the root, and the keys of the root are not here. So a hub in other hands can keep back what was
 //! reviewed, and can put in nothing else.
 //!
+//! The pages of the hub (`page`) only read: a browser has a session that a member's device began, and no key.
+//!
 //! Every change is one transaction, with a row of the [audit](HubAudit) that follows from the row before. Two administrators
 //! who release at once name the release that they have seen, and the second one is refused.
 
@@ -18,12 +20,14 @@ mod hub;
 mod key;
 mod member;
 mod migrations;
+mod page;
 mod postgres;
 mod release;
 mod request;
 mod review;
 mod roots;
 mod server;
+mod session;
 mod sqlite;
 mod store;
 

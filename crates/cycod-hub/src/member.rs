@@ -29,7 +29,7 @@ impl HubMember {
     }
 
     /// The member with this name.
-    fn named(tx: &mut dyn HubTransaction, name: &str) -> Result<Self, HubError> {
+    pub(crate) fn named(tx: &mut dyn HubTransaction, name: &str) -> Result<Self, HubError> {
         let select = format!("SELECT {} FROM members WHERE name = $1", Self::COLUMNS);
         match tx.row(&select, &[name.into()])? {
             Some(row) => Self::of(&row),
@@ -88,7 +88,10 @@ impl HubMember {
 
 fn forget_devices(tx: &mut dyn HubTransaction, name: &str) -> Result<(), HubError> {
     tx.execute("DELETE FROM devices WHERE member = $1", &[name.into()])?;
-    tx.execute("DELETE FROM tokens WHERE member = $1", &[name.into()]).map(drop)
+    for table in ["tokens", "codes", "sessions"] {
+        tx.execute(&format!("DELETE FROM {table} WHERE member = $1"), &[name.into()])?;
+    }
+    Ok(())
 }
 
 /// A key as it is stored.
@@ -170,7 +173,7 @@ fn enrol(tx: &mut dyn HubTransaction, device: &str, member: HubMember, now: Time
 }
 
 /// Digits that can't be guessed.
-fn random<const N: usize>() -> Result<String, HubError> {
+pub(crate) fn random<const N: usize>() -> Result<String, HubError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| HubError::failed("the system gives no random numbers", error))?;
     Ok(hex::digits(&bytes))

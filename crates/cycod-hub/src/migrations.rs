@@ -3,29 +3,36 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 1] = [&[
-    "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
-    "INSERT INTO counters (name, value) VALUES ('audit', 0)",
-    "INSERT INTO counters (name, value) VALUES ('release', 0)",
-    "INSERT INTO counters (name, value) VALUES ('root', 0)",
-    "CREATE TABLE members (name TEXT PRIMARY KEY, ssh_key TEXT NOT NULL, admin BIGINT NOT NULL)",
-    "CREATE TABLE devices (key TEXT PRIMARY KEY, member TEXT NOT NULL, enrolled BIGINT NOT NULL)",
-    "CREATE TABLE tokens (digest TEXT PRIMARY KEY, member TEXT NOT NULL, expires BIGINT NOT NULL)",
-    "CREATE TABLE used (what TEXT PRIMARY KEY, expires BIGINT NOT NULL)",
-    "CREATE INDEX used_by_time ON used (expires)",
-    "CREATE TABLE roots (path TEXT PRIMARY KEY, bytes BYTEA NOT NULL)",
-    "CREATE TABLE blobs (digest TEXT PRIMARY KEY, bytes BYTEA NOT NULL)",
-    "CREATE TABLE proposals (digest TEXT PRIMARY KEY, document TEXT NOT NULL, signature TEXT NOT NULL, \
+const MIGRATIONS: [&[&str]; 2] = [
+    &[
+        "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
+        "INSERT INTO counters (name, value) VALUES ('audit', 0)",
+        "INSERT INTO counters (name, value) VALUES ('release', 0)",
+        "INSERT INTO counters (name, value) VALUES ('root', 0)",
+        "CREATE TABLE members (name TEXT PRIMARY KEY, ssh_key TEXT NOT NULL, admin BIGINT NOT NULL)",
+        "CREATE TABLE devices (key TEXT PRIMARY KEY, member TEXT NOT NULL, enrolled BIGINT NOT NULL)",
+        "CREATE TABLE tokens (digest TEXT PRIMARY KEY, member TEXT NOT NULL, expires BIGINT NOT NULL)",
+        "CREATE TABLE used (what TEXT PRIMARY KEY, expires BIGINT NOT NULL)",
+        "CREATE INDEX used_by_time ON used (expires)",
+        "CREATE TABLE roots (path TEXT PRIMARY KEY, bytes BYTEA NOT NULL)",
+        "CREATE TABLE blobs (digest TEXT PRIMARY KEY, bytes BYTEA NOT NULL)",
+        "CREATE TABLE proposals (digest TEXT PRIMARY KEY, document TEXT NOT NULL, signature TEXT NOT NULL, \
      added BIGINT NOT NULL, closed BIGINT NOT NULL)",
-    "CREATE INDEX proposals_that_wait ON proposals (closed)",
-    "CREATE TABLE reviews (proposal TEXT NOT NULL, reviewer TEXT NOT NULL, made BIGINT NOT NULL, \
+        "CREATE INDEX proposals_that_wait ON proposals (closed)",
+        "CREATE TABLE reviews (proposal TEXT NOT NULL, reviewer TEXT NOT NULL, made BIGINT NOT NULL, \
      document TEXT NOT NULL, signature TEXT NOT NULL, PRIMARY KEY (proposal, reviewer))",
-    "CREATE TABLE yanks (digest TEXT PRIMARY KEY, document TEXT NOT NULL, signature TEXT NOT NULL)",
-    "CREATE TABLE releases (number BIGINT PRIMARY KEY, digest TEXT NOT NULL, document BYTEA NOT NULL, \
+        "CREATE TABLE yanks (digest TEXT PRIMARY KEY, document TEXT NOT NULL, signature TEXT NOT NULL)",
+        "CREATE TABLE releases (number BIGINT PRIMARY KEY, digest TEXT NOT NULL, document BYTEA NOT NULL, \
      signature BYTEA NOT NULL, expires BIGINT NOT NULL)",
-    "CREATE TABLE audit (number BIGINT PRIMARY KEY, at BIGINT NOT NULL, member TEXT NOT NULL, action TEXT NOT NULL, \
+        "CREATE TABLE audit (number BIGINT PRIMARY KEY, at BIGINT NOT NULL, member TEXT NOT NULL, action TEXT NOT NULL, \
      subject TEXT NOT NULL, digest TEXT NOT NULL)",
-]];
+    ],
+    &[
+        "CREATE TABLE codes (digest TEXT PRIMARY KEY, member TEXT NOT NULL, expires BIGINT NOT NULL)",
+        "CREATE TABLE sessions (digest TEXT PRIMARY KEY, member TEXT NOT NULL, expires BIGINT NOT NULL)",
+        "CREATE INDEX proposals_by_time ON proposals (added)",
+    ],
+];
 
 /// Brings the tables to this version.
 pub(crate) fn migrate(transaction: &mut dyn HubTransaction) -> Result<(), HubError> {

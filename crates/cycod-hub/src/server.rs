@@ -3,9 +3,10 @@
 use std::{net::SocketAddr, time::Duration};
 
 use cycod_http::{Connections, HttpError, read_body, serve};
+use cycod_page::reply::PageBody;
 use cycod_team::{BlobDigest, LARGEST_FILE};
 use cycod_thread::blocking;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::{
     Method, Request, Response, StatusCode,
     body::{Bytes, Incoming},
@@ -16,7 +17,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::{Hub, HubError, HubRefusal, hub::TaggedRelease, request::SignedRequest};
+use crate::{Hub, HubError, HubRefusal, hub::TaggedRelease, page, request::SignedRequest};
 
 /// The most bytes of a proposal, a review or a withdrawal with its signature.
 const MOST_DOCUMENT: usize = 256 << 10;
@@ -78,11 +79,16 @@ impl HubServer {
 
 type Answer = Response<Full<Bytes>>;
 
-async fn answer(hub: Hub, request: Request<Incoming>) -> Answer {
-    match answered(hub, request).await {
+/// Devices speak below `/v1/`; everything else is for browsers.
+async fn answer(hub: Hub, request: Request<Incoming>) -> Response<PageBody> {
+    if !request.uri().path().starts_with("/v1/") {
+        return page::answer(hub, request).await;
+    }
+    let answer = match answered(hub, request).await {
         Ok(answer) => answer,
         Err((status, why)) => refusal(status, &why),
-    }
+    };
+    answer.map(BodyExt::boxed)
 }
 
 /// What is answered instead.
@@ -90,7 +96,7 @@ type Failure = (StatusCode, String);
 
 async fn answered(hub: Hub, request: Request<Incoming>) -> Result<Answer, Failure> {
     let (head, body) = request.into_parts();
-    // A page in a browser can't sign a request, and so has no business here.
+    // A page in a browser can't sign a request, and so has no business with what devices do.
     if head.headers.contains_key(ORIGIN) {
         return Err((StatusCode::FORBIDDEN, "pages of browsers are not answered".to_owned()));
     }
@@ -139,6 +145,7 @@ enum Asked {
     Review,
     Yank,
     Promote,
+    Code,
 }
 
 /// A device that wants to act for a member.
@@ -172,6 +179,7 @@ impl Asked {
             (&Method::POST, "reviews") => Self::Review,
             (&Method::POST, "yanks") => Self::Yank,
             (&Method::POST, "releases") => Self::Promote,
+            (&Method::POST, "codes") => Self::Code,
             _ => return None,
         })
     }
@@ -180,7 +188,7 @@ impl Asked {
     fn most(&self) -> usize {
         match self {
             Self::Release | Self::File(_) | Self::Proposals => 0,
-            Self::Challenge | Self::Enrol | Self::Promote => MOST_ENROLMENT,
+            Self::Challenge | Self::Enrol | Self::Promote | Self::Code => MOST_ENROLMENT,
             Self::PutBlob(_) => usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX),
             Self::Propose | Self::Review | Self::Yank => MOST_DOCUMENT,
         }
@@ -211,6 +219,7 @@ impl Asked {
             Self::Propose => done(hub.propose(signed, &parsed(body)?, now)),
             Self::Review => done(hub.review(signed, &parsed(body)?, now)),
             Self::Yank => done(hub.yank(signed, &parsed(body)?, now)),
+            Self::Code => Ok(written(&json!({"code": hub.code(signed, now)?}))),
             Self::Promote => {
                 let Promotion { expected } = parsed(body)?;
                 Ok(written(&json!(hub.release(signed, expected, now)?)))
@@ -268,7 +277,12 @@ fn missing() -> HubError {
 }
 
 fn failure(error: HubError) -> Failure {
-    let status = match error.refusal {
+    (status(&error), error.message)
+}
+
+/// The status of the answer that says what is wrong.
+pub(crate) fn status(error: &HubError) -> StatusCode {
+    match error.refusal {
         HubRefusal::Invalid => StatusCode::BAD_REQUEST,
         HubRefusal::Unknown => StatusCode::UNAUTHORIZED,
         HubRefusal::Forbidden => StatusCode::FORBIDDEN,
@@ -276,8 +290,7 @@ fn failure(error: HubError) -> Failure {
         HubRefusal::Conflict => StatusCode::CONFLICT,
         HubRefusal::Busy => StatusCode::SERVICE_UNAVAILABLE,
         HubRefusal::Failed => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    (status, error.message)
+    }
 }
 
 fn written(json: &Value) -> Answer {

@@ -118,9 +118,11 @@ fn directories(options: &ServerOptions) -> Vec<PathBuf> {
         .directories()
         .iter()
         .flat_map(|directory| std::iter::once(directory.path.clone()).chain(directory.places.all()));
+    // A release comes into force by a link in this directory.
+    let of_team = scopes.team().map(|team| team.directory.clone());
     let settings = Settings::load(&scopes, &options.host);
     let of_settings = settings.places().map(Path::to_owned);
-    of_tools.chain(options.watched.iter().cloned()).chain(of_settings).collect()
+    of_tools.chain(of_team).chain(options.watched.iter().cloned()).chain(of_settings).collect()
 }
 
 /// The directory, or the nearest one above it that exists: where it would appear.

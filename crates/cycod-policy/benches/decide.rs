@@ -56,6 +56,7 @@ fn main() {
         surface: Surface::Mcp,
         standing: Standing::Trusted,
         unmet: &[],
+        programs: Vec::new(),
         places: Places { workspace: place, directory: place, others: &[], home: place, real: Path::to_owned },
     };
     let mixed = |at: usize| match at % 10 {

@@ -80,17 +80,11 @@ impl Allowlist {
     fn denied(&self, what: &str, through: Option<&str>) -> Decision {
         let through = through.map(|tool| format!("; it reaches `{tool}`")).unwrap_or_default();
         Decision {
-            rule: format!("{self} doesn't name `{what}`{}{through}", self.reason()),
+            rule: format!("{self} doesn't name `{what}`{}{through}", self.origin.reason(self.why.as_deref())),
             origin: self.origin.clone(),
             why: self.why.clone(),
             ..Decision::built_in(Verdict::Deny, "", Code::DeniedByPolicy)
         }
-    }
-
-    fn reason(&self) -> String {
-        let why = self.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        let ask = self.origin.ask.as_ref().map(|whom| format!("; ask {whom}")).unwrap_or_default();
-        format!("{why}{ask}")
     }
 }
 

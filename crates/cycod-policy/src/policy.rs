@@ -5,7 +5,9 @@ use std::{cell::Cell, cmp::Reverse};
 use cycod_definition::{Level, Privilege};
 use cycod_diagnostic::Code;
 
-use crate::{Allowlist, Decision, Layer, Question, Rule, Standing, Subject, Verdict, index::Index, value::Readings};
+use crate::{
+    Allowlist, Decision, Floor, Layer, Question, Rule, Standing, Subject, Verdict, index::Index, value::Readings,
+};
 
 /// Everything that was decided beforehand.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +16,7 @@ pub struct Policy {
     /// before the earlier.
     rules: Vec<Rule>,
     lists: Vec<Allowlist>,
+    floors: Vec<Floor>,
     index: Index,
     flaws: Vec<Flaw>,
 }
@@ -33,12 +36,22 @@ impl Policy {
         // The order of equals is that of their files.
         rules.sort_by_key(|rule| Reverse((rule.verdict, rule.pattern.exactness(), rule.origin.layer)));
         let index = Index::of(&rules);
-        Self { rules, index, flaws, lists: Vec::new() }
+        Self { rules, index, flaws, lists: Vec::new(), floors: Vec::new() }
     }
 
     /// The same, but what one of the lists doesn't name is denied.
     pub fn limited_to(self, lists: Vec<Allowlist>) -> Self {
         Self { lists, ..self }
+    }
+
+    /// The same, but what is below one of the floors is denied or asked about.
+    pub fn above(self, floors: Vec<Floor>) -> Self {
+        Self { floors, ..self }
+    }
+
+    /// The least that is asked of every call.
+    pub fn floors(&self) -> &[Floor] {
+        &self.floors
     }
 
     /// The lists of what alone is allowed.
@@ -49,7 +62,8 @@ impl Policy {
     /// Why a language model, as `PROVIDER/NAME`, may not be asked; nothing when it may.
     pub fn refuses_model(&self, model: &str) -> Option<Decision> {
         let broken = self.flaws.first().map(broken);
-        broken.or_else(|| self.lists.iter().find_map(|list| list.decide_model(model)))
+        let outdated = || self.floors.iter().find_map(Floor::outdated);
+        broken.or_else(outdated).or_else(|| self.lists.iter().find_map(|list| list.decide_model(model)))
     }
 
     /// Its rules, by weight.
@@ -156,6 +170,7 @@ impl Policy {
         let mut decisions: Vec<Decision> = self.flaws.iter().map(broken).collect();
         decisions.extend(rules[..denies].iter().map(by_rule));
         decisions.extend(self.not_listed(question));
+        decisions.extend(self.floors.iter().filter_map(|floor| floor.decide(question)));
         decisions.extend(fixed(question));
         decisions.extend(self.unnamed(question));
         decisions.extend(rules[denies..].iter().map(by_rule));

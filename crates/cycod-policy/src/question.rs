@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use cycod_definition::{Level, Parameter, Privilege, Value};
 
-use crate::Surface;
+use crate::{ProgramTerms, Surface};
 
 /// A call, as far as policy needs to know it.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct Question<'a> {
     pub standing: Standing,
     /// What the tool asks to be confined to and this machine or version cannot enforce.
     pub unmet: &'a [String],
+    /// What the programs are held to that the tool and those that it reaches start.
+    pub programs: Vec<ProgramTerms<'a>>,
     /// Where paths start.
     pub places: Places<'a>,
 }

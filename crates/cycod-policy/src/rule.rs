@@ -52,6 +52,13 @@ impl Origin {
     pub fn new(layer: Layer, place: impl Into<String>) -> Self {
         Self { layer, place: place.into(), ask: None }
     }
+
+    /// Why something is there, and whom to ask about it, to follow in a sentence.
+    pub(crate) fn reason(&self, why: Option<&str>) -> String {
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        let ask = self.ask.as_ref().map(|whom| format!("; ask {whom}")).unwrap_or_default();
+        format!("{why}{ask}")
+    }
 }
 
 impl fmt::Display for Origin {
@@ -85,13 +92,7 @@ impl Rule {
 impl fmt::Display for Rule {
     /// Writes the rule with everything that a person needs to find it and to understand it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{} {}` ({})", self.verdict, self.pattern, self.origin)?;
-        if let Some(why) = &self.why {
-            write!(f, ": {why}")?;
-        }
-        match &self.origin.ask {
-            Some(whom) => write!(f, "; ask {whom}"),
-            None => Ok(()),
-        }
+        let reason = self.origin.reason(self.why.as_deref());
+        write!(f, "`{} {}` ({}){reason}", self.verdict, self.pattern, self.origin)
     }
 }

@@ -1,6 +1,7 @@
 use cycod_definition::{Level, Privilege, Value};
 use cycod_policy::{
-    AllowedKind, Allowlist, Layer, Origin, Policy, Reading, Rule, Standing, Surface, Surfaces, Verdict,
+    AllowedKind, Allowlist, Floor, FloorKind, Layer, NetworkReach, Origin, Policy, ProgramTerms, Question, Reading,
+    Rule, Standing, Surface, Surfaces, Verdict,
 };
 use proptest::prelude::*;
 
@@ -84,6 +85,37 @@ fn lists() -> impl Strategy<Value = Allowlist> {
         .prop_map(|(kind, names, layer)| Allowlist::new(kind, names, Origin::new(layer, "here")))
 }
 
+fn floors() -> impl Strategy<Value = Floor> {
+    let version = |is_met| FloorKind::Version { wanted: "1.0.0".to_owned(), is_met };
+    let kind = prop::sample::select(vec![
+        FloorKind::Reduced,
+        FloorKind::Container,
+        FloorKind::DeclaredNetwork,
+        FloorKind::NoNetwork,
+        FloorKind::Approval(Level::Read),
+        FloorKind::Approval(Level::Run),
+        version(true),
+        version(false),
+    ]);
+    let layer = prop::sample::select(vec![Layer::Team, Layer::Global, Layer::User, Layer::Local]);
+    (kind, layer).prop_map(|(kind, layer)| Floor { kind, origin: Origin::new(layer, "here"), why: None })
+}
+
+fn programs() -> impl Strategy<Value = Vec<ProgramTerms<'static>>> {
+    let privilege = prop::sample::select(vec![Privilege::Reduced, Privilege::SameAsUser, Privilege::Elevated]);
+    let network = prop::sample::select(vec![NetworkReach::None, NetworkReach::Declared, NetworkReach::Any]);
+    let terms = (privilege, prop::bool::ANY, prop::bool::ANY, network).prop_map(
+        |(privilege, is_confined, is_contained, network)| ProgramTerms {
+            tool: "push",
+            privilege,
+            is_confined,
+            is_contained,
+            network,
+        },
+    );
+    prop::collection::vec(terms, 0..3)
+}
+
 fn surfaces() -> impl Strategy<Value = Surface> {
     prop::sample::select(vec![Surface::Person, Surface::Mcp, Surface::Agent])
 }
@@ -97,14 +129,18 @@ proptest! {
     #[test]
     fn merging_layers_never_widens(
         rules in prop::collection::vec(rules(), 0..12), lists in prop::collection::vec(lists(), 0..4),
+        floors in prop::collection::vec(floors(), 0..4), programs in programs(),
         tool in tools(), surface in surfaces()
     ) {
-        let asked = question(&tool, surface);
-        let merged = Policy::new(rules.clone(), Vec::new()).limited_to(lists.clone()).decide(&asked).verdict;
+        let asked = Question { programs, ..question(&tool, surface) };
+        let merged = Policy::new(rules.clone(), Vec::new()).limited_to(lists.clone()).above(floors.clone());
+        let merged = merged.decide(&asked).verdict;
         for layer in LAYERS {
             let of_layer = rules.iter().filter(|rule| rule.origin.layer == layer && rule.verdict != Verdict::Allow);
             let listed = lists.iter().filter(|list| list.origin.layer == layer);
-            let alone = Policy::new(of_layer.cloned().collect(), Vec::new()).limited_to(listed.cloned().collect());
+            let floors = floors.iter().filter(|floor| floor.origin.layer == layer).cloned().collect();
+            let alone = Policy::new(of_layer.cloned().collect(), Vec::new());
+            let alone = alone.limited_to(listed.cloned().collect()).above(floors);
             let explained = alone.explain(&asked);
             let own = explained.iter().filter(|found| found.origin.layer == layer).map(|found| found.verdict).max();
             prop_assert!(own.is_none_or(|own| merged >= own), "{layer:?}: {explained:?}");

@@ -71,6 +71,7 @@ pub(crate) fn question(tool: &Tool, surface: Surface) -> Question<'_> {
         surface,
         standing: Standing::Trusted,
         unmet: &[],
+        programs: Vec::new(),
         places: places(),
     }
 }

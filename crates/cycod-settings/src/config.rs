@@ -104,6 +104,7 @@ struct Options {
     largest_output: Option<Said<u64>>,
     all_outputs: Option<Said<u64>>,
     forbids_local: Option<Said<bool>>,
+    syncs_team: Option<Said<bool>>,
     /// In lower case.
     enforced: Vec<Said<String>>,
     price: Option<Said<f64>>,
@@ -327,6 +328,12 @@ impl Settings {
     pub fn all_outputs(&self) -> Option<u64> {
         let said = self.layers.iter().filter_map(|layer| layer.first(|options| options.all_outputs.as_ref()));
         said.map(|said| said.value).min()
+    }
+
+    /// Whether commands fetch the newest release of the team by themselves: not when any layer says no.
+    pub fn syncs_team(&self) -> bool {
+        let mut said = self.layers.iter().filter_map(|layer| layer.first(|options| options.syncs_team.as_ref()));
+        said.all(|said| said.value)
     }
 
     /// Whether a list of tools says what they cost.

@@ -12,7 +12,7 @@ use cycod_catalog::{DirectoryStyle, Scope, Scopes, TeamPlace, TeamRelease};
 use cycod_definition::Host;
 use cycod_diagnostic::{LineStarts, Severity, SourceFile, SourceReport, Span, most_important};
 use cycod_file::Look;
-use cycod_policy::{Allowlist, Flaw, Layer, Origin, Pattern, Policy, Rule, Verdict};
+use cycod_policy::{Allowlist, Flaw, Floor, Layer, Origin, Pattern, Policy, Rule, Verdict};
 use serde_json::json;
 
 use crate::{Consents, FileError, file, looked::Looked};
@@ -54,6 +54,8 @@ pub struct RuleFile {
     pub rules: Vec<FileRule>,
     /// What alone it allows.
     pub lists: Vec<Allowlist>,
+    /// The least that it asks of every call.
+    pub floors: Vec<Floor>,
 }
 
 /// A rule of a file.
@@ -173,8 +175,9 @@ impl Rules {
     pub fn policy(&self, others: &[Rule]) -> Policy {
         let of_files = self.files.iter().flat_map(|file| &file.rules).filter(|rule| rule.counts).map(|rule| &rule.rule);
         let lists = self.files.iter().flat_map(|file| &file.lists).cloned().collect();
+        let floors = self.files.iter().flat_map(|file| &file.floors).cloned().collect();
         let rules = of_files.chain(&self.variables).chain(others).cloned().collect();
-        Policy::new(rules, self.flaws.clone()).limited_to(lists)
+        Policy::new(rules, self.flaws.clone()).limited_to(lists).above(floors)
     }
 
     /// Why they decide nothing.
@@ -232,8 +235,9 @@ impl RuleFile {
             rule.rule.origin.ask = release.map(TeamRelease::whom_to_ask);
             rule.counts = scope != Scope::Local || rule.rule.verdict != Verdict::Allow || consents.has(&rule.digest);
         }
-        for list in &mut file.lists {
-            list.origin.ask = release.map(TeamRelease::whom_to_ask);
+        let limits = file.lists.iter_mut().map(|list| &mut list.origin);
+        for origin in limits.chain(file.floors.iter_mut().map(|floor| &mut floor.origin)) {
+            origin.ask = release.map(TeamRelease::whom_to_ask);
         }
         Ok(Some(file))
     }
@@ -246,7 +250,7 @@ impl RuleFile {
             Scope::User => Layer::User,
             Scope::Global => Layer::Global,
         };
-        let (rules, lists, diagnostics) = read::rules(&source, layer);
+        let read::Read { found: rules, lists, floors, diagnostics } = read::rules(&source, layer);
         let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let lines = LineStarts::of(&source.text);
         let rules = rules.into_iter().map(|read::Found { rule, span, at }| {
@@ -259,6 +263,7 @@ impl RuleFile {
             path,
             rules: rules.collect(),
             lists,
+            floors,
             report: SourceReport { source, diagnostics: most_important(diagnostics) },
         }
     }

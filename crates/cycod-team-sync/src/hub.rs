@@ -115,6 +115,18 @@ impl TeamHub {
         self.ask(Method::POST, "releases", json!({"expected": expected}).to_string().as_bytes())
     }
 
+    /// An address that opens the pages of the hub in one browser, once, within a minute.
+    ///
+    /// # Errors
+    /// When the hub refuses.
+    pub fn page(&self) -> Result<String, SyncError> {
+        let answer: Value = self.ask(Method::POST, "codes", b"{}")?;
+        let mut page = self.address.clone();
+        page.set_path("/in");
+        page.set_fragment(answer["code"].as_str());
+        Ok(page.into())
+    }
+
     fn ask<T: DeserializeOwned>(&self, method: Method, path: &str, body: &[u8]) -> Result<T, SyncError> {
         let answer = self.web.send(method, path, body, LARGEST).map_err(|error| unreachable(&self.address, &error))?;
         match answer {

@@ -14,6 +14,7 @@ mod local;
 mod remote;
 mod source;
 mod store;
+mod turn;
 
 pub use desk::{DirectoryDesk, ReviewDesk};
 pub use device::DeviceKey;
@@ -22,3 +23,4 @@ pub use hub::{EnrolmentProof, HubRelease, TeamHub, find_hub};
 pub use remote::{Fetched, first_root};
 pub use source::{ReleaseDirectory, TeamSource, UnusableSource};
 pub use store::{SyncFailure, SyncNote, Synced, TeamMember, TeamStore};
+pub use turn::{LastSync, SYNC_INTERVAL, take_turn};

@@ -4,6 +4,7 @@
 //! team/member.json   which team was joined, where it publishes, and the root that was given
 //! team/seen.json     the newest root and release that were accepted
 //! team/state.json    when the source was read last, and what went wrong
+//! team/tried         the same for a command that only looks at the file, without reading it
 //! team/active        a link to one of
 //! team/releases/N-…  the files of a release, laid out like a directory of tools with its rules
 //! ```
@@ -29,6 +30,7 @@ use crate::{
     DeviceKey, Fetched, SyncError, TeamSource,
     local::{Here, LIST, part_file},
     remote::fetch,
+    turn,
 };
 
 /// The version of the files.
@@ -75,6 +77,13 @@ pub struct SyncFailure {
     pub code: Option<String>,
     /// What is wrong.
     pub message: String,
+}
+
+impl SyncFailure {
+    /// Whether a member must know of it. That the source is away is usual until the release expires.
+    pub fn matters(&self) -> bool {
+        self.code.as_deref() != Some(Code::TeamUnreachable.name())
+    }
 }
 
 /// What a sync has done.
@@ -181,6 +190,7 @@ impl TeamStore {
         let team = fetched.verified.release.team.clone();
         self.install(fetched)?;
         self.write("state.json", &SyncNote { synced: Some(now), failure: None })?;
+        self.turn(turn::end(&self.place, false, now.into()))?;
         if let Some(device) = &self.joining {
             self.write_with("device.json", device, FileAccess::Private)?;
         }
@@ -195,6 +205,7 @@ impl TeamStore {
     pub fn sync(&self, now: Timestamp) -> Result<Synced, SyncError> {
         let _lock = self.lock()?;
         let member = self.member()?.ok_or_else(|| not_joined(&self.place))?;
+        self.turn(turn::begin(&self.place, now.into()))?;
         let result = self.synced(&member, now);
         let note = self.note();
         let note = match &result {
@@ -205,7 +216,13 @@ impl TeamStore {
             }
         };
         self.write("state.json", &note)?;
+        let has_failed = note.failure.as_ref().is_some_and(SyncFailure::matters);
+        self.turn(turn::end(&self.place, has_failed, now.into()))?;
         result
+    }
+
+    fn turn(&self, noted: io::Result<()>) -> Result<(), SyncError> {
+        noted.map_err(|error| SyncError::io("write", &self.file(turn::TRIED), &error))
     }
 
     fn synced(&self, member: &TeamMember, now: Timestamp) -> Result<Synced, SyncError> {
@@ -326,7 +343,7 @@ impl TeamStore {
     }
 
     fn lock(&self) -> Result<File, SyncError> {
-        let path = self.file("lock");
+        let path = self.file(turn::LOCK);
         let failed = |error: io::Error| SyncError::io("lock", &path, &error);
         make_directory(&self.place.directory).map_err(failed)?;
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;

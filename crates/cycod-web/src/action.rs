@@ -15,7 +15,7 @@ use crate::{
     form::{Form, from_path},
     guard::{Session, about_call, about_server, about_trust, now},
     model::{Ask, Card, ConsentCard, PolicyTest, ToolPage, configured, request_of, trust_subjects, usable},
-    reply::{self, Body},
+    reply::{self, PageBody},
     site::Site,
     view,
 };
@@ -33,7 +33,7 @@ pub(crate) fn act(
     path: &str,
     form: &Form,
     is_part: bool,
-) -> Result<Response<Body>, Refused> {
+) -> Result<Response<PageBody>, Refused> {
     let mut parts = path.trim_matches('/').split('/');
     match (parts.next().unwrap_or_default(), parts.next(), parts.next(), parts.next()) {
         ("tool", Some(name), Some("preview"), None) => preview(site, &from_path(name), form, is_part),
@@ -59,7 +59,7 @@ pub(crate) fn act(
 }
 
 /// Shows what a call would do.
-fn preview(site: &Site, name: &str, form: &Form, is_part: bool) -> Result<Response<Body>, Refused> {
+fn preview(site: &Site, name: &str, form: &Form, is_part: bool) -> Result<Response<PageBody>, Refused> {
     let (page, _) = ToolPage::filled(&site.engine(), name, form).map_err(|error| view::not_found(&error))?;
     Ok(match is_part {
         true => reply::page(StatusCode::OK, view::tool_preview(&page)),
@@ -68,7 +68,7 @@ fn preview(site: &Site, name: &str, form: &Form, is_part: bool) -> Result<Respon
 }
 
 /// Shows what the rules say about a call.
-fn test_rules(site: &Site, name: &str, form: &Form, is_part: bool) -> Result<Response<Body>, Refused> {
+fn test_rules(site: &Site, name: &str, form: &Form, is_part: bool) -> Result<Response<PageBody>, Refused> {
     let test = PolicyTest::of(&site.engine(), name, Some(form)).map_err(|error| view::not_found(&error))?;
     Ok(match is_part {
         true => reply::page(StatusCode::OK, view::policy_answers(&test)),
@@ -77,7 +77,7 @@ fn test_rules(site: &Site, name: &str, form: &Form, is_part: bool) -> Result<Res
 }
 
 /// Starts a run in a process of its own, so that it goes on when the page is closed.
-fn run(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<Body>, Refused> {
+fn run(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<PageBody>, Refused> {
     let engine = site.engine();
     let (mut page, plan) = ToolPage::filled(&engine, name, form).map_err(|error| view::not_found(&error))?;
     let Some(plan) = plan else {
@@ -124,7 +124,7 @@ fn begin(site: &Site, session: &Session, engine: &Engine, plan: Plan, form: &For
 }
 
 /// Trusts a tool as it was shown.
-fn trust(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<Body>, Refused> {
+fn trust(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<PageBody>, Refused> {
     let engine = site.engine();
     let subjects = trust_subjects(&engine, name).map_err(|refusal| view::missing(&refusal))?;
     let (subject, digest) = (form.text("subject").unwrap_or_default(), form.text("digest").unwrap_or_default());
@@ -141,7 +141,7 @@ fn trust(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Resp
 }
 
 /// Trusts a tool no longer.
-fn distrust(site: &Site, session: &Session, name: &str) -> Result<Response<Body>, Refused> {
+fn distrust(site: &Site, session: &Session, name: &str) -> Result<Response<PageBody>, Refused> {
     match site.engine().distrust(name) {
         Ok(_) => Ok(reply::see(&view::trust_address(name))),
         Err(refusal) => {
@@ -152,14 +152,14 @@ fn distrust(site: &Site, session: &Session, name: &str) -> Result<Response<Body>
 }
 
 /// Meets a server, and shows what came of it.
-fn check_server(site: &Site, session: &Session, name: &str) -> Result<Response<Body>, Refused> {
+fn check_server(site: &Site, session: &Session, name: &str) -> Result<Response<PageBody>, Refused> {
     let visit = usable(&site.engine(), name).and_then(|servers| servers.visit(name));
     let page = view::server_page(site, session, name, &Form::default(), Some(visit))?;
     Ok(reply::page(StatusCode::OK, page.markup()))
 }
 
 /// Accepts a server that somebody else configured, as it was shown.
-fn consent(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<Body>, Refused> {
+fn consent(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<PageBody>, Refused> {
     let engine = site.engine();
     let server = configured(&engine, name).map_err(|refusal| view::missing(&refusal))?;
     let digest = ConsentCard::of(&server).digest;
@@ -174,7 +174,7 @@ fn consent(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Re
 }
 
 /// Accepts a tool of a server as it was shown.
-fn accept(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<Body>, Refused> {
+fn accept(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<PageBody>, Refused> {
     let engine = site.engine();
     let server = configured(&engine, name).map_err(|refusal| view::missing(&refusal))?;
     let refused = |refusal: Refusal| Refused::new(StatusCode::CONFLICT, refusal.why);
@@ -194,14 +194,14 @@ fn changed() -> Refused {
 }
 
 /// Asks the programs of the machine for their versions.
-fn check_machine(site: &Site, form: &Form) -> Response<Body> {
+fn check_machine(site: &Site, form: &Form) -> Response<PageBody> {
     let view = views::check_machine(&site.engine(), form.text("servers").is_some());
     let is_complete = view.unstarted.is_none();
     reply::page(StatusCode::OK, view::machine_page(site, &view, is_complete).markup())
 }
 
 /// Ends a run that can be reached.
-fn cancel(site: &Site, id: &str) -> Result<Response<Body>, Refused> {
+fn cancel(site: &Site, id: &str) -> Result<Response<PageBody>, Refused> {
     let run = view::found(site, id)?;
     let name: RunId = run.id.parse().map_err(|error| view::unreadable(&error))?;
     let is_heard = site.engine().controls().cancel(name).map_err(|error| view::unreadable(&error))?;
@@ -213,7 +213,7 @@ fn cancel(site: &Site, id: &str) -> Result<Response<Body>, Refused> {
 }
 
 /// Answers a request of another process.
-fn answer(site: &Site, session: &Session, id: &str, form: &Form) -> Result<Response<Body>, Refused> {
+fn answer(site: &Site, session: &Session, id: &str, form: &Form) -> Result<Response<PageBody>, Refused> {
     let id: RequestId = id.parse().map_err(|_| gone())?;
     let approvals = site.engine().approvals();
     let pending = approvals.pending(now()).map_err(|error| view::unreadable(&error))?;
@@ -237,7 +237,7 @@ fn gone() -> Refused {
 }
 
 /// Takes a standing approval back.
-fn revoke(site: &Site, name: &str) -> Result<Response<Body>, Refused> {
+fn revoke(site: &Site, name: &str) -> Result<Response<PageBody>, Refused> {
     let missing = || Refused::new(StatusCode::NOT_FOUND, "there is no such standing approval");
     let name: Digest = name.parse().map_err(|_| missing())?;
     site.engine().approvals().revoke(&name).map_err(|error| view::unreadable(&error))?;

@@ -14,7 +14,7 @@ use crate::{
     form::Form,
     guard::{Session, about_edit},
     model::{EditPage, Found, edit},
-    reply::{self, Body},
+    reply::{self, PageBody},
     site::Site,
     view,
 };
@@ -26,7 +26,7 @@ pub(crate) fn check(
     name: &str,
     form: &Form,
     is_part: bool,
-) -> Result<Response<Body>, Refused> {
+) -> Result<Response<PageBody>, Refused> {
     let engine = site.engine();
     if is_part {
         let (entry, source) = edit::editable(&engine, name).map_err(|refusal| view::missing(&refusal))?;
@@ -38,7 +38,7 @@ pub(crate) fn check(
 }
 
 /// Shows a text after one of its fixes. Nothing is written.
-pub(crate) fn fix(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<Body>, Refused> {
+pub(crate) fn fix(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<PageBody>, Refused> {
     let engine = site.engine();
     let mut page = typed(&engine, name, form)?;
     let (entry, _) = edit::editable(&engine, name).map_err(|refusal| view::missing(&refusal))?;
@@ -58,12 +58,12 @@ fn typed(engine: &Engine, name: &str, form: &Form) -> Result<EditPage, Refused> 
     Ok(EditPage { opened, ..page })
 }
 
-fn show(site: &Site, session: &Session, page: &EditPage, status: StatusCode) -> Result<Response<Body>, Refused> {
+fn show(site: &Site, session: &Session, page: &EditPage, status: StatusCode) -> Result<Response<PageBody>, Refused> {
     Ok(reply::page(status, view::edit_page(site, session, page)?.markup()))
 }
 
 /// Writes a text over the file from which it was made.
-pub(crate) fn save(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<Body>, Refused> {
+pub(crate) fn save(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<PageBody>, Refused> {
     let engine = site.engine();
     let (entry, source) = edit::editable(&engine, name).map_err(|refusal| view::missing(&refusal))?;
     let opened = form.text("opened").unwrap_or_default();
@@ -108,7 +108,7 @@ fn conflict(
     name: &str,
     form: &Form,
     why: &str,
-) -> Result<Response<Body>, Refused> {
+) -> Result<Response<PageBody>, Refused> {
     let text = form.text("text").unwrap_or_default().to_owned();
     let mut page = EditPage::of(engine, name, Some(text)).map_err(|refusal| view::missing(&refusal))?;
     let (_, source) = edit::editable(engine, name).map_err(|refusal| view::missing(&refusal))?;
@@ -118,7 +118,7 @@ fn conflict(
 }
 
 /// Runs tests of the tool as it is saved, under the rules for what you run by hand.
-pub(crate) fn test(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<Body>, Refused> {
+pub(crate) fn test(site: &Site, session: &Session, name: &str, form: &Form) -> Result<Response<PageBody>, Refused> {
     let engine = site.engine();
     let mut page = EditPage::of(&engine, name, None).map_err(|refusal| view::missing(&refusal))?;
     let refused = |refusal: Refusal| Refused::new(StatusCode::CONFLICT, refusal.why);

@@ -19,13 +19,13 @@
 mod action;
 mod assets;
 mod editing;
-mod form;
 mod guard;
 mod live;
 mod model;
-mod reply;
 mod server;
 mod site;
 mod view;
+
+use cycod_page::{form, reply};
 
 pub use server::{PageOptions, PageServer, UiError, serve};

@@ -30,7 +30,7 @@ use crate::{
     form::Form,
     guard::Session,
     model::{self, Journal, Part, RunHead, RunPage, Runs, Steps},
-    reply::{self, Body},
+    reply::{self, PageBody},
     site::Site,
     view,
 };
@@ -49,7 +49,7 @@ const REDRAW: Duration = Duration::from_millis(500);
 const CLOCK: Duration = Duration::from_secs(2);
 
 /// Answers with the stream for a page.
-pub(crate) fn stream(site: Arc<Site>, session: Session, query: &Form, seen: Option<String>) -> Response<Body> {
+pub(crate) fn stream(site: Arc<Site>, session: Session, query: &Form, seen: Option<String>) -> Response<PageBody> {
     let (sender, body) = Channel::<Bytes, Infallible>::new(4);
     let seen = seen.and_then(|seen| seen.parse().ok()).or_else(|| query.number("seen")).unwrap_or(0);
     let state = match query.text("page") {

@@ -16,17 +16,16 @@ use cycod_thread::{blocking, task, waited};
 use hyper::{
     Method, Request, Response, StatusCode,
     body::{Bytes, Incoming},
-    header::{CACHE_CONTROL, HeaderValue},
 };
 use tokio::net::TcpListener;
 
 use crate::{
     action,
-    assets::Assets,
+    assets::assets,
     form::Form,
     guard::{Guard, Session},
     live,
-    reply::{self, Body},
+    reply::{self, PageBody},
     site::Site,
     view,
 };
@@ -156,7 +155,7 @@ async fn raised(stop: &Stop) {
 }
 
 /// Answers one request. A mistake of ours is an answer, too.
-async fn answer(site: Arc<Site>, request: Request<Incoming>) -> Response<Body> {
+async fn answer(site: Arc<Site>, request: Request<Incoming>) -> Response<PageBody> {
     let answered = task(async move { route(site, request).await }).await;
     match answered {
         Ok(Ok(response)) => response,
@@ -165,7 +164,7 @@ async fn answer(site: Arc<Site>, request: Request<Incoming>) -> Response<Body> {
     }
 }
 
-async fn route(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<Body>, Refused> {
+async fn route(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<PageBody>, Refused> {
     let (request, body) = request.into_parts();
     let is_get = request.method != Method::POST;
     // Before anything is refused: a connection that closes with something unread is reset, and the answer may be lost.
@@ -173,11 +172,8 @@ async fn route(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<B
     site.guard.check(&request.method, &request.headers)?;
     let path = request.uri.path().to_owned();
     let query = Form::read(request.uri.query().unwrap_or_default().as_bytes());
-    if is_get && let Some(asset) = Assets::get().at(&path) {
-        let mut response = reply::with_type(StatusCode::OK, asset.media_type, reply::whole(asset.text.as_str()));
-        let forever = HeaderValue::from_static("public, max-age=31536000, immutable");
-        response.headers_mut().insert(CACHE_CONTROL, forever);
-        return Ok(response);
+    if is_get && let Some(asset) = assets().at(&path) {
+        return Ok(asset);
     }
     if path == "/in" {
         if is_get {
@@ -221,12 +217,12 @@ async fn route(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<B
 
 /// Pages read files, which may take a moment.
 async fn in_background(
-    work: impl FnOnce() -> Result<Response<Body>, Refused> + Send + 'static,
-) -> Result<Response<Body>, Refused> {
+    work: impl FnOnce() -> Result<Response<PageBody>, Refused> + Send + 'static,
+) -> Result<Response<PageBody>, Refused> {
     blocking(work).await.map_err(|broken| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, broken.to_string()))?
 }
 
-fn get(site: &Site, session: &Session, path: &str, query: &Form) -> Result<Response<Body>, Refused> {
+fn get(site: &Site, session: &Session, path: &str, query: &Form) -> Result<Response<PageBody>, Refused> {
     let page = view::page_at(site, session, path, query)?;
     Ok(reply::page(page.status, page.markup()))
 }

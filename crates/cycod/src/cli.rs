@@ -4,7 +4,15 @@
 //!  words ──► short forms spelt out ──► clap ──► Entry ──► run(Context, ArgMatches) ──► exit code
 //! ```
 
-use std::{cell::LazyCell, collections::BTreeMap, ffi::OsString, io::IsTerminal, process::ExitCode, time::Duration};
+use std::{
+    cell::{Cell, LazyCell},
+    collections::BTreeMap,
+    ffi::OsString,
+    io::IsTerminal,
+    process::ExitCode,
+    rc::Rc,
+    time::Duration,
+};
 
 use clap::{Arg, ArgMatches, Command, error::ErrorKind};
 use cycod_engine::{
@@ -289,6 +297,7 @@ pub(crate) const TEAM_COMMANDS: &[Entry] = &[
     entry!("sync", team::sync, true),
     entry!("diff", team::diff, true),
     entry!("leave", team::leave, true, Grants::Always),
+    entry!("page", team::page, true, Grants::Always),
     entry!("propose", team::propose, true, Grants::Always),
     entry!("review", team::review, true, Grants::Always),
     entry!("yank", team::yank, true, Grants::Always),
@@ -392,12 +401,17 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let (entry, matches) = chosen(&matches).unwrap_or((&FRONT, &matches));
+    let has_opened = Rc::new(Cell::new(false));
     let engine: Box<dyn FnOnce() -> Engine> = match host {
         Ok(host) => {
             // A completion starts no server, whatever was typed.
             let is_asked = entry.name != "completions";
             let typed: Vec<String> = words.iter().filter(|_| is_asked).map(|&word| word.to_owned()).collect();
-            Box::new(move || app().open_for(host, &typed))
+            let has_opened = Rc::clone(&has_opened);
+            Box::new(move || {
+                has_opened.set(true);
+                app().open_for(host, &typed)
+            })
         }
         Err(error) if entry.opens_tools => {
             return fail(
@@ -412,10 +426,15 @@ pub(crate) fn main() -> ExitCode {
     if let Some(why) = cycod_engine::flush_traces(LONGEST_FLUSH) {
         context.printer.warn(&format!("not all traces were sent: {why}"));
     }
-    match ended {
+    let code = match ended {
         Ok(code) => end(&mut context.printer, code),
         Err(error) => fail(&mut context.printer, &error),
+    };
+    // The commands about a team say themselves how it is, and a completion says nothing.
+    if has_opened.get() && entry.name != "completions" && words.first() != Some(&"team") {
+        commands::team::background::after_command(&context.engine, &mut context.printer);
     }
+    code
 }
 
 /// Carries out the command that `arguments` name, which were typed within another: a word of a group and what follows.

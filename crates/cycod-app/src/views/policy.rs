@@ -1,7 +1,7 @@
 //! The rules of what may run, what they say about a call, and what a change of them would have changed.
 
 use cycod_engine::{
-    Allowlist, Decision, Layer, Rule, Surface, Surfaces, Verdict,
+    Allowlist, Decision, Floor, FloorKind, Layer, Rule, Surface, Surfaces, Verdict,
     definition::{Body, Tool},
     diagnostic::Code,
 };
@@ -12,12 +12,12 @@ use serde::Serialize;
 /// What makes what a project allows count.
 pub const POLICY_ACCEPT: &str = "it came with the project; accept it with: cycod policy accept";
 
-/// A rule, or a list of what alone is allowed.
+/// A rule, a list of what alone is allowed, or a floor.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct RuleView {
-    /// The verdict, or `allow-only`.
+    /// The verdict, `allow-only`, `floor` or `min-version`.
     pub rule: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
@@ -71,7 +71,25 @@ impl RuleView {
         }
     }
 
-    /// All of a place: those in force with the one first that outweighs the others, the lists, then those that don't count.
+    /// Of a floor.
+    pub fn of_floor(floor: &Floor) -> Self {
+        let (key, value) = floor.words();
+        let is_version = matches!(floor.kind, FloorKind::Version { .. });
+        Self {
+            rule: if is_version { key } else { "floor" },
+            pattern: is_version.then(|| value.to_owned()),
+            surfaces: None,
+            kind: (!is_version).then_some(key),
+            entries: (!is_version).then(|| vec![value.to_owned()]),
+            layer: floor.origin.layer.name(),
+            place: floor.origin.place.clone(),
+            why: floor.why.clone(),
+            in_force: true,
+            ignored_because: None,
+        }
+    }
+
+    /// All of a place: those in force with the one first that outweighs the others, the lists and floors, then those that don't count.
     pub fn all(rules: &Rules) -> Vec<Self> {
         let policy = rules.policy(&[]);
         let ignored = rules.waiting().map(|(_, rule)| Self {
@@ -80,7 +98,8 @@ impl RuleView {
             ..Self::of(&rule.rule)
         });
         let in_force = policy.rules().iter().map(Self::of);
-        in_force.chain(policy.lists().iter().map(Self::of_list)).chain(ignored).collect()
+        let limits = policy.lists().iter().map(Self::of_list).chain(policy.floors().iter().map(Self::of_floor));
+        in_force.chain(limits).chain(ignored).collect()
     }
 
     /// The rule in words: `deny git-push`, `allow-only tools: git-*`.

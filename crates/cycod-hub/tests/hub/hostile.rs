@@ -119,8 +119,12 @@ fn what_is_no_request_is_refused_with_a_reason() {
     let hub = address(&team.served());
     let ada = Device::enrolled(&team, hub, "ada");
     let ben = Device::enrolled(&team, hub, "ben");
-    for path in ["/", "/v1", "/v2/release.json", "/v1/../v1/hub", "/v1/release.json/x", "/v1/blobs/../release.json"] {
+    for path in ["/v1/", "/v1/hubs", "/v1/../v1/hub", "/v1/release.json/x", "/v1/blobs/../release.json"] {
         refused(hub, &ada.request("GET", path, b"", 0), 404, "nothing at this address");
+    }
+    // What isn't for devices is for browsers, and a device is none.
+    for path in ["/", "/v1", "/v2/release.json"] {
+        refused(hub, &ada.request("GET", path, b"", 0), 401, "cycod team page");
     }
     refused(hub, &ada.request("DELETE", "/v1/release.json", b"", 0), 404, "nothing at this address");
     refused(hub, &ada.request("PUT", "/v1/blobs/xyz", b"x", 0), 404, "nothing at this address");

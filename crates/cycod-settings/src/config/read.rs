@@ -8,9 +8,11 @@ use cycod_syntax::yaml::{self, MappingEntry, Node, Resolved};
 
 use super::{KnownModel, ModelProvider, Options, Said, ToolPattern};
 
-const TOP_KEYS: [&str; 8] = ["tools", "enforcement", "tokens", "models", "skills", "outputs", "profiles", "runtimes"];
+const TOP_KEYS: [&str; 9] =
+    ["tools", "enforcement", "tokens", "models", "skills", "outputs", "profiles", "runtimes", "team"];
 const RUNTIMES_KEYS: [&str; 3] = ["python", "r", "node"];
 const OUTPUTS_KEYS: [&str; 2] = ["largest", "total"];
+const TEAM_KEYS: [&str; 1] = ["autoSync"];
 const SKILLS_KEYS: [&str; 1] = ["directories"];
 const TOOLS_KEYS: [&str; 3] = ["showTokenCosts", "autoLoadCustomTools", "maxExecutionTime"];
 const ENFORCEMENT_KEYS: [&str; 2] = ["disableLocalTools", "tools"];
@@ -71,6 +73,7 @@ impl Reader<'_> {
                 "outputs" if self.is_ours => self.outputs(&entry.value),
                 "profiles" if self.is_ours => self.profiles(&entry.value),
                 "runtimes" if self.is_ours => self.runtimes(&entry.value),
+                "team" if self.is_ours => self.team(&entry.value),
                 _ if self.is_ours => self.unknown(entry, &TOP_KEYS, "a file of settings", false),
                 _ => {}
             }
@@ -239,6 +242,20 @@ impl Reader<'_> {
                 "largest" => self.options.largest_output = self.bytes(entry),
                 "total" => self.options.all_outputs = self.bytes(entry),
                 _ => self.unknown(entry, &OUTPUTS_KEYS, "`outputs`", true),
+            }
+        }
+    }
+
+    fn team(&mut self, node: &Node) {
+        for entry in self.entries(node, "`team`") {
+            match entry.key.as_str() {
+                "autoSync" if self.scope == Scope::Local => {
+                    let message = "`autoSync` has no effect in a project".to_owned();
+                    let help = "write it into ~/.cycod/config.yaml: a project does not decide how old your rules are";
+                    self.push(Code::SettingNotHeard, entry.key_span, message, help, false);
+                }
+                "autoSync" => self.options.syncs_team = self.boolean(entry),
+                _ => self.unknown(entry, &TEAM_KEYS, "`team`", true),
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Reads rules from policy files, and reports what is wrong with them.
 
 use cycod_catalog::ToolSource;
+use cycod_definition::Level;
 use cycod_diagnostic::{Code, Diagnostic, LineStarts, Severity, SourceFile, Span, closest};
-use cycod_policy::{AllowedKind, Allowlist, Layer, Origin, Pattern, Rule, Surfaces, Verdict};
+use cycod_policy::{AllowedKind, Allowlist, Floor, FloorKind, Layer, Origin, Pattern, Rule, Surfaces, Verdict};
 use cycod_syntax::yaml::{self, MappingEntry, Node, Resolved, Scalar};
 
 use super::example;
@@ -16,38 +17,59 @@ pub(super) struct Found {
     pub(super) at: (String, Option<usize>),
 }
 
-const KEYS: [&str; 4] = ["auto-approve", "auto-deny", "rules", "allow-only"];
+const KEYS: [&str; 6] = ["auto-approve", "auto-deny", "rules", "allow-only", "floor", "min-version"];
 const LIST_KEYS: [&str; 5] = ["tools", "sources", "servers", "models", "why"];
+const FLOOR_KEYS: [&str; 5] = ["privilege", "isolation", "network", "approval", "why"];
+/// What a floor can ask, by its key.
+const FLOORS: [(&str, &str, FloorKind); 7] = [
+    ("privilege", "reduced", FloorKind::Reduced),
+    ("isolation", "container", FloorKind::Container),
+    ("network", "declared", FloorKind::DeclaredNetwork),
+    ("network", "none", FloorKind::NoNetwork),
+    ("approval", "read", FloorKind::Approval(Level::Read)),
+    ("approval", "write", FloorKind::Approval(Level::Write)),
+    ("approval", "run", FloorKind::Approval(Level::Run)),
+];
 const RULE_KEYS: [&str; 7] = ["allow", "ask", "deny", "why", "for", "match", "not-match"];
 
-/// Reads a file, with everything that is wrong with it.
-pub(super) fn rules(source: &SourceFile, layer: Layer) -> (Vec<Found>, Vec<Allowlist>, Vec<Diagnostic>) {
+/// What a file says.
+#[derive(Default)]
+pub(super) struct Read {
+    pub(super) found: Vec<Found>,
+    pub(super) lists: Vec<Allowlist>,
+    pub(super) floors: Vec<Floor>,
+    /// Everything that is wrong with it.
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a file.
+pub(super) fn rules(source: &SourceFile, layer: Layer) -> Read {
     let is_comment = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
     if source.text.lines().all(is_comment) {
-        return (Vec::new(), Vec::new(), Vec::new());
+        return Read::default();
     }
     let (root, diagnostics) = yaml::parse(source);
     let lines = LineStarts::of(&source.text);
-    let mut reader = Reader { name: &source.name, lines, layer, found: Vec::new(), lists: Vec::new(), diagnostics };
+    let read = Read { diagnostics, ..Read::default() };
+    let mut reader = Reader { name: &source.name, lines, layer, read };
     if let Some(root) = root {
         reader.file(&root);
     }
-    reader.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
-    (reader.found, reader.lists, reader.diagnostics)
+    let mut read = reader.read;
+    read.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
+    read
 }
 
 struct Reader<'a> {
     name: &'a str,
     lines: LineStarts<'a>,
     layer: Layer,
-    found: Vec<Found>,
-    lists: Vec<Allowlist>,
-    diagnostics: Vec<Diagnostic>,
+    read: Read,
 }
 
 impl Reader<'_> {
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::error(code, span, message).help(help));
+        self.read.diagnostics.push(Diagnostic::error(code, span, message).help(help));
     }
 
     fn file(&mut self, root: &Node) {
@@ -77,6 +99,8 @@ impl Reader<'_> {
                     }
                 },
                 "allow-only" => self.allow_only(&entry.value),
+                "floor" => self.floor(&entry.value),
+                "min-version" => self.min_version(entry),
                 _ => self.unknown(entry, &KEYS, "a file of rules"),
             }
         }
@@ -105,7 +129,7 @@ impl Reader<'_> {
             let help = format!("write lists below it: {}", LIST_KEYS.join(", "));
             return self.error(Code::NotAMapping, node.span, "`allow-only` is a mapping of lists", help);
         };
-        let first = self.lists.len();
+        let first = self.read.lists.len();
         let mut why = None;
         for entry in entries {
             let kind = AllowedKind::NAMES.iter().find(|(name, _)| *name == entry.key).map(|(_, kind)| *kind);
@@ -140,9 +164,56 @@ impl Reader<'_> {
                 self.error(Code::OutOfRange, *at, format!("`{name}` is no source of tools"), help);
             }
             let origin = self.origin(entry.key_span);
-            self.lists.push(Allowlist::new(kind, names.iter().map(|(name, _)| name.as_str()), origin));
+            self.read.lists.push(Allowlist::new(kind, names.iter().map(|(name, _)| name.as_str()), origin));
         }
-        self.lists[first..].iter_mut().for_each(|list| list.why.clone_from(&why));
+        self.read.lists[first..].iter_mut().for_each(|list| list.why.clone_from(&why));
+    }
+
+    fn floor(&mut self, node: &Node) {
+        let Some(entries) = node.as_mapping() else {
+            let help = format!("write keys below it: {}", FLOOR_KEYS.join(", "));
+            return self.error(Code::NotAMapping, node.span, "`floor` is a mapping", help);
+        };
+        let first = self.read.floors.len();
+        let mut why = None;
+        for entry in entries {
+            let key = entry.key.as_str();
+            if key == "why" {
+                why = self.text(&entry.value, key).map(|scalar| scalar.text.clone());
+                continue;
+            }
+            let values: Vec<&str> =
+                FLOORS.iter().filter(|(known, ..)| *known == key).map(|(_, value, _)| *value).collect();
+            if values.is_empty() {
+                self.unknown(entry, &FLOOR_KEYS, "`floor`");
+                continue;
+            }
+            let Some(scalar) = self.text(&entry.value, key) else { continue };
+            match FLOORS.into_iter().find(|(known, value, _)| *known == key && *value == scalar.text) {
+                Some((.., kind)) => {
+                    let origin = self.origin(entry.key_span);
+                    self.read.floors.push(Floor { kind, origin, why: None });
+                }
+                None => {
+                    let message = format!("`{}` is no floor for `{key}`", scalar.text);
+                    self.error(Code::OutOfRange, entry.value.span, message, format!("one of {}", values.join(", ")));
+                }
+            }
+        }
+        self.read.floors[first..].iter_mut().for_each(|floor| floor.why.clone_from(&why));
+    }
+
+    fn min_version(&mut self, entry: &MappingEntry) {
+        let Some(scalar) = self.text(&entry.value, &entry.key) else { return };
+        let (Ok(wanted), Ok(ours)) =
+            (semver::Version::parse(&scalar.text), semver::Version::parse(env!("CARGO_PKG_VERSION")))
+        else {
+            let message = format!("`{}` is no version", scalar.text);
+            return self.error(Code::InvalidVersion, entry.value.span, message, "write it as MAJOR.MINOR.PATCH");
+        };
+        let kind = FloorKind::Version { wanted: wanted.to_string(), is_met: wanted <= ours };
+        let origin = self.origin(entry.key_span);
+        self.read.floors.push(Floor { kind, origin, why: None });
     }
 
     fn rule(&mut self, item: &Node, at: usize) {
@@ -220,7 +291,7 @@ impl Reader<'_> {
                 let start = if scalar.text.is_empty() { span.start } else { scalar.origin(error.at) };
                 let at = Span { start: start.clamp(span.start, span.end), end: span.end };
                 let message = format!("`{}`: {error}", scalar.text);
-                self.diagnostics.push(Diagnostic::error(Code::PolicyPattern, at, message).help(error.help));
+                self.read.diagnostics.push(Diagnostic::error(Code::PolicyPattern, at, message).help(error.help));
                 None
             }
         }
@@ -259,7 +330,7 @@ impl Reader<'_> {
     }
 
     fn add(&mut self, rule: Rule, span: Span, at: (String, Option<usize>)) {
-        self.found.push(Found { rule, span, at });
+        self.read.found.push(Found { rule, span, at });
     }
 }
 

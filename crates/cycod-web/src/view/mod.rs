@@ -20,7 +20,7 @@ use cycod_engine::{EngineError, diagnostic::Refusal};
 use cycod_http::Refused;
 use cycod_store::{Run, StoreError};
 use hyper::StatusCode;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
 pub(crate) use self::{
     parts::text,
@@ -31,7 +31,7 @@ pub(crate) use self::{
     tool::preview as tool_preview,
 };
 use crate::{
-    assets::Assets,
+    assets::assets,
     form::{Form, from_path, in_path},
     guard::{Session, about_call, about_edit, about_server, about_trust},
     model::{
@@ -104,7 +104,7 @@ impl Page {
     pub(crate) fn markup(&self) -> Markup {
         let nav = html! {
             nav.rail aria-label="Main" {
-                a.brand href="/" { img src=(Assets::get().icon.path) alt="" width="20" height="20"; "cycod" }
+                a.brand href="/" { img src=(assets().icon.path) alt="" width="20" height="20"; "cycod" }
                 ul {
                     @for (section, name, address) in SECTIONS {
                         li {
@@ -141,25 +141,7 @@ pub(crate) fn waiting_badge(count: usize) -> Markup {
 }
 
 fn document(title: &str, live: Option<&str>, body: Markup) -> Markup {
-    let assets = Assets::get();
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (text(title)) " · cycod" }
-                link rel="icon" href=(assets.icon.path);
-                link rel="stylesheet" href=(assets.style.path);
-                script src=(assets.script.path) defer {}
-            }
-            body data-live=[live] {
-                a.skip href="#main" { "Skip to content" }
-                (body)
-            }
-        }
-    }
+    cycod_page::document(assets(), title, live, &body)
 }
 
 /// What the keys do.
@@ -483,7 +465,7 @@ mod tests {
 
     use super::*;
 
-    const STYLE: &str = include_str!("../../assets/page.css");
+    const STYLE: &str = include_str!("../../../cycod-page/assets/page.css");
     const SOURCES: [&str; 13] = [
         include_str!("mod.rs"),
         include_str!("approvals.rs"),

@@ -3,45 +3,14 @@
 use std::time::Duration;
 
 use cycod_app::views::Note;
-use cycod_engine::{
-    Status,
-    diagnostic::{Refusal, visible},
-    trust::Mark,
-};
+use cycod_engine::{Status, diagnostic::Refusal, trust::Mark};
+pub(crate) use cycod_page::parts::text;
+use cycod_page::parts::{self, LineSign, signed};
+pub(super) use cycod_page::parts::{command, count, difference_text, empty, prose};
 use cycod_store::State;
 use maud::{Markup, html};
 
 use crate::model::{CARDS, Paged};
-
-/// Text that is not ours: hidden and direction characters are shown as escapes.
-pub(crate) fn text(text: &str) -> String {
-    visible(text).into_owned()
-}
-
-/// A sentence in which names are between backticks, as messages have them.
-pub(super) fn prose(sentence: &str) -> Markup {
-    let shown = text(sentence);
-    let parts: Vec<&str> = shown.split('`').collect();
-    let is_paired = parts.len() % 2 == 1;
-    html! {
-        @if is_paired {
-            @for (at, part) in parts.iter().enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } }
-        } @else { (shown) }
-    }
-}
-
-/// A number with commas between thousands.
-pub(super) fn count(number: usize) -> String {
-    let digits = number.to_string();
-    let mut shown = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
-}
 
 /// How long something took: `8.0 s`, `320 ms`, `4 min 2 s`.
 pub(super) fn length(length: Duration) -> String {
@@ -128,50 +97,24 @@ pub(super) fn refused(code: &str, why: &str, attempt: Option<&str>) -> Markup {
     }
 }
 
-/// A command, line for line.
-pub(super) fn command(command: &str) -> Markup {
-    html! { pre.command tabindex="0" role="region" aria-label="Command" { code { (text(command.trim_end())) } } }
-}
-
-/// A difference, line by line: what a line is says its sign, and its color.
+/// A difference, line by line.
 pub(super) fn difference(lines: &[(Mark, String)]) -> Markup {
-    html! {
-        pre.diff tabindex="0" role="region" aria-label="What has changed" {
-            @for (mark, line) in lines {
-                @match mark {
-                    Mark::Note => span.note { (text(line)) "\n" },
-                    Mark::Same => span { " " (text(line)) "\n" },
-                    Mark::Removed => del { "-" (text(line)) "\n" },
-                    Mark::Added => ins { "+" (text(line)) "\n" },
-                }
-            }
-        }
-    }
-}
-
-/// The same of a text whose lines begin with their signs.
-pub(super) fn difference_text(all: &str) -> Markup {
-    let lines: Vec<(Mark, String)> = all.lines().map(signed).collect();
-    difference(&lines)
+    let sign = |mark: &Mark| match mark {
+        Mark::Note => LineSign::Note,
+        Mark::Same => LineSign::Same,
+        Mark::Removed => LineSign::Removed,
+        Mark::Added => LineSign::Added,
+    };
+    parts::difference(&lines.iter().map(|(mark, line)| (sign(mark), line.clone())).collect::<Vec<_>>())
 }
 
 /// The same of values, each place with what was and what is there.
 pub(super) fn values_difference(all: &str) -> Markup {
     let lines = all.lines().map(|line| match line.strip_prefix("  ") {
         Some(value) => signed(value),
-        None => (Mark::Note, line.to_owned()),
+        None => (LineSign::Note, line.to_owned()),
     });
-    difference(&lines.collect::<Vec<_>>())
-}
-
-fn signed(line: &str) -> (Mark, String) {
-    let is_name = line.starts_with("--- ") || line.starts_with("+++ ");
-    match line.split_at_checked(1) {
-        Some(("-", rest)) if !is_name => (Mark::Removed, rest.to_owned()),
-        Some(("+", rest)) if !is_name => (Mark::Added, rest.to_owned()),
-        Some((" ", rest)) => (Mark::Same, rest.to_owned()),
-        _ => (Mark::Note, line.to_owned()),
-    }
+    parts::difference(&lines.collect::<Vec<_>>())
 }
 
 /// The way to the other pages of a list, whose addresses are made of their numbers from 1.
@@ -190,9 +133,4 @@ pub(super) fn pages<T>(list: &Paged<T>, address: impl Fn(usize) -> String) -> Ma
 /// What a page of questions does not ask yet.
 pub(super) fn more_cards(all: usize) -> Markup {
     html! { @if all > CARDS { p.muted.pad { (count(all - CARDS)) " more wait. They are shown when these are answered." } } }
-}
-
-/// A page that says what to do next.
-pub(super) fn empty(what: &str, next: Markup) -> Markup {
-    html! { div.empty { p { strong { (what) } } p { (next) } } }
 }

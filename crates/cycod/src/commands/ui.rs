@@ -17,7 +17,9 @@ use cycod_process::{Program, find_program, host_interrupts, start_detached};
 use cycod_thread::Thread;
 use cycod_web::{PageOptions, PageServer, serve};
 
-use crate::{cli::Context, command_error::CommandError, options::parsed, printer::talk};
+use crate::{
+    cli::Context, command_error::CommandError, commands::team::background::keep, options::parsed, printer::talk,
+};
 
 /// Programs that open an address in the browser that the user prefers.
 const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
@@ -69,6 +71,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let printer = &mut context.printer;
     let mut thread = None;
+    keep(host.clone());
     let served = serve(options, &stop, &mut |listening| {
         printer.say(&way_in(listening));
         if stdin().is_terminal() {

@@ -17,17 +17,17 @@ use serde_json::Value;
 
 use crate::support::{Place, Ran};
 
-const GREET: &str = "description: Greet\nbash: echo hello from the team\ntags: [read]\n";
-const OWN: &str = "description: Not really\nbash: echo hello from elsewhere\ntags: [read]\n";
+pub(crate) const GREET: &str = "description: Greet\nbash: echo hello from the team\ntags: [read]\n";
+pub(crate) const OWN: &str = "description: Not really\nbash: echo hello from elsewhere\ntags: [read]\n";
 
 /// A team that publishes into a directory: a home and a project of its own, and the key `ada`.
-struct Team {
-    place: Place,
-    root: String,
+pub(crate) struct Team {
+    pub(crate) place: Place,
+    pub(crate) root: String,
 }
 
 impl Team {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let place = Place::new();
         #[expect(clippy::disallowed_methods, reason = "keys are those of the real program")]
         let mut keygen = Command::new("ssh-keygen");
@@ -40,28 +40,33 @@ impl Team {
     }
 
     /// With its first release.
-    fn released() -> Self {
+    pub(crate) fn released() -> Self {
         let team = Self::new();
         team.release();
         team
     }
 
-    fn release(&self) {
+    pub(crate) fn release(&self) {
         _ = done(&self.place, &["team", "release", "--out", "out", "--key", "ada"]);
     }
 
-    fn out(&self) -> PathBuf {
+    /// Makes a release if nothing is wrong with it.
+    pub(crate) fn release_anyway(&self) {
+        _ = self.place.run(&["team", "release", "--out", "out", "--key", "ada"]);
+    }
+
+    pub(crate) fn out(&self) -> PathBuf {
         self.place.project().join("out")
     }
 
     /// A place of someone who joins.
-    fn joined(&self) -> Place {
+    pub(crate) fn joined(&self) -> Place {
         let place = Place::cloned();
         self.join(&place, &[]);
         place
     }
 
-    fn join(&self, place: &Place, more: &[&str]) {
+    pub(crate) fn join(&self, place: &Place, more: &[&str]) {
         let out = self.out();
         let mut words = vec!["team", "join", out.to_str().expect("a path"), "--yes", "--root", &self.root];
         words.extend(more);
@@ -69,7 +74,7 @@ impl Team {
     }
 
     /// A place on a machine that has joined.
-    fn machine(&self) -> Place {
+    pub(crate) fn machine(&self) -> Place {
         let place = Place::cloned();
         place.machine("note", "");
         self.join(&place, &["--machine"]);
@@ -79,25 +84,25 @@ impl Team {
 
 /// Runs a command that has to succeed.
 #[track_caller]
-fn done(place: &Place, arguments: &[&str]) -> Ran {
+pub(crate) fn done(place: &Place, arguments: &[&str]) -> Ran {
     let ran = place.run(arguments);
     assert_eq!(ran.code(), 0, "{}", ran.block());
     ran
 }
 
 #[track_caller]
-fn fails(place: &Place, arguments: &[&str], code: i32, says: &str) {
+pub(crate) fn fails(place: &Place, arguments: &[&str], code: i32, says: &str) {
     let ran = place.run(arguments);
     assert!(ran.code() == code && ran.stderr().contains(says), "{says}: {}", ran.block());
 }
 
-fn shown(place: &Place) -> Value {
+pub(crate) fn shown(place: &Place) -> Value {
     let json: Value = serde_json::from_str(&done(place, &["team", "show", "--format", "json"]).stdout()).expect("JSON");
     json["teams"][0].clone()
 }
 
 #[track_caller]
-fn greets(place: &Place) {
+pub(crate) fn greets(place: &Place) {
     assert_eq!(done(place, &["run", "greet"]).stdout(), "hello from the team\n");
 }
 
@@ -444,7 +449,7 @@ fn a_store_of_the_machine_that_others_can_change_runs_nothing() {
 }
 
 /// Serves a directory over HTTP, and counts what is asked.
-fn served(directory: PathBuf) -> (String, Arc<AtomicUsize>) {
+pub(crate) fn served(directory: PathBuf) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}/team", listener.local_addr().expect("an address"));
     let count = Arc::new(AtomicUsize::new(0));
@@ -514,4 +519,117 @@ fn tools_of_a_team_are_parsed_once() {
     assert!(first.0 > 300 * 64, "{first:?}");
     // It is written again only if something was read again.
     assert_eq!(index(), first);
+}
+
+/// A team's floors with a tool of each kind, in the home of a member.
+fn floored(policy: &str) -> Place {
+    let team = Team::new();
+    team.place.write(".cycod/policy.yaml", policy);
+    team.release();
+    let place = team.joined();
+    let tool = |name: &str, text: &str| {
+        fs::create_dir_all(place.home().join(".cycod/tools")).expect("a directory");
+        fs::write(place.home().join(format!(".cycod/tools/{name}.yaml")), text).expect("a file");
+    };
+    let echo = "description: Echo\nbash: echo hello\ntags: [run]\n";
+    tool("free", echo);
+    tool("reduced", &format!("{echo}security: {{execution-privilege: reduced}}\n"));
+    tool("offline", &format!("{echo}security: {{required-permissions: ['filesystem:read:.']}}\n"));
+    tool("online", &format!("{echo}security: {{required-permissions: ['network:external:example.com']}}\n"));
+    tool("contained", &format!("{echo}security: {{isolation: container}}\n"));
+    tool("elevated", &format!("{echo}security: {{execution-privilege: elevated}}\n"));
+    tool("alias-free", "type: alias\nbase-tool: free\n");
+    tool("uses-free", "description: Uses\nsteps:\n  - {name: a, use-tool: free}\n  - {name: b, use-tool: offline}\n");
+    tool("uses-offline", "description: Uses\nsteps:\n  - {name: a, use-tool: offline}\n");
+    tool(
+        "function",
+        "name: function\ndescription: Call\nschema: {type: object, properties: {}}\ncode: |\n  export async function execute() { return 1 }\n",
+    );
+    place
+}
+
+#[test]
+fn a_floor_refuses_what_is_confined_less() {
+    let all =
+        ["free", "reduced", "offline", "online", "contained", "elevated", "alias-free", "uses-free", "uses-offline"];
+    let below = |policy: &str| -> Vec<&str> {
+        let place = floored(policy);
+        // Whatever else allows them.
+        fs::write(place.home().join(".cycod/policy.yaml"), "rules: [{allow: '*'}]\n").expect("a file");
+        let decision = |name: &str| -> Value {
+            let why = done(&place, &["tool", "why", name, "--format", "json"]).stdout();
+            serde_json::from_str::<Value>(&why).expect("JSON")
+        };
+        let denied = |name: &&str| decision(name).to_string().contains("`floor: ");
+        all.into_iter().filter(denied).collect()
+    };
+    assert_eq!(below("floor: {privilege: reduced}\n"), ["free", "elevated", "alias-free", "uses-free"]);
+    assert_eq!(
+        below("floor: {isolation: container}\n"),
+        ["free", "reduced", "offline", "online", "elevated", "alias-free", "uses-free", "uses-offline"]
+    );
+    assert_eq!(below("floor: {network: declared}\n"), ["free", "reduced", "elevated", "alias-free", "uses-free"]);
+    assert_eq!(below("floor: {network: none}\n"), ["free", "reduced", "online", "elevated", "alias-free", "uses-free"]);
+}
+
+#[test]
+fn a_refusal_by_a_floor_names_the_rule_the_release_and_whom_to_ask() {
+    let place = floored("floor:\n  privilege: reduced\n  network: none\n  why: nothing leaks\n");
+    for (tool, says) in [
+        (
+            "free",
+            "`floor: privilege: reduced` (acme release 1, policy.yaml:2): `free` starts programs that aren't confined",
+        ),
+        ("alias-free", "`floor: privilege: reduced` (acme release 1, policy.yaml:2): `alias-free` starts"),
+        ("uses-free", "`free` starts programs that aren't confined: nothing leaks; ask ada@example.com"),
+        ("function", "`function` starts programs that aren't confined"),
+        ("reduced", "`floor: network: none` (acme release 1, policy.yaml:3): `reduced` can reach the network"),
+        ("bash_execution", "`bash_execution` starts programs that aren't confined: nothing leaks; ask ada@example.com"),
+    ] {
+        let arguments: &[&str] = if tool == "bash_execution" { &["command=true"] } else { &[] };
+        let ran = place.run(&[&["run", tool], arguments].concat());
+        assert!(ran.code() == 3 && ran.stderr().contains("error[denied-by-policy]"), "{}", ran.block());
+        assert!(ran.stderr().contains(says), "{says}: {}", ran.block());
+    }
+    assert_eq!(done(&place, &["run", "offline"]).stdout(), "hello\n");
+    assert_eq!(done(&place, &["run", "uses-offline"]).code(), 0);
+    // What starts no program is above every floor.
+    place.write("note.txt", "a note\n");
+    assert!(done(&place, &["run", "read_file", "filepath=note.txt"]).stdout().contains("a note"));
+    let shown = done(&place, &["team", "show"]).stdout();
+    assert!(shown.contains("floor privilege: reduced, floor network: none"), "{shown}");
+    assert!(done(&place, &["policy", "list"]).stdout().contains("floor network: none"));
+}
+
+#[test]
+fn a_floor_for_approval_asks_models_whatever_allows_them() {
+    let place = floored("floor: {approval: run}\n");
+    fs::write(place.home().join(".cycod/policy.yaml"), "rules: [{allow: '*'}]\n").expect("a file");
+    let mut client = crate::serve::Client::modern(&place, &["--auto-approve", "*"], serde_json::json!({}));
+    let refused = client.call("free", serde_json::json!({})).to_string();
+    assert!(refused.contains("`floor: approval: run` (acme release 1, policy.yaml:1)"), "{refused}");
+    assert!(client.call("greet", serde_json::json!({})).to_string().contains("hello from the team"));
+    // A person has consented by typing the command.
+    assert_eq!(done(&place, &["run", "free"]).stdout(), "hello\n");
+}
+
+#[test]
+fn nothing_runs_on_a_cycod_that_is_older_than_the_team_asks() {
+    let team = Team::new();
+    team.place.write(".cycod/policy.yaml", "min-version: 0.0.1\n");
+    team.release();
+    let place = team.joined();
+    greets(&place);
+    team.place.write(".cycod/policy.yaml", "min-version: 99.0.0\n");
+    team.release();
+    _ = done(&place, &["team", "sync"]);
+    let says = "`min-version: 99.0.0` (acme release 2, policy.yaml:1): this is cycod ";
+    for words in [&["run", "greet"] as &[&str], &["run", "read_file", "filepath=x"]] {
+        let ran = place.run(words);
+        assert!(ran.code() != 0 && ran.stderr().contains("error[newer-version-needed]"), "{}", ran.block());
+        assert!(ran.stderr().contains(says) && ran.stderr().contains("; ask ada@example.com"), "{}", ran.block());
+    }
+    let mut command = place.command(&["agent", "say hello", "--model", "openai/gpt-4o"]);
+    let ran = place.ran(command.env("OPENAI_API_KEY", "sk-none").output().expect("it starts"));
+    assert!(ran.stderr().contains(says), "{}", ran.block());
 }

@@ -26,8 +26,13 @@ use super::{
     serve_http::{self, OverHttp},
 };
 use crate::{
-    cli::Context, command_error::CommandError, commands::approvals::WaitOptions, options::parsed, printer::talk,
-    rules::RuleOptions, servers::warn_of_mistakes,
+    cli::Context,
+    command_error::CommandError,
+    commands::{approvals::WaitOptions, team::background::keep},
+    options::parsed,
+    printer::talk,
+    rules::RuleOptions,
+    servers::warn_of_mistakes,
 };
 
 /// What `cycod mcp serve` takes.
@@ -136,6 +141,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
     share_arenas();
+    keep(options.host.clone());
     let stop = Stop::new().map_err(failed)?;
     let _interrupts = host_interrupts(&stop).map_err(failed)?;
     match args.http {

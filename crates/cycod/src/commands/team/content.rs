@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use cycod_engine::{Allowlist, catalog::Scope, diagnostic::SourceFile};
-use cycod_settings::policy::RuleFile;
 use cycod_team::{BlobDigest, VerifiedRelease};
+use cycod_team_change::{is_tool, rules};
 
 /// The most names and rules that are listed.
 const MOST: usize = 20;
@@ -16,27 +15,6 @@ pub(super) fn tools(verified: &VerifiedRelease) -> BTreeMap<&str, &[u8]> {
         is_tool(path, bytes).then_some((path.as_str(), bytes.as_slice()))
     });
     tools.collect()
-}
-
-/// Whether a file of a release is a tool.
-pub(super) fn is_tool(path: &str, bytes: &[u8]) -> bool {
-    let is_markdown = path.ends_with(".md") && bytes.trim_ascii_start().starts_with(b"---");
-    !path.contains('/') && (is_markdown || [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end)))
-}
-
-/// The rules of a release, as they are written: `deny run`.
-pub(super) fn rules(policy: Option<&[u8]>) -> Vec<String> {
-    let text = String::from_utf8_lossy(policy.unwrap_or_default()).into_owned();
-    let file = RuleFile::of(Scope::Team, "policy.yaml".into(), SourceFile::new("policy.yaml", text));
-    let rules = file.rules.iter().map(|rule| format!("{} {}", rule.rule.verdict, rule.rule.pattern));
-    rules.chain(file.lists.iter().map(limit)).collect()
-}
-
-/// A list of what alone is allowed: `allow-only sources: teams built-in`.
-pub(super) fn limit(list: &Allowlist) -> String {
-    let entries: Vec<&str> = list.entries().collect();
-    let entries = if entries.is_empty() { "none".to_owned() } else { entries.join(" ") };
-    format!("allow-only {}: {entries}", list.kind.name())
 }
 
 /// The names of the servers of a release.

@@ -8,13 +8,10 @@ use std::{
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_team::{ReleasedFile, VerifiedRelease};
+use cycod_team_change::{of_file, rules};
 use serde_json::{Value, json};
 
-use super::{
-    classes::of_file,
-    content::{digests, rules},
-    joined, not_synced, now,
-};
+use super::{content::digests, joined, not_synced, now};
 use crate::{
     cli::Context,
     command_error::CommandError,

@@ -1,11 +1,12 @@
 //! One file for each command about a team's releases.
 
-mod classes;
+pub(crate) mod background;
 mod content;
 mod desk;
 pub(crate) mod diff;
 pub(crate) mod join;
 pub(crate) mod leave;
+pub(crate) mod page;
 pub(crate) mod propose;
 pub(crate) mod release;
 pub(crate) mod review;

@@ -8,8 +8,9 @@ use std::{
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_team::{BlobDigest, DraftFile, ProposalDocument, ProposedChange, ReleasedFile, SignedRole, proposal_text};
 
+use cycod_team_change::{FileChange, of_file};
+
 use super::{
-    classes::{Change, of_file},
     content::stem,
     desk::{self, Desk, short},
     failed, not_synced, now, public_half, public_key,
@@ -81,7 +82,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// How a file changes, for people.
-pub(super) fn line(path: &str, how: &[Change]) -> String {
+pub(super) fn line(path: &str, how: &[FileChange]) -> String {
     let how: Vec<&str> = how.iter().map(|change| change.text.as_str()).collect();
     format!("  {path}: {}", how.join(", "))
 }

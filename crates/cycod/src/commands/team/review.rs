@@ -8,10 +8,10 @@ use std::{
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::trust::Difference;
 use cycod_team::{ChangeClass, FORMAT, Proposal, ReviewDocument, ReviewVerdict, SignedRole, text};
+use cycod_team_change::of_file;
 use serde_json::{Value, json};
 
 use super::{
-    classes::of_file,
     desk::{self, Desk, names, short},
     failed, not_synced, now,
     propose::line,

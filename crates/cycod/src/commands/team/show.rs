@@ -76,12 +76,14 @@ fn shown(context: &Context, store: &TeamStore) -> Result<Shown, CommandError> {
     let rules = policy.rules().iter().filter(|rule| rule.origin.layer == Layer::Team);
     let rules = rules.filter(|rule| rule.origin.place.starts_with(&name));
     let lists = policy.lists().iter().filter(|list| list.origin.layer == Layer::Team);
-    let lists = lists.filter(|list| list.origin.place.starts_with(&name)).map(super::content::limit);
+    let lists = lists.filter(|list| list.origin.place.starts_with(&name)).map(cycod_team_change::words_of_list);
+    let floors = policy.floors().iter().filter(|floor| floor.origin.layer == Layer::Team);
+    let floors = floors.filter(|floor| floor.origin.place.starts_with(&name)).map(cycod_team_change::words_of_floor);
     Ok(Shown {
         member,
         note: store.note(),
         tools: tools.map(|entry| entry.name.clone()).collect(),
-        rules: rules.map(|rule| format!("{} {}", rule.verdict, rule.pattern)).chain(lists).collect(),
+        rules: rules.map(|rule| format!("{} {}", rule.verdict, rule.pattern)).chain(lists).chain(floors).collect(),
         is_machines: store.place().is_machines,
         is_over: release.as_ref().is_ok_and(|release| release.is_over(context.engine.host().now)),
         release,

@@ -2,55 +2,56 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cycod_engine::{
-    definition::{Isolation, Level, Tool, function_schema, level, load},
-    diagnostic::SourceFile,
-};
+use cycod_definition::{Isolation, Level, Tool, function_schema, level, load};
+use cycod_diagnostic::SourceFile;
 use cycod_team::ChangeClass;
 use serde_json::Value;
 
-use super::content::{is_tool, rules};
+use crate::content::{is_tool, rules};
 
 /// A change with its class.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
+pub struct FileChange {
     /// What kind of change it is.
-    pub(super) class: ChangeClass,
+    pub class: ChangeClass,
     /// In words.
-    pub(super) text: String,
+    pub text: String,
 }
 
-impl Change {
+impl FileChange {
     fn new(class: ChangeClass, text: impl Into<String>) -> Self {
         Self { class, text: text.into() }
     }
 }
 
 /// How a file changes that has this path: `tools/…`, or the name of a file next to that directory.
-pub(super) fn of_file(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Change> {
+pub fn of_file(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<FileChange> {
     let Some(tool) = path.strip_prefix("tools/") else { return of_part(path, old, new) };
     let (before, after) = (loaded(tool, old), loaded(tool, new));
     match (old, new) {
-        (_, None) => vec![Change::new(ChangeClass::Removed, "removed")],
+        (_, None) => vec![FileChange::new(ChangeClass::Removed, "removed")],
         (None, Some(_)) => {
             let level = after.as_ref().map(level_of).filter(|level| *level > Level::Read);
-            let higher = level.map(|level| Change::new(ChangeClass::HigherLevel, format!("level {level}")));
-            [Change::new(ChangeClass::New, "new")].into_iter().chain(higher).collect()
+            let higher = level.map(|level| FileChange::new(ChangeClass::HigherLevel, format!("level {level}")));
+            [FileChange::new(ChangeClass::New, "new")].into_iter().chain(higher).collect()
         }
         _ => match (before, after) {
             (Some(old), Some(new)) => classes(&old, &new),
             // One that can't be read is no tool, so nothing is known of what it was.
             (None, Some(new)) if level_of(&new) > Level::Read => {
                 let level = format!("level {}", level_of(&new));
-                vec![Change::new(ChangeClass::HigherLevel, level), Change::new(ChangeClass::File, "another file")]
+                vec![
+                    FileChange::new(ChangeClass::HigherLevel, level),
+                    FileChange::new(ChangeClass::File, "another file"),
+                ]
             }
-            _ => vec![Change::new(ChangeClass::File, "another file")],
+            _ => vec![FileChange::new(ChangeClass::File, "another file")],
         },
     }
 }
 
 /// How the rules, servers, settings or programs change.
-fn of_part(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Change> {
+fn of_part(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<FileChange> {
     let class = match path {
         "policy.yaml" => ChangeClass::Rules,
         "mcp.json" => ChangeClass::Servers,
@@ -61,7 +62,7 @@ fn of_part(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Change> {
         let (old, new) = (rules(old), rules(new));
         let added = new.iter().filter(|rule| !old.contains(rule)).map(|rule| format!("now `{rule}`"));
         let removed = old.iter().filter(|rule| !new.contains(rule)).map(|rule| format!("no longer `{rule}`"));
-        let changes: Vec<Change> = added.chain(removed).map(|text| Change::new(class, text)).collect();
+        let changes: Vec<FileChange> = added.chain(removed).map(|text| FileChange::new(class, text)).collect();
         if !changes.is_empty() {
             return changes;
         }
@@ -71,7 +72,7 @@ fn of_part(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Change> {
         (_, None) => "removed",
         _ => "another file",
     };
-    vec![Change::new(class, text)]
+    vec![FileChange::new(class, text)]
 }
 
 fn level_of(tool: &Tool) -> Level {
@@ -88,7 +89,7 @@ fn loaded(path: &str, bytes: Option<&[u8]>) -> Option<Tool> {
 const SHOWN: [&str; 7] = ["name", "title", "description", "parameters", "security", "tags", "tests"];
 
 /// How the reach of a tool changes.
-fn of_reach(old: &Tool, new: &Tool) -> Vec<Change> {
+fn of_reach(old: &Tool, new: &Tool) -> Vec<FileChange> {
     let mut classes = Vec::new();
     let levels = [old, new].map(level_of);
     if levels[0] != levels[1] {
@@ -96,7 +97,7 @@ fn of_reach(old: &Tool, new: &Tool) -> Vec<Change> {
             true => (ChangeClass::HigherLevel, "higher"),
             false => (ChangeClass::LowerLevel, "lower"),
         };
-        classes.push(Change::new(class, format!("{how} level: {}, was {}", levels[1], levels[0])));
+        classes.push(FileChange::new(class, format!("{how} level: {}, was {}", levels[1], levels[0])));
     }
     let permissions = |tool: &Tool| -> BTreeSet<String> {
         tool.security.permissions.iter().map(|permission| permission.source.clone()).collect()
@@ -104,12 +105,13 @@ fn of_reach(old: &Tool, new: &Tool) -> Vec<Change> {
     let (before, after) = (permissions(old), permissions(new));
     if after.is_empty() && !before.is_empty() {
         let text = "wider reach: no permissions any more, so everything";
-        classes.push(Change::new(ChangeClass::WiderReach, text));
+        classes.push(FileChange::new(ChangeClass::WiderReach, text));
     } else if before.is_empty() && !after.is_empty() {
-        classes.push(Change::new(ChangeClass::NarrowerReach, "narrower reach: permissions"));
+        classes.push(FileChange::new(ChangeClass::NarrowerReach, "narrower reach: permissions"));
     } else {
-        let wider = |permission| Change::new(ChangeClass::WiderReach, format!("wider reach: {permission}"));
-        let narrower = |permission| Change::new(ChangeClass::NarrowerReach, format!("narrower reach: no {permission}"));
+        let wider = |permission| FileChange::new(ChangeClass::WiderReach, format!("wider reach: {permission}"));
+        let narrower =
+            |permission| FileChange::new(ChangeClass::NarrowerReach, format!("narrower reach: no {permission}"));
         let (added, removed) = (after.difference(&before).map(wider), before.difference(&after).map(narrower));
         classes.extend(added.chain(removed));
     }
@@ -123,16 +125,16 @@ fn of_reach(old: &Tool, new: &Tool) -> Vec<Change> {
             true => (ChangeClass::WeakerIsolation, "weaker"),
             false => (ChangeClass::StrongerIsolation, "stronger"),
         };
-        classes.push(Change::new(class, format!("{how} isolation")));
+        classes.push(FileChange::new(class, format!("{how} isolation")));
     }
     if old.security.privilege != new.security.privilege {
-        classes.push(Change::new(ChangeClass::Privileges, "other privileges"));
+        classes.push(FileChange::new(ChangeClass::Privileges, "other privileges"));
     }
     classes
 }
 
 /// How a tool changes, the gravest first.
-fn classes(old: &Tool, new: &Tool) -> Vec<Change> {
+fn classes(old: &Tool, new: &Tool) -> Vec<FileChange> {
     let mut classes = of_reach(old, new);
     let part = |tool: &Tool, key: &str| tool.origin.document[key].clone();
     let rest = |tool: &Tool| -> BTreeMap<String, Value> {
@@ -141,23 +143,23 @@ fn classes(old: &Tool, new: &Tool) -> Vec<Change> {
         others.map(|(key, value)| (key.clone(), value.clone())).collect()
     };
     if rest(old) != rest(new) {
-        classes.push(Change::new(ChangeClass::Commands, "other commands"));
+        classes.push(FileChange::new(ChangeClass::Commands, "other commands"));
     }
     let (told_before, told_now) = (function_schema(old), function_schema(new));
     if old.description != new.description || old.title != new.title {
-        classes.push(Change::new(ChangeClass::Description, "other description"));
+        classes.push(FileChange::new(ChangeClass::Description, "other description"));
     }
     if told_before["parameters"] != told_now["parameters"] {
-        classes.push(Change::new(ChangeClass::Parameters, "other parameters"));
+        classes.push(FileChange::new(ChangeClass::Parameters, "other parameters"));
     }
     if new.tests.len() < old.tests.len() {
         let text = format!("fewer tests: {}, was {}", new.tests.len(), old.tests.len());
-        classes.push(Change::new(ChangeClass::FewerTests, text));
+        classes.push(FileChange::new(ChangeClass::FewerTests, text));
     } else if part(old, "tests") != part(new, "tests") {
-        classes.push(Change::new(ChangeClass::Tests, "other tests"));
+        classes.push(FileChange::new(ChangeClass::Tests, "other tests"));
     }
     if classes.is_empty() {
-        classes.push(Change::new(ChangeClass::File, "another file"));
+        classes.push(FileChange::new(ChangeClass::File, "another file"));
     }
     classes
 }

@@ -12,29 +12,29 @@ use hyper::{
 use maud::Markup;
 
 /// The body of every answer.
-pub(crate) type Body = BoxBody<Bytes, Infallible>;
+pub type PageBody = BoxBody<Bytes, Infallible>;
 
 /// What a browser may do with a page: load its style, its script and its pictures from here, and send its forms here.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// A body of one piece.
-pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
+pub fn whole(bytes: impl Into<Bytes>) -> PageBody {
     Full::new(bytes.into()).boxed()
 }
 
 /// A page.
-pub(crate) fn page(status: StatusCode, markup: Markup) -> Response<Body> {
+pub fn page(status: StatusCode, markup: Markup) -> Response<PageBody> {
     with_type(status, "text/html; charset=utf-8", whole(markup.into_string()))
 }
 
 /// Text as it is.
-pub(crate) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+pub fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<PageBody> {
     with_type(status, "text/plain; charset=utf-8", whole(text))
 }
 
 /// The address at which the result of a form is.
-pub(crate) fn see(path: &str) -> Response<Body> {
+pub fn see(path: &str) -> Response<PageBody> {
     let mut response = plain(StatusCode::SEE_OTHER, "");
     // Addresses are percent-encoded, so they are always values of a header.
     if let Ok(value) = HeaderValue::from_str(path) {
@@ -44,7 +44,7 @@ pub(crate) fn see(path: &str) -> Response<Body> {
 }
 
 /// Sets a cookie that only this site gets, and no script sees.
-pub(crate) fn with_cookie(mut response: Response<Body>, name: &str, value: &str) -> Response<Body> {
+pub fn with_cookie(mut response: Response<PageBody>, name: &str, value: &str) -> Response<PageBody> {
     let cookie = format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/");
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
@@ -53,7 +53,7 @@ pub(crate) fn with_cookie(mut response: Response<Body>, name: &str, value: &str)
 }
 
 /// What a request that does not get in gets.
-pub(crate) fn refused(refused: Refused) -> Response<Body> {
+pub fn refused(refused: Refused) -> Response<PageBody> {
     let mut response = plain(refused.status, format!("{}\n", refused.why));
     if let Some((name, value)) = refused.header {
         response.headers_mut().insert(name, value);
@@ -62,7 +62,7 @@ pub(crate) fn refused(refused: Refused) -> Response<Body> {
 }
 
 /// An answer of one media type, with what every answer says to browsers.
-pub(crate) fn with_type(status: StatusCode, media_type: &'static str, body: Body) -> Response<Body> {
+pub fn with_type(status: StatusCode, media_type: &'static str, body: PageBody) -> Response<PageBody> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();

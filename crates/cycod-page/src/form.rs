@@ -5,36 +5,36 @@ const MOST: usize = 10_000;
 
 /// The fields of a form, in order; a name can be there several times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Form(Vec<(String, String)>);
+pub struct Form(Vec<(String, String)>);
 
 impl Form {
     /// Reads `name=value&…`. Any bytes are a form.
-    pub(crate) fn read(bytes: &[u8]) -> Self {
+    pub fn read(bytes: &[u8]) -> Self {
         Self(form_urlencoded::parse(bytes).take(MOST).map(|(name, value)| (name.into(), value.into())).collect())
     }
 
     /// The first value of a name.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+    pub fn text(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// The first value of a name, unless it is empty.
-    pub(crate) fn filled(&self, name: &str) -> Option<&str> {
+    pub fn filled(&self, name: &str) -> Option<&str> {
         self.text(name).filter(|text| !text.trim().is_empty())
     }
 
     /// Every value of a name.
-    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// A number.
-    pub(crate) fn number(&self, name: &str) -> Option<usize> {
+    pub fn number(&self, name: &str) -> Option<usize> {
         self.text(name)?.parse().ok()
     }
 
     /// The same as part of an address, with some fields replaced; a field without a value is left out.
-    pub(crate) fn address(&self, path: &str, replaced: &[(&str, Option<&str>)]) -> String {
+    pub fn address(&self, path: &str, replaced: &[(&str, Option<&str>)]) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         for (name, value) in self.0.iter().filter(|(name, _)| replaced.iter().all(|(other, _)| other != name)) {
             if !value.is_empty() {
@@ -52,12 +52,12 @@ impl Form {
 }
 
 /// A text as a part of a path.
-pub(crate) fn in_path(text: &str) -> String {
+pub fn in_path(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
 /// Reads a part of a path.
-pub(crate) fn from_path(part: &str) -> String {
+pub fn from_path(part: &str) -> String {
     // In a path, a plus is itself.
     let pair = format!("={}", part.replace('+', "%2B"));
     form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned()).unwrap_or_default()

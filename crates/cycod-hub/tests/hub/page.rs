@@ -1,0 +1,130 @@
+//! The pages of the hub, as requests meet them. What a browser shows of them is in `tests/page/hub.mjs`.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    sync::Arc,
+};
+
+use cycod_hub::{HubStore, SqliteStore};
+use cycod_team::ReviewVerdict;
+use cycod_team_sync::ReviewDesk as _;
+
+use crate::{
+    postgres::Postgres,
+    support::{TOOL, Team, address, now, open, proposal, review},
+};
+
+/// Sends a request of a browser; returns the status and the whole answer.
+fn browse(hub: SocketAddr, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(hub).expect("it listens");
+    let length = body.len();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: {hub}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n"
+    );
+    stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).expect("it reads");
+    let mut answer = Vec::new();
+    _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    (answer.get(9..12).and_then(|status| status.parse().ok()).expect("a status"), answer)
+}
+
+/// What a browser sends with a form of a page of this hub.
+fn own(hub: SocketAddr) -> String {
+    format!("origin: http://{hub}\r\nsec-fetch-site: same-origin\r\n")
+}
+
+/// The cookie of an answer.
+fn cookie(answer: &str) -> String {
+    let line = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
+    assert!(line.contains("; HttpOnly; SameSite=Strict; Path=/"), "{line}");
+    format!("cookie: {}\r\n", line.split(';').next().expect("a value"))
+}
+
+fn code(address: &str) -> String {
+    format!("code={}", address.split('#').nth(1).expect("a code"))
+}
+
+fn whole(store: Arc<dyn HubStore>) {
+    let team = Team::new(store);
+    let source = team.served();
+    let hub = address(&source);
+    let (ada, device) = team.device(&source, "ada");
+    let (ben, _) = team.device(&source, "ben");
+    let proposed = proposal("ada", None, TOOL);
+    ada.propose(&proposed, &[TOOL]).expect("a proposal");
+
+    // Nothing is shown without a session, and a request for a code is one that a device signed.
+    for path in ["/", "/members", "/releases", "/audit", "/nowhere"] {
+        let (status, answer) = browse(hub, "GET", path, "", "");
+        assert!(status == 401 && !answer.contains("ada"), "{path}: {answer}");
+        assert!(answer.contains("content-security-policy: default-src 'none'"), "{answer}");
+    }
+    assert_eq!(browse(hub, "POST", "/v1/codes", "", "{}").0, 401);
+
+    // A code counts once, in a form of this hub, and for a minute.
+    let form = code(&ada.page().expect("a code"));
+    let crosses =
+        ["", "sec-fetch-site: same-origin\r\n", "origin: http://evil.example\r\nsec-fetch-site: same-origin\r\n"];
+    for headers in crosses {
+        assert_eq!(browse(hub, "POST", "/in", headers, &form).0, 403, "{headers}");
+    }
+    let (status, answer) = browse(hub, "POST", "/in", &own(hub), &form);
+    assert_eq!(status, 303, "{answer}");
+    let session = cookie(&answer);
+    assert_eq!(browse(hub, "POST", "/in", &own(hub), &form).0, 401);
+    assert_eq!(browse(hub, "POST", "/in", &own(hub), "code=").0, 401);
+    let (status, answer) = browse(
+        hub,
+        "POST",
+        "/in",
+        &format!("{}x-forwarded-proto: https\r\n", own(hub)),
+        &code(&ben.page().expect("a code")),
+    );
+    assert!(status == 303 && answer.contains("; Secure"), "{answer}");
+
+    let shown = |path: &str| {
+        let (status, answer) = browse(hub, "GET", path, &session, "");
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    };
+    let list = shown("/");
+    assert!(list.contains("0 of 1 reviews") && list.contains("not yet: ben, dana"), "{list}");
+    let page = shown(&format!("/proposal/{}", proposed.digest()));
+    assert!(page.contains("tools/deploy.yaml") && page.contains("higher-level"), "{page}");
+    ben.review(proposed.digest(), &review("ben", proposed.digest(), ReviewVerdict::Approve)).expect("a review");
+    assert!(shown("/").contains("approved"), "{}", shown("/"));
+    let (dana, _) = team.device(&source, "dana");
+    assert_eq!(dana.release(1).expect("a release").number, 2);
+    assert!(shown("/").contains("No proposal waits."));
+    assert!(shown("/?state=closed").contains(&proposed.digest().to_string()));
+    assert!(shown("/release/2").contains("tools/deploy.yaml"));
+    assert!(shown("/audit?check=all").contains("follow from each other"));
+    for missing in ["/release/9", "/release/x", "/proposal/00", "/nowhere", "/in/../x"] {
+        assert_eq!(browse(hub, "GET", missing, &session, "").0, 404, "{missing}");
+    }
+    // A page of a list that is not there is the last one.
+    assert!(shown("/audit?page=99999999999").contains("console"));
+
+    // A session ends where it is ended, and with the member.
+    assert_eq!(browse(hub, "POST", "/out", &format!("{}{session}", own(hub)), "").0, 303);
+    assert_eq!(browse(hub, "GET", "/", &session, "").0, 401);
+    let (_, answer) = browse(hub, "POST", "/in", &own(hub), &code(&open(&source, &device).page().expect("a code")));
+    let session = cookie(&answer);
+    let kept = code(&ada.page().expect("a code"));
+    assert_eq!(browse(hub, "GET", "/", &session, "").0, 200);
+    team.hub.remove_member("ada", now()).expect("removed");
+    assert_eq!(browse(hub, "GET", "/", &session, "").0, 401);
+    assert_eq!(browse(hub, "POST", "/in", &own(hub), &kept).0, 401);
+}
+
+#[test]
+fn a_member_looks_at_the_hub() {
+    whole(Arc::new(SqliteStore::in_memory().expect("a database")));
+}
+
+#[test]
+fn the_same_with_postgresql() {
+    let server = Postgres::start();
+    whole(Arc::new(cycod_hub::PostgresStore::open(&server.url()).expect("a database")));
+}
