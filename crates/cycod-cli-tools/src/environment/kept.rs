@@ -57,7 +57,8 @@ fn history(engine: &Engine) -> Check {
     match looked_at(&history) {
         Ok(None) => Check::ok(GROUP, NAME, "nothing was run yet"),
         Ok(Some(Ends { rows, agrees: true })) => {
-            Check::ok(GROUP, NAME, format!("complete up to row {rows}")).detail("last_row", rows)
+            Check::ok(GROUP, NAME, format!("opens, and ends with row {rows}, the last that was written"))
+                .detail("last_row", rows)
         }
         Ok(Some(Ends { rows, agrees: false })) => {
             let message = format!(

@@ -212,6 +212,18 @@ fn choices() {
 }
 
 #[test]
+fn the_item_in_small_letters_is_told() {
+    check(
+        "{item}",
+        expect![[r#"
+            "{item}"
+              Warning[misspelt-placeholder] "item" `{item}` is text, because no parameter has this name
+                note: names are case-sensitive in templates
+                help: did you mean `ITEM`?"#]],
+    );
+}
+
+#[test]
 fn mistakes_are_told() {
     check(
         "{LOCATOIN}",
@@ -227,14 +239,6 @@ fn mistakes_are_told() {
           Warning[misspelt-placeholder] "location" `{location}` is text, because no parameter has this name
             note: names are case-sensitive in templates
             help: did you mean `LOCATION`?"#]],
-    );
-    check(
-        "{item}",
-        expect![[r#"
-            "{item}"
-              Warning[misspelt-placeholder] "item" `{item}` is text, because no parameter has this name
-                note: names are case-sensitive in templates
-                help: did you mean `ITEM`?"#]],
     );
     check(
         "{fetch.outptu} {fetch.colour}",
