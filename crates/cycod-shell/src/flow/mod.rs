@@ -1186,6 +1186,14 @@ impl Flow<'_> {
         vec![added, fields.iter().flat_map(of_field).collect()]
     }
 
+    /// Tells what a program does when no word comes any more.
+    fn end_of(&mut self, state: &State, fields: &[Field]) {
+        self.prints_input |= state.is_filter();
+        self.is_filter = Some(self.is_filter.unwrap_or(true) && state.entry().is_filter);
+        self.note_run(state, fields);
+        self.input_of(state);
+    }
+
     /// Tells what the words of a command are to its programs; and whether one makes arguments of what it reads, for another.
     fn read_words(&mut self, fields: &[Field]) -> bool {
         let mut makes_arguments = false;
@@ -1216,10 +1224,7 @@ impl Flow<'_> {
             if graph.is_end(node)
                 && let Reading::Words(state) = &*reading
             {
-                self.prints_input |= state.is_filter();
-                self.is_filter = Some(self.is_filter.unwrap_or(true) && state.entry().is_filter);
-                self.note_run(state, fields);
-                self.input_of(state);
+                self.end_of(state, fields);
             }
             for &(word, to) in edges {
                 let Some(word) = word else {
