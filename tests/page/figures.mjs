@@ -9,11 +9,9 @@ import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import zlib from "node:zlib";
-import { createRequire } from "node:module";
+import { launched, wait } from "./checks.mjs";
 
 const cycod = path.resolve(process.env.CYCOD);
-const require = createRequire(path.join(process.env.NODE_MODULES, "x.js"));
-const { chromium } = require("playwright-core");
 const root = fs.mkdtempSync(path.join(os.tmpdir(), "cycod-figures-"));
 const children = [];
 process.on("exit", () => {
@@ -21,7 +19,6 @@ process.on("exit", () => {
   fs.rmSync(root, { recursive: true, force: true });
 });
 
-const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 const now = () => performance.now();
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 const repeated = async (times, measure) => {
@@ -141,7 +138,7 @@ for (const count of [10, 1000]) {
 told("first byte of a run of 1,000 steps, beside one of 10", firstByte[1000], firstByte[10], "ms", "≤ 2");
 
 // A run that a browser follows.
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await launched();
 const context = await browser.newContext();
 const [cookie, secret] = page.cookie.Cookie.split("=");
 await context.addCookies([{ name: cookie, value: secret, url: `http://${page.host}` }]);

@@ -9,10 +9,8 @@ import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { createRequire } from "node:module";
+import { equal, holds, launched, require, until, wait } from "./checks.mjs";
 
-const require = createRequire(path.join(process.env.NODE_MODULES, "x.js"));
-const { chromium } = require("playwright-core");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const [cycod, hub] = [process.env.CYCOD, process.env.HUB].map((file) => path.resolve(file));
 const pictures = process.argv[2];
@@ -33,17 +31,6 @@ const home = (name) => {
 const [ada, ben, cem] = ["ada", "ben", "cem"].map(home);
 const write = (directory, file, text) => fs.writeFileSync(path.join(directory, ".cycod", file), text);
 
-const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-const until = async (what, is, patience = 30000) => {
-  for (const end = Date.now() + patience; Date.now() < end; await wait(50)) if (await is()) return;
-  throw new Error(`not so after ${patience} ms: ${what}`);
-};
-const equal = (left, right) => {
-  if (JSON.stringify(left) !== JSON.stringify(right)) throw new Error(`${JSON.stringify(left)} is not ${JSON.stringify(right)}`);
-};
-const holds = (is, what) => {
-  if (!is) throw new Error(what);
-};
 const problems = [];
 let [passed, failed] = [0, 0];
 const test = async (name, body) => {
@@ -110,10 +97,7 @@ write(ada, "policy.yaml", "rules:\n  - deny: deploy\n    why: deploy with the pi
 propose("no deployments by hand", "policy.yaml");
 const rules = waiting().find((one) => one.why.includes("deployments")).proposal;
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
+const browser = await launched();
 const watched = async (context) => {
   const page = await context.newPage();
   page.on("pageerror", (error) => problems.push(error.message));

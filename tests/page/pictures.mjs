@@ -7,10 +7,8 @@ import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { createRequire } from "node:module";
+import { launched } from "./checks.mjs";
 
-const require = createRequire(path.join(process.env.NODE_MODULES, "x.js"));
-const { chromium } = require("playwright-core");
 const cycod = path.resolve(process.env.CYCOD);
 const [directory, all] = process.argv.slice(2);
 
@@ -112,7 +110,7 @@ ui.stderr.on("data", (data) => (said += data));
 while (!/http:\S+/.test(said)) await new Promise((done) => setTimeout(done, 50));
 const wayIn = said.match(/http:\S+/)[0];
 const site = new URL(wayIn).origin;
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+const browser = await launched();
 const first = await browser.newContext();
 const entry = await first.newPage();
 await entry.goto(wayIn);

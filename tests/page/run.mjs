@@ -7,10 +7,8 @@ import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { createRequire } from "node:module";
+import { equal, holds, launched, require, until, wait } from "./checks.mjs";
 
-const require = createRequire(path.join(process.env.NODE_MODULES, "x.js"));
-const { chromium } = require("playwright-core");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const cycod = path.resolve(process.env.CYCOD);
 const pictures = process.argv[2];
@@ -69,18 +67,6 @@ bash: printf '<script>window.pwned = 1</script>\\033]0;x\\007\\n'
 tags: [read]
 `);
 
-const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-const until = async (what, is, patience = 30000) => {
-  for (const end = Date.now() + patience; Date.now() < end; await wait(50)) if (await is()) return;
-  throw new Error(`not so after ${patience} ms: ${what}`);
-};
-const equal = (left, right) => {
-  if (JSON.stringify(left) !== JSON.stringify(right)) throw new Error(`${JSON.stringify(left)} is not ${JSON.stringify(right)}`);
-};
-const holds = (is, what) => {
-  if (!is) throw new Error(what);
-};
-
 /** A call of a model over MCP that waits for approval; resolves with its result. */
 const called = (name, args) => {
   const server = start("mcp", "serve", "--wait-for-approval", "60");
@@ -112,10 +98,7 @@ const site = new URL(wayIn).origin;
 
 const ran = (...args) => spawnSync(cycod, args, { cwd: project, env: environment, encoding: "utf8" });
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
+const browser = await launched();
 const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
 const problems = [];
 const watched = async (of) => {
