@@ -1279,14 +1279,9 @@ impl Flow<'_> {
                             self.note_run(state, fields);
                         }
                         makes_arguments |= step.command.is_some() && state.entry().input == Reads::Arguments;
-                        for state in step.next {
+                        let plugin = step.plugin.map(|name| self.plugin(&name, state)).unwrap_or_default();
+                        for state in step.next.into_iter().chain(plugin) {
                             reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
-                        }
-                        if let Some(plugin) = &step.plugin {
-                            for entry in programs::find(plugin, self.statements) {
-                                let state = State::new(entry, plugin, state.outer().cloned());
-                                reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
-                            }
                         }
                         // The word is read again, as a program's name or as a word of another program.
                         let module = step.module.then(|| Reading::Module(state.outer().cloned()));
@@ -1309,6 +1304,12 @@ impl Flow<'_> {
         let exported = self.variables.values().filter(|variable| variable.is_exported).flat_map(Variable::holes);
         let holes: BTreeSet<usize> = exported.chain(self.in_environment.iter().copied()).collect();
         self.guard_texts(holes, &Rule::Plain, "make", "a variable");
+    }
+
+    /// What reads the words behind the name of a plugin.
+    fn plugin(&self, name: &str, state: &State) -> Vec<State> {
+        let entries = programs::find(name, self.statements).into_iter();
+        entries.map(|entry| State::new(entry, name, state.outer().cloned())).collect()
     }
 
     /// Finds what runs by the name of a command.
