@@ -469,7 +469,15 @@ impl<'a> Makefile<'a> {
 
     /// The worst that a program does with the value of a variable; nothing where no recipe pastes it.
     fn reading(&self, texts: &[&str], name: &str) -> Option<Reading> {
-        texts.iter().flat_map(|text| self.readings(text, name)).max()
+        let mut worst = None;
+        for text in texts {
+            worst = worst.max(self.readings(text, name).into_iter().max());
+            // Nothing is worse. Once the effort is spent, this is what the first text says.
+            if worst == Some(Reading::Code) {
+                break;
+            }
+        }
+        worst
     }
 
     fn readings(&self, text: &str, name: &str) -> Vec<Reading> {
