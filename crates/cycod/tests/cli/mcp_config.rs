@@ -183,7 +183,7 @@ cycod mcp import zed"#,
           did you mean `list`?
           see: cycod help mcp
         error: a command is missing after `cycod mcp`
-          one of list, get, add, remove, import, test, accept, confine, login, serve, install, uninstall
+          one of list, get, add, remove, import, test, accept, confine, login, serve, install, uninstall, bundle
           see: cycod help mcp
         error: `emacs` is not a host that cycod knows
           one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf, kiro, copilot-cli, cline
