@@ -125,6 +125,13 @@ proptest! {
 }
 
 #[test]
+fn a_script_of_nanocoder_is_carried_over_whatever_its_programs_are() {
+    let script = "echo.usr/bshell := [\"bash\"\"]\nv :in-env ^ash\n+MISE description=\"{{ x }} {{# x }}/y{{/ x }}\n";
+    let text = format!("---\nname: a\ndescription: b\nparameters:\n  x: {{type: string}}\n---\n{script}");
+    sound(TaskKind::Nanocoder, ".nanocoder/tools/x.md", &text);
+}
+
+#[test]
 fn options_of_unusual_names_are_options() {
     for option in ["--b🕴arg", "--a+b", "--a:b", "-é"] {
         let text = format!("# @cmd\n# @option {option} <A>\n# @option {option}s* <A>\na() {{ :; }}\n");

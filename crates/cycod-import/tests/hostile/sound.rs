@@ -77,6 +77,7 @@ fn is_about_a_program(code: Code) -> bool {
         Code::CouldBeOption
             | Code::EvaluatedAgain
             | Code::InlineValue
+            | Code::MixedText
             | Code::OptionLikeValue
             | Code::SplitByShell
             | Code::UnknownProgram
