@@ -22,7 +22,7 @@ pub(super) fn zip(files: &BundledFiles) -> Vec<u8> {
             header.extend(half.to_le_bytes());
         }
         let size = number(file.bytes.len());
-        for whole in [crc32(&file.bytes), size, size] {
+        for whole in [crc32fast::hash(&file.bytes), size, size] {
             header.extend(whole.to_le_bytes());
         }
         header.extend(half(path.len()).to_le_bytes());
@@ -60,21 +60,4 @@ fn number(n: usize) -> u32 {
 
 fn half(n: usize) -> u16 {
     u16::try_from(n).unwrap_or(u16::MAX)
-}
-
-/// The checksum of the format.
-pub(super) fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |crc: u32, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_checksum_is_the_known_one() {
-        assert_eq!((crc32(b""), crc32(b"123456789")), (0, 0xcbf4_3926));
-    }
 }

@@ -1,12 +1,13 @@
 //! Archives of npm packages, whose bytes follow from their files alone: sorted, uncompressed, without times.
 
-use super::{BundledFiles, archive::crc32};
+use std::io::Write as _;
+
+use flate2::{Compression, GzBuilder};
+
+use super::BundledFiles;
 
 /// The unit of the format.
 const BLOCK: usize = 512;
-
-/// The most bytes of one piece of a stream that is not compressed.
-const PIECE: usize = 65_535;
 
 /// The longest name, and the longest directory before it, in bytes.
 const LONGEST: (usize, usize) = (100, 155);
@@ -56,21 +57,12 @@ fn split(path: &str) -> Option<(&str, &str)> {
     std::iter::once(("", path)).chain(parts).find(fits)
 }
 
-/// A stream that holds the bytes as they are.
+/// A stream that holds the bytes as they are, from no time and no system.
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut stream = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-    let mut pieces = bytes.chunks(PIECE).peekable();
-    while let Some(piece) = pieces.next() {
-        let size = u16::try_from(piece.len()).unwrap_or(u16::MAX);
-        stream.push(u8::from(pieces.peek().is_none()));
-        stream.extend(size.to_le_bytes());
-        stream.extend((!size).to_le_bytes());
-        stream.extend(piece);
-    }
-    stream.extend(crc32(bytes).to_le_bytes());
-    // The format has the size modulo 2³².
-    stream.extend(&bytes.len().to_le_bytes()[..4]);
-    stream
+    let mut stream = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::none());
+    // Nothing that is written into memory fails.
+    _ = stream.write_all(bytes);
+    stream.finish().unwrap_or_default()
 }
 
 #[cfg(test)]
