@@ -133,10 +133,11 @@ impl RunPage {
             None => output_of(engine, end)?,
         };
         let refusal = [&call["refusal"], &end["refusal"]].into_iter().find(|refusal| refusal.is_object());
-        let drawn = entry(engine, run).filter(|_| (2..=MOST_DRAWN).contains(&steps.rows.all));
+        let entry = entry(engine, run);
+        let drawn = entry.as_ref().filter(|_| (2..=MOST_DRAWN).contains(&steps.rows.all));
         let graph = drawn.and_then(|entry| entry.load().ok()).map(|opened| Graph::of(&opened.tool));
         Ok(Self {
-            head: RunHead::of(engine, run),
+            head: RunHead::new(run, entry.is_some()),
             steps,
             level: text(&call["level"]),
             rule: text(&call["rule"]),
@@ -156,6 +157,10 @@ impl RunPage {
 
 impl RunHead {
     pub(crate) fn of(engine: &Engine, run: &Run) -> Self {
+        Self::new(run, entry(engine, run).is_some())
+    }
+
+    fn new(run: &Run, can_rerun: bool) -> Self {
         Self {
             id: run.id.clone(),
             tool: run.tool.clone(),
@@ -165,7 +170,7 @@ impl RunHead {
             moment: moment(run.at),
             when: local(run.at, LOCAL),
             took: took(run),
-            can_rerun: entry(engine, run).is_some(),
+            can_rerun,
         }
     }
 }
