@@ -84,6 +84,22 @@ pub fn signed(line: &str) -> (LineSign, String) {
     }
 }
 
+/// What a browser without a session gets: how to get a code, and a field for it that the script fills in from the address.
+pub fn way_in(name: Markup, why: Option<Markup>, hint: Markup, button: &str) -> Markup {
+    html! {
+        main #main .way-in tabindex="-1" {
+            h1 { (name) }
+            @if let Some(why) = why { p.problem role="alert" { (why) } }
+            form #way-in method="post" action="/in" {
+                label for="code" { "Code" }
+                p.hint #code-hint { (hint) }
+                input #code name="code" autocomplete="off" spellcheck="false" required aria-describedby="code-hint";
+                button.primary { (button) }
+            }
+        }
+    }
+}
+
 /// A page that says what to do next.
 pub fn empty(what: &str, next: Markup) -> Markup {
     html! { div.empty { p { strong { (what) } } p { (next) } } }

@@ -2,7 +2,7 @@
 
 use cycod_page::{
     Assets, document,
-    parts::{command, count, difference_text, empty, prose, text},
+    parts::{self, command, count, difference_text, empty, prose, text},
 };
 use cycod_team::ChangeClass;
 use jiff::Timestamp;
@@ -67,18 +67,8 @@ impl Page {
 
 /// The page of a browser that has no session.
 pub(super) fn way_in(team: &str, why: Option<&str>) -> Markup {
-    let body = html! {
-        main #main .way-in tabindex="-1" {
-            h1 { "The hub of " (text(team)) }
-            @if let Some(why) = why { p.problem role="alert" { (prose(why)) } }
-            form #way-in method="post" action="/in" {
-                label for="code" { "Code" }
-                p.hint #code-hint { "Run " code { "cycod team page" } " on a machine that has joined the team. It prints the address of this page with a code, which works once, within a minute." }
-                input #code name="code" autocomplete="off" spellcheck="false" required aria-describedby="code-hint";
-                button.primary { "Sign in" }
-            }
-        }
-    };
+    let hint = html! { "Run " code { "cycod team page" } " on a machine that has joined the team. It prints the address of this page with a code, which works once, within a minute." };
+    let body = parts::way_in(html! { "The hub of " (text(team)) }, why.map(prose), hint, "Sign in");
     document(Assets::plain(), "Sign in", None, &body)
 }
 

@@ -168,22 +168,10 @@ fn keys() -> Markup {
 
 /// The page of a browser that has no session.
 pub(crate) fn way_in(why: Option<&str>) -> Markup {
-    document(
-        "Open",
-        None,
-        html! {
-            main #main .way-in tabindex="-1" {
-                h1 { "cycod" }
-                @if let Some(why) = why { p.problem role="alert" { (text(why)) } }
-                form #way-in method="post" action="/in" {
-                    label for="code" { "Code" }
-                    p.hint #code-hint { "Run " code { "cycod ui" } " in a terminal. It opens this page with a code, and prints the address." }
-                    input #code name="code" autocomplete="off" spellcheck="false" required aria-describedby="code-hint";
-                    button.primary { "Open" }
-                }
-            }
-        },
-    )
+    let hint =
+        html! { "Run " code { "cycod ui" } " in a terminal. It opens this page with a code, and prints the address." };
+    let why = why.map(|why| html! { (text(why)) });
+    document("Open", None, parts::way_in(html! { "cycod" }, why, hint, "Open"))
 }
 
 /// The page at an address.
@@ -466,7 +454,9 @@ mod tests {
     use super::*;
 
     const STYLE: &str = include_str!("../../../cycod-page/assets/page.css");
-    const SOURCES: [&str; 13] = [
+    const SOURCES: [&str; 15] = [
+        include_str!("../../../cycod-page/src/document.rs"),
+        include_str!("../../../cycod-page/src/parts.rs"),
         include_str!("mod.rs"),
         include_str!("approvals.rs"),
         include_str!("costs.rs"),

@@ -6,7 +6,7 @@ use cycod_app::views::Note;
 use cycod_engine::{Status, diagnostic::Refusal, trust::Mark};
 pub(crate) use cycod_page::parts::text;
 use cycod_page::parts::{self, LineSign, signed};
-pub(super) use cycod_page::parts::{command, count, difference_text, empty, prose};
+pub(super) use cycod_page::parts::{command, count, difference_text, empty, prose, way_in};
 use cycod_store::State;
 use maud::{Markup, html};
 
