@@ -3,9 +3,9 @@ import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { client, cycod, equal, holds, scratch } from "./place.mjs";
+import { launched } from "../page/checks.mjs";
 import { load, NODE_MODULES, require } from "./load.mjs";
 
-const { chromium } = require("playwright-core");
 const { build } = require("esbuild");
 const { getToolUiResourceUri, RESOURCE_MIME_TYPE } = await load("@modelcontextprotocol/ext-apps/app-bridge");
 
@@ -91,7 +91,7 @@ const files = http.createServer(({ url }, answer) => {
 });
 await new Promise((done) => files.listen(0, "127.0.0.1", done));
 const { port } = files.address();
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
+const browser = await launched();
 const page = await browser.newPage();
 const problems = [];
 page.on("pageerror", (error) => problems.push(`${error}`));
