@@ -39,7 +39,7 @@ pub(crate) fn asked(uri: &str) -> Option<(ToolPage, &str)> {
     Some((ToolPage::named(page)?, tool))
 }
 
-/// The page of a tool, as clients are told of that.
+/// The page of a tool, as clients learn of it.
 pub(crate) fn contents(uri: String, page: ToolPage, tool: &Tool, listed: &model::Tool) -> ResourceContents {
     let html = html(page, tool, listed);
     let contents = ResourceContents::text(html, uri).with_mime_type(MEDIA_TYPE);

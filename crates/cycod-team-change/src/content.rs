@@ -24,7 +24,7 @@ pub fn words_of_list(list: &Allowlist) -> String {
     format!("allow-only {}: {entries}", list.kind.name())
 }
 
-/// A floor, as it is written: `floor network: none`.
+/// A floor, as its file has it: `floor network: none`.
 pub fn words_of_floor(floor: &Floor) -> String {
     match floor.words() {
         ("min-version", wanted) => format!("min-version {wanted}"),

@@ -99,7 +99,7 @@ fn page(hub: &Hub, path: &str, headers: &HeaderMap, query: &Form, now: Timestamp
     match shown {
         Ok(page) => reply::page(StatusCode::OK, page),
         Err(error) if error.refusal == HubRefusal::Unknown => {
-            // Whoever opens the address without a code learns how to get one.
+            // A person who opens the address without a code learns how to get one.
             let why = (!session.is_empty()).then_some(error.message.as_str());
             reply::page(StatusCode::UNAUTHORIZED, view::way_in(&team(hub), why))
         }
