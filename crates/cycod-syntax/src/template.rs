@@ -18,10 +18,13 @@ pub(crate) use names::{Resolution, is_name_start, name_len};
 pub(crate) use parse::unresolved;
 
 /// Text with placeholders, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Template {
     /// The parts; adjacent texts are joined.
     pub segments: Vec<TemplatePart>,
+    /// The text that was read, where the parts don't have all of it. They can't tell where it needs escapes: an escape reaches as far as
+    /// the placeholder it prevents, and that decides what the braces inside and behind it mean.
+    written: Option<Box<str>>,
 }
 
 /// A part of a template.
@@ -179,7 +182,7 @@ impl Template {
     /// Returns a template of `text` alone, in which no brace means anything.
     pub fn text(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { segments: if text.is_empty() { Vec::new() } else { vec![TemplatePart::Text(text)] } }
+        Self { segments: if text.is_empty() { Vec::new() } else { vec![TemplatePart::Text(text)] }, written: None }
     }
 
     /// Returns the text when there is no placeholder in it.
@@ -213,21 +216,18 @@ impl Template {
         })
     }
 
-    /// Returns a text that reads back as this template under the same names.
+    /// Returns a text that reads back as this template under the same names: the text that was read, or a text with the escapes it needs.
     pub fn source(&self, names: &KnownNames) -> String {
-        let mut source = String::new();
-        let mut holes = Vec::new();
-        for segment in &self.segments {
-            match segment {
-                TemplatePart::Text(text) => source.push_str(text),
-                TemplatePart::Hole(hole) => {
-                    let start = source.len();
-                    source.push_str(&hole.to_string());
-                    holes.push(start..source.len());
-                }
-            }
+        match &self.written {
+            Some(written) => written.to_string(),
+            None => parse::escape(self.as_text().unwrap_or_default(), names),
         }
-        parse::escape(&source, &holes, names)
+    }
+}
+
+impl std::fmt::Debug for Template {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Template").field("segments", &self.segments).finish()
     }
 }
 

@@ -4,8 +4,6 @@
 //! there is no third thing, so a shell function, a jq filter or a JSON object costs one glance and stays as
 //! it is. Only where a *declared* name stands in something that is almost a placeholder do we speak up.
 
-use std::ops::Range;
-
 use cycod_diagnostic::{Code, Diagnostic, Span, closest};
 
 use super::{
@@ -62,35 +60,34 @@ pub fn parse(text: &str, origin: impl Fn(usize) -> u32, names: &KnownNames) -> (
             }
         }
     }
+    let written = (copied > 0).then(|| text.into());
     pending.push_str(&text[copied..]);
     if !pending.is_empty() {
         segments.push(TemplatePart::Text(pending));
     }
-    (Template { segments }, diagnostics)
+    (Template { segments, written }, diagnostics)
 }
 
-/// Returns `text` so that only the braces at `holes` are taken for placeholders.
+/// Returns `text` so that no brace is taken for a placeholder.
 ///
-/// What a brace opens depends on all that follows on its line, so the whole text is read, and not each part by itself.
-pub(super) fn escape(text: &str, holes: &[Range<usize>], names: &KnownNames) -> String {
+/// What a brace opens depends on all that follows on its line, so the whole text is read, and not each part by itself. A backslash that
+/// stands before such a brace already is its escape, so it is lost: there is no way to write it.
+pub(super) fn escape(text: &str, names: &KnownNames) -> String {
     let scanner = Scanner { text, names, origin: &|_| 0 };
     let mut escaped = String::new();
-    let mut holes = holes.iter().peekable();
     let mut copied = 0;
     let mut at = 0;
     while let Some(open) = memchr::memchr(b'{', &text.as_bytes()[at..]).map(|offset| at + offset) {
         at = open + 1;
-        while holes.next_if(|hole| hole.end <= open).is_some() {}
-        if let Some(hole) = holes.next_if(|hole| hole.contains(&open)) {
-            at = hole.end;
-            continue;
-        }
-        // What was escaped may be a placeholder that is wrong; either way its inside belongs to it.
-        if let Token::Hole(_, end, _) | Token::Wrong(end, _) | Token::Escaped(end) = scanner.token(open) {
-            escaped.push_str(&text[copied..open]);
-            escaped.push('\\');
-            copied = open;
-            at = end;
+        match scanner.token(open) {
+            Token::Hole(_, end, _) | Token::Wrong(end, _) => {
+                escaped.push_str(&text[copied..open]);
+                escaped.push('\\');
+                copied = open;
+                at = end;
+            }
+            Token::Escaped(end) => at = end,
+            Token::Text | Token::Warned(_) => {}
         }
     }
     escaped.push_str(&text[copied..]);
