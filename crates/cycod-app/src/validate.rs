@@ -14,6 +14,7 @@ use cycod_engine::{
     definition::{Body, Loaded, Tool, load_beside},
     diagnostic::{Code, Diagnostic, Refusal, Severity, SourceFile, SourceReport, Span, apply_fixes, to_json},
 };
+use cycod_syntax::template::{HoleValue, Reference, Template};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -219,6 +220,11 @@ impl<'a> Validator<'a> {
         if let Some(tool) = &tool {
             diagnostics.extend(check_code(tool, &source, engine.host()));
             diagnostics.extend(neighbours::check(engine, tool, &source, names));
+            let unset = unset_variables(engine, tool);
+            // What is probably misspelt is said already.
+            let is_new = |one: &Diagnostic| diagnostics.iter().all(|known| known.span() != one.span());
+            let unset: Vec<Diagnostic> = unset.into_iter().filter(is_new).collect();
+            diagnostics.extend(unset);
         }
         if strict {
             for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.code == Code::UnknownKey) {
@@ -297,6 +303,26 @@ impl<'a> Validator<'a> {
         }
         Ok(Checked { fixed, ..self.check(subject) })
     }
+}
+
+/// The placeholders of variables that are not set here: most are parameters that their author forgot to declare.
+fn unset_variables(engine: &Engine, tool: &Tool) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for hole in tool.templates().into_iter().flat_map(Template::holes) {
+        if let HoleValue::Reference { of: Reference::Environment(name), .. } = &hole.value
+            && !tool.environment.is_secret(name)
+            && engine.host().variable(name).is_none()
+        {
+            let message = format!("`{name}` is neither a parameter nor a variable that is set here");
+            if found.iter().any(|one| one.message == message) {
+                continue;
+            }
+            found.push(Diagnostic::warning(Code::UnsetVariable, hole.span, message).help(format!(
+                "declare it under `parameters`, set the variable where the tool runs, or write `\\{{{name}}}` for the text"
+            )));
+        }
+    }
+    found
 }
 
 /// How often a text is changed: enough for every fix on its own in a file full of mistakes.

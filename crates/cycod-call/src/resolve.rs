@@ -364,7 +364,7 @@ impl<'a> Scope<'a> {
                 Err(ResolveError::Secret { name: name.clone() })
             }
             Reference::Environment(name) => {
-                let value = environment(self.host, name).ok_or_else(|| ResolveError::Unset { name: name.clone() })?;
+                let value = self.host.variable(name).ok_or_else(|| ResolveError::Unset { name: name.clone() })?;
                 let value = value.to_str().ok_or_else(|| ResolveError::NotUnicode { name: name.clone() })?;
                 let value = Value::Text(value.to_owned());
                 let mut operand = Operand::new(Cow::Owned(name.clone()), value, Mode::Word, Kind::Text);
@@ -718,14 +718,6 @@ fn placing_of(attribute: StepAttribute) -> (Mode, Kind) {
         StepAttribute::Skipped | StepAttribute::TimedOut => (Mode::Word, Kind::Boolean),
         StepAttribute::StartTime | StepAttribute::EndTime | StepAttribute::Status => (Mode::Word, Kind::Enum),
     }
-}
-
-fn environment<'a>(host: &'a Host, name: &str) -> Option<&'a std::ffi::OsString> {
-    let exact = host.environment.get(std::ffi::OsStr::new(name));
-    if exact.is_some() || host.platform != cycod_definition::Platform::Windows {
-        return exact;
-    }
-    host.environment.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
 fn step_name(step: &str, attribute: StepAttribute) -> String {

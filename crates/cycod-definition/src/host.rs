@@ -1,4 +1,11 @@
-use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf, sync::Arc, time::SystemTime};
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fmt,
+    path::PathBuf,
+    sync::Arc,
+    time::SystemTime,
+};
 
 use crate::{Demand, Platform};
 
@@ -21,6 +28,17 @@ pub struct Host {
     pub now: SystemTime,
     /// What this program can hold a tool to here.
     pub offered: OfferedConfinement,
+}
+
+impl Host {
+    /// The value of a variable of the environment; Windows takes no account of the case of its name.
+    pub fn variable(&self, name: &str) -> Option<&OsString> {
+        let exact = self.environment.get(OsStr::new(name));
+        if exact.is_some() || self.platform != Platform::Windows {
+            return exact;
+        }
+        self.environment.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
 }
 
 /// What a machine can hold a tool to, found out when it is first asked: a trial of the kernel's mechanisms costs more than

@@ -393,6 +393,7 @@ fn the_specifications_examples_load_and_run() {
         github-commit-stats: only validated, because: needs the network
           warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
           warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
+          warning[unset-variable]: `GITHUB_TOKEN` is neither a parameter nor a variable that is set here
         github-repo-clone: only validated, because: needs the network
         http-request: only validated, because: no tests; takes any address
           warning[several-words]: `HEADERS` is given several words, -H 'Content-Type: application/json', so its value is taken as words
@@ -403,6 +404,8 @@ fn the_specifications_examples_load_and_run() {
         search-code: tested
         setup-project: only validated, because: needs the network, and npm
           warning[unknown-tool]: no tool is called `github-repo-clone`
+          warning[unset-variable]: `OWNER` is neither a parameter nor a variable that is set here
+          warning[unset-variable]: `REPO` is neither a parameter nor a variable that is set here
         simple-tool: refused
           error[value-chooses-program]: the value of `PARAM` would be the program that runs
         translate-text: only validated, because: needs the network

@@ -25,6 +25,26 @@ fn a_good_tool() {
 }
 
 #[test]
+fn a_name_that_nothing_gives_a_value() {
+    let tool = "description: Counts\ntags: [read]\nenvironment: {secrets: [TOKEN]}\n\
+                bash: |\n  wc -l -- {FILE} {FILE} \\{TEXT} {CI ? 'a' : 'b'} {HOME}\n  echo \"{TOKEN}\"\n";
+    check(&Place::with_tool("count", tool), &["count"], expect![[r#"
+        exit: 0
+        --- stdout
+        warning[unset-variable]: `FILE` is neither a parameter nor a variable that is set here
+         --> .cycod/tools/count.yaml:5:12
+          |
+        5 |   wc -l -- {FILE} {FILE} \{TEXT} {CI ? 'a' : 'b'} {HOME}
+          |            ^^^^^^
+          |
+          = help: declare it under `parameters`, set the variable where the tool runs, or write `\{FILE}` for the text
+
+        count: 1 warning
+        --- stderr
+    "#]]);
+}
+
+#[test]
 fn every_tool_of_the_place() {
     let place = Place::with_tool("good", GOOD);
     place.tool("bad", "description: Bad\nbash: echo\ncmd: echo\ntimout: 5\n");
