@@ -143,23 +143,18 @@ impl Shelf {
 
     /// The files whose effective name is `key`, given in lower case.
     pub(crate) fn with_key(&self, key: &str) -> Vec<Item> {
+        let is_meant = |item: &&Item| item.reading.name.eq_ignore_ascii_case(key);
+        let fresh = self.fresh.iter().filter(is_meant).cloned();
         #[cfg(unix)]
-        let mut items: Vec<Item> = self
-            .known
-            .iter()
-            .flat_map(|known| {
-                let hash = crate::index::key_hash(key);
-                let records = known.records.iter().map(|&record| record as usize);
-                records
-                    .filter(move |&record| known.index.may_be(record, hash))
-                    .filter_map(move |record| self.item(known, record, known.index.reading(record)))
-            })
-            .collect();
-        #[cfg(not(unix))]
-        let mut items = Vec::new();
-        items.extend(self.fresh.iter().cloned());
-        items.retain(|item| item.reading.name.eq_ignore_ascii_case(key));
-        items
+        if let Some(known) = &self.known {
+            let hash = crate::index::key_hash(key);
+            let records = known.records.iter().map(|&record| record as usize);
+            let kept = records
+                .filter(|&record| known.index.may_be(record, hash))
+                .filter_map(|record| self.item(known, record, known.index.reading(record)));
+            return kept.filter(|item| is_meant(&item)).chain(fresh).collect();
+        }
+        fresh.collect()
     }
 
     #[cfg(unix)]
