@@ -12,6 +12,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::order;
+
 const SHELLS: [(&str, &str); 4] =
     [("bash", "cycod.bash"), ("zsh", "_cycod"), ("fish", "cycod.fish"), ("powershell", "_cycod.ps1")];
 
@@ -91,6 +93,13 @@ fn build(root: &Path, options: &Options) -> Step<String> {
     }
     let host = String::from_utf8_lossy(&run(root, &compiler(), &["--print", "host-tuple"])?).trim().to_owned();
     let mut release = Release { root, options, version, made: Vec::new(), left_out: Vec::new(), images: Vec::new() };
+    // Most names in the committed order are gone after a change of dependencies, and a program in a stale order starts slower.
+    if options.profile == "release"
+        && host == order::TARGET
+        && let Err(problems) = order::order(root)
+    {
+        release.left_out.push(format!("a new order of functions: {}", problems.join("; ")));
+    }
     let mut archives = Vec::new();
     let mut pages = None;
     for target in &TARGETS {
