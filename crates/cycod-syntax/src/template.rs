@@ -185,6 +185,17 @@ impl Template {
         Self { segments: if text.is_empty() { Vec::new() } else { vec![TemplatePart::Text(text)] }, written: None }
     }
 
+    /// Returns a template of one part.
+    pub fn of(part: TemplatePart) -> Self {
+        match part {
+            TemplatePart::Text(text) => Self::text(text),
+            TemplatePart::Hole(hole) => {
+                let written = Some(hole.to_string().into());
+                Self { segments: vec![TemplatePart::Hole(hole)], written }
+            }
+        }
+    }
+
     /// Returns the text when there is no placeholder in it.
     pub fn as_text(&self) -> Option<&str> {
         match self.segments.as_slice() {

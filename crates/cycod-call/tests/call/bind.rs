@@ -626,7 +626,7 @@ fn variables_of_windows_are_found_in_any_case() {
     let tool = command_tool("true", "S: {type: string, description: d, default: '{LANG}'}");
     let value = |platform, text: &str| {
         let call = cycod_call::bind(&tool, Vec::new(), &host(platform), &run_context(), &TestScripts).expect("binds");
-        call.text(&Template { segments: vec![environment(text)] }, &NoSteps).map_err(|error| error.code())
+        call.text(&Template::of(environment(text)), &NoSteps).map_err(|error| error.code())
     };
     assert_eq!(value(Platform::Windows, "JAVA_home"), Ok("/opt/java 21".to_owned()));
     assert_eq!(value(Platform::Linux, "JAVA_home"), Err(Code::UnsetVariable));

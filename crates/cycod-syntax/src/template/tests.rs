@@ -74,7 +74,7 @@ fn kind(reference: &Reference) -> String {
 }
 
 fn template_references(hole: &Placeholder) -> Vec<String> {
-    let template = Template { segments: vec![TemplatePart::Hole(hole.clone())], written: Some("".into()) };
+    let template = Template::of(TemplatePart::Hole(hole.clone()));
     template.references().map(|(reference, _)| kind(reference)).collect()
 }
 
