@@ -2,11 +2,12 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use cycod_definition::{FilePaths, Host, Literal, Platform, Secret, Tool, Value};
+use cycod_definition::{FilePaths, Host, Literal, Platform, Secret, Tool, Value, speaks_of_secret};
 use cycod_mask::can_be_masked;
 use cycod_syntax::{condition::Expr, template::Template};
 
@@ -192,14 +193,13 @@ impl Call {
                 secrets.extend(self.text(template, &crate::NoSteps).ok());
             }
         }
-        let stated = &self.tool.environment;
-        for (name, value) in &self.host.environment {
-            let is_secret = speaks_of_secret_bytes(name.as_encoded_bytes())
-                || !stated.secrets.is_empty() && name.to_str().is_some_and(|name| stated.is_secret(name));
-            if let (true, Some(_), Some(value)) = (is_secret, name.to_str(), value.to_str()) {
-                secrets.push(value.to_owned());
-            }
-        }
+        secrets.extend(self.host.environment.secrets().iter().cloned());
+        let stated = self.tool.environment.secrets.iter();
+        secrets.extend(
+            stated
+                .filter_map(|secret| self.host.environment.get(OsStr::new(&secret.name))?.to_str())
+                .map(str::to_owned),
+        );
         secrets
     }
 
@@ -252,25 +252,6 @@ pub fn normalize_path(paths: &FilePaths, platform: Platform, path: &str) -> Stri
     }
     let separator = if platform == Platform::Windows { paths.windows_separator } else { paths.unix_separator };
     path.chars().map(|character| if matches!(character, '/' | '\\') { separator } else { character }).collect()
-}
-
-/// Whether a variable's name says that its value is a secret.
-pub fn speaks_of_secret(name: &str) -> bool {
-    speaks_of_secret_bytes(name.as_bytes())
-}
-
-/// Each run asks this of every variable several times, so nothing is copied or checked for what else it is.
-fn speaks_of_secret_bytes(name: &[u8]) -> bool {
-    (0..name.len()).any(|at| {
-        let word: &[u8] = match name[at].to_ascii_uppercase() {
-            b'T' => b"TOKEN",
-            b'K' => b"KEY",
-            b'S' => b"SECRET",
-            b'P' => b"PASSWORD",
-            _ => return false,
-        };
-        name[at..].get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word))
-    })
 }
 
 /// Returns the directory as text, or nothing when it is not Unicode.

@@ -22,8 +22,9 @@ pub use cycod_definition::json;
 
 pub use bind::{Given, ScriptFailed, TransformRunner, bind};
 pub use bytes::{carried, delivered};
-pub use call::{Bound, Call, KeptSecret, RunContext, ValueOrigin, normalize_path, speaks_of_secret};
+pub use call::{Bound, Call, KeptSecret, RunContext, ValueOrigin, normalize_path};
 pub use change::PlaceholderChange;
+pub use cycod_definition::speaks_of_secret;
 pub use piece::{OwnedPiece, OwnedValue, OwnedWords};
 pub use predefined::timestamp;
 pub use problem::{ArgumentProblem, Instead, MOST_TOLD};

@@ -6,7 +6,9 @@
 
 use std::{borrow::Cow, cell::Cell};
 
-use cycod_definition::{Decimal, Host, Literal, NamedTransform, Parameter, ParameterType, Tool, Value, placing_mode};
+use cycod_definition::{
+    Decimal, Host, Literal, NamedTransform, Parameter, ParameterType, Tool, Value, placing_mode, speaks_of_secret,
+};
 use cycod_diagnostic::Code;
 use cycod_shell::{Kind, Mode};
 use cycod_syntax::{
@@ -19,7 +21,7 @@ use cycod_syntax::{
 
 use crate::{
     Bound, KeptSecret, OwnedPiece, OwnedValue, OwnedWords, RunContext, StepValue, Steps, bytes::carried,
-    bytes::delivered, call::speaks_of_secret, json, predefined, transform,
+    bytes::delivered, json, predefined, transform,
 };
 
 /// Why a template has no meaning for these values.

@@ -7,7 +7,6 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
 use std::{
-    collections::BTreeMap,
     fs,
     hint::black_box,
     path::{Path, PathBuf},
@@ -32,7 +31,7 @@ fn main() {
         working_directory: root.path().to_owned(),
         workspace: root.path().to_owned(),
         temp: root.path().to_owned(),
-        environment: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
+        environment: [("PATH".into(), "/usr/bin:/bin".into())].into(),
         now: SystemTime::UNIX_EPOCH,
         offered: cycod_definition::OfferedConfinement::nothing(),
         home,

@@ -7,7 +7,6 @@
 #![expect(clippy::print_stdout, reason = "a process of the test reports so")]
 
 use std::{
-    collections::BTreeMap,
     fs,
     path::Path,
     process::{Command, ExitCode, Stdio},
@@ -46,7 +45,7 @@ fn host(root: &Path) -> Host {
         working_directory: root.to_owned(),
         workspace: root.to_owned(),
         temp: root.to_owned(),
-        environment: BTreeMap::new(),
+        environment: Default::default(),
         now: SystemTime::UNIX_EPOCH,
         offered: cycod_definition::OfferedConfinement::nothing(),
     }

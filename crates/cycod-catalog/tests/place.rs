@@ -1,7 +1,6 @@
 //! A home and a project of its own for each test.
 
 use std::{
-    collections::BTreeMap,
     ffi::OsString,
     fmt::Write as _,
     fs,
@@ -31,7 +30,7 @@ impl Place {
             working_directory: project.clone(),
             workspace: project,
             temp: root.path().join("temp"),
-            environment: BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]),
+            environment: [(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))].into(),
             now: SystemTime::UNIX_EPOCH,
             offered: cycod_definition::OfferedConfinement::nothing(),
         };

@@ -142,13 +142,13 @@ fn an_override_stands_in_for_the_users_directory() {
     let environment = |home: PathBuf| {
         BTreeMap::from([("CYCOD_HOME".into(), home.into()), ("CYCOD_GLOBAL_DIR".into(), "/opt/cycod".into())])
     };
-    place.host.environment = environment(place.path("elsewhere"));
+    place.host.environment = environment(place.path("elsewhere")).into();
     let expected = (place.path("elsewhere/tools"), PathBuf::from("/etc/cycod/tools"), place.path("home/project"));
     assert_eq!(of_user(&place.host), expected);
     // A user directory that lies in an ancestor does not make a project of it.
-    place.host.environment = environment(place.path("home/project/.cycod"));
+    place.host.environment = environment(place.path("home/project/.cycod")).into();
     assert_eq!(of_user(&place.host).2, place.path("home/project/deep"));
-    place.host.environment = BTreeMap::from([("CYCOD_HOME".into(), "".into())]);
+    place.host.environment = [("CYCOD_HOME".into(), "".into())].into();
     assert_eq!(of_user(&place.host).0, place.path("home/.cycod/tools"));
 }
 
@@ -157,7 +157,7 @@ fn each_platform_has_its_global_directories() {
     let global = |platform: Platform, variable: &str| {
         let mut place = Place::new();
         place.host.platform = platform;
-        place.host.environment = BTreeMap::from([(variable.into(), r"D:\Data".into())]);
+        place.host.environment = [(variable.into(), r"D:\Data".into())].into();
         let scopes = Scopes::discover(&place.host, &Overrides::default());
         let global = scopes.directories().iter().filter(|directory| directory.scope == Scope::Global);
         global.map(|directory| directory.path.clone()).collect::<Vec<_>>()

@@ -2,8 +2,9 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     fmt,
+    ops::{Deref, DerefMut},
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::SystemTime,
 };
 
@@ -23,7 +24,7 @@ pub struct Host {
     /// The system's directory for temporary files.
     pub temp: PathBuf,
     /// The environment.
-    pub environment: BTreeMap<OsString, OsString>,
+    pub environment: EnvironmentVariables,
     /// The one instant of the run.
     pub now: SystemTime,
     /// What this program can hold a tool to here.
@@ -39,6 +40,75 @@ impl Host {
         }
         self.environment.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
+}
+
+/// The variables of an environment. Copies share them until one is changed.
+#[derive(Clone, Default)]
+pub struct EnvironmentVariables(Arc<Shared>);
+
+#[derive(Clone, Default)]
+struct Shared {
+    all: BTreeMap<OsString, OsString>,
+    /// Each call asks for them several times.
+    secrets: OnceLock<Vec<String>>,
+}
+
+impl EnvironmentVariables {
+    /// The values of the variables whose [names say](speaks_of_secret) that they are secrets. What isn't Unicode is left out.
+    pub fn secrets(&self) -> &[String] {
+        self.0.secrets.get_or_init(|| {
+            let named = self.iter().filter(|(name, _)| name.to_str().is_some_and(speaks_of_secret));
+            named.filter_map(|(_, value)| value.to_str().map(str::to_owned)).collect()
+        })
+    }
+}
+
+impl Deref for EnvironmentVariables {
+    type Target = BTreeMap<OsString, OsString>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0.all
+    }
+}
+
+impl DerefMut for EnvironmentVariables {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        let variables = Arc::make_mut(&mut self.0);
+        variables.secrets = OnceLock::new();
+        &mut variables.all
+    }
+}
+
+impl From<BTreeMap<OsString, OsString>> for EnvironmentVariables {
+    fn from(all: BTreeMap<OsString, OsString>) -> Self {
+        Self(Arc::new(Shared { all, secrets: OnceLock::new() }))
+    }
+}
+
+impl<const N: usize> From<[(OsString, OsString); N]> for EnvironmentVariables {
+    fn from(all: [(OsString, OsString); N]) -> Self {
+        BTreeMap::from(all).into()
+    }
+}
+
+impl FromIterator<(OsString, OsString)> for EnvironmentVariables {
+    fn from_iter<T: IntoIterator<Item = (OsString, OsString)>>(variables: T) -> Self {
+        variables.into_iter().collect::<BTreeMap<_, _>>().into()
+    }
+}
+
+/// Shows no values: some are secrets.
+impl fmt::Debug for EnvironmentVariables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.keys()).finish()
+    }
+}
+
+/// Whether a variable's name says that its value is a secret.
+pub fn speaks_of_secret(name: &str) -> bool {
+    const WORDS: [&[u8]; 4] = [b"TOKEN", b"KEY", b"SECRET", b"PASSWORD"];
+    let name = name.as_bytes();
+    WORDS.iter().any(|word| name.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word)))
 }
 
 /// What a machine can hold a tool to, found out when it is first asked: a trial of the kernel's mechanisms costs more than

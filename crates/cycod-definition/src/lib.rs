@@ -63,7 +63,7 @@ pub use file_paths::FilePaths;
 pub use format::FileFormat;
 pub use function_schema::{arguments_schema, form_schema, function_schema};
 pub use handler::{CommandPattern, Handler, Runtime};
-pub use host::{Host, OfferedConfinement, Unmet};
+pub use host::{EnvironmentVariables, Host, OfferedConfinement, Unmet, speaks_of_secret};
 pub use interface::{Hints, OfferedAs, Produces, TaskSupport, ToolPage, ToolQuestion, Whom};
 pub use json_schema::{JsonSchema, SchemaViolation};
 pub use judge::{

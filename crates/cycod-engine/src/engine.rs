@@ -3,11 +3,10 @@
 use std::{
     collections::BTreeSet,
     convert::Infallible,
-    ffi::OsString,
     sync::{Arc, Mutex, OnceLock},
 };
 
-use cycod_call::{ScriptFailed, TransformRunner, speaks_of_secret};
+use cycod_call::{ScriptFailed, TransformRunner};
 use cycod_catalog::{Adopted, Catalog, Entry, Opened, Overrides, ScopeFilter, Scopes};
 use cycod_definition::{Body, Host, Tool, Value};
 use cycod_diagnostic::Refusal;
@@ -139,12 +138,8 @@ impl Engine {
 
     /// The values of the environment that are never shown, by the names of their variables.
     pub fn secrets_here(&self) -> Vec<String> {
-        let here = self.host.environment.iter();
-        let secret = |(name, value): (&OsString, &OsString)| {
-            let is_secret = name.to_str().is_some_and(speaks_of_secret);
-            value.to_str().filter(|value| is_secret && value.chars().nth(3).is_some()).map(str::to_owned)
-        };
-        here.filter_map(secret).filter(|value| !matches!(value.as_str(), "true" | "false")).collect()
+        let secrets = self.host.environment.secrets().iter().filter(|value| value.chars().nth(3).is_some());
+        secrets.filter(|value| !matches!(value.as_str(), "true" | "false")).cloned().collect()
     }
 
     /// The machine and the moment.

@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use cycod_definition::{Host, OfferedConfinement, Platform};
+use cycod_definition::{EnvironmentVariables, Host, OfferedConfinement, Platform};
 use cycod_process::{is_below_a_run, variable_above_runs};
 
 use crate::{
@@ -25,7 +25,7 @@ const GRANTS: [&str; 4] = [TRUSTED_DIRECTORIES, TRUST_FILE, "CYCOD_AUTO_APPROVE"
 /// When the working directory cannot be told, because it was removed.
 #[expect(clippy::disallowed_methods, reason = "this is the rim: everything else gets the host as a value")]
 pub fn current() -> io::Result<Host> {
-    let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let mut environment: EnvironmentVariables = std::env::vars_os().collect();
     let is_below_a_run = is_below_a_run();
     if is_below_a_run {
         // What a tool sets for a program of ours that it starts is not what the person said.

@@ -295,7 +295,7 @@ impl Plan {
             .environment
             .iter()
             .filter(|(name, _)| name.to_str().map_or(inherit, |name| kept(name) && !SHELL_VARIABLES.contains(&name)))
-            .filter(|(name, _)| !self.withholds(&name.to_string_lossy()))
+            .filter(|(name, _)| !self.withholds(name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let mut secrets = self.call.secrets();
@@ -331,14 +331,16 @@ impl Plan {
 
     /// Whether a confined program does not get a variable of the caller: one that opens what it was not given, and that the
     /// tool does not say it needs.
-    fn withholds(&self, name: &str) -> bool {
+    fn withholds(&self, name: &OsStr) -> bool {
+        if !self.confinement.is_confined() {
+            return false;
+        }
+        let name = name.to_string_lossy();
         let opens = || {
             let upper = name.to_ascii_uppercase();
             OPENING.iter().any(|word| upper.contains(word))
         };
-        self.confinement.is_confined()
-            && (speaks_of_secret(name) || opens())
-            && !self.tool().requires.env.iter().any(|needed| needed == name)
+        (speaks_of_secret(&name) || opens()) && !self.tool().requires.env.iter().any(|needed| **needed == *name)
     }
 
     /// What a template outside of a command makes, when its values may pass.

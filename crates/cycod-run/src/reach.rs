@@ -316,7 +316,7 @@ mod tests {
             working_directory: "/work".into(),
             workspace: "/work".into(),
             temp: "/nowhere".into(),
-            environment: std::collections::BTreeMap::new(),
+            environment: Default::default(),
             now: std::time::SystemTime::UNIX_EPOCH,
             offered: cycod_definition::OfferedConfinement::nothing(),
         }

@@ -1,7 +1,6 @@
 //! A machine with a home, a project and nothing else.
 
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -19,7 +18,7 @@ pub(crate) fn host(platform: Platform, home: &Path, project: &Path, environment:
         working_directory: project.to_owned(),
         workspace: project.to_owned(),
         temp: PathBuf::from("/tmp"),
-        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect::<BTreeMap<_, _>>(),
+        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         now: SystemTime::UNIX_EPOCH,
         offered: cycod_definition::OfferedConfinement::nothing(),
     }

@@ -35,7 +35,7 @@ fn guarded(workspace: &Path) -> Arc<Guarded> {
         working_directory: workspace.to_owned(),
         workspace: workspace.to_owned(),
         temp: "/nowhere".into(),
-        environment: std::collections::BTreeMap::new(),
+        environment: Default::default(),
         now: std::time::SystemTime::UNIX_EPOCH,
         offered: OfferedConfinement::nothing(),
     };

@@ -8,7 +8,7 @@
 //! - a value of another type is read as the declared one where there is one sensible reading (see [`read`]);
 //! - a text with NUL is refused, because no command can carry it.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::SystemTime};
+use std::{path::PathBuf, sync::Arc, time::SystemTime};
 
 use cycod_call::{Given, RunContext, TransformRunner, bind};
 use cycod_definition::{Host, Platform, Value, arguments_schema, load};
@@ -287,7 +287,7 @@ fn host() -> Arc<Host> {
         working_directory: PathBuf::from("/work"),
         workspace: PathBuf::from("/work"),
         temp: PathBuf::from("/tmp"),
-        environment: BTreeMap::new(),
+        environment: Default::default(),
         now: SystemTime::UNIX_EPOCH,
         offered: cycod_definition::OfferedConfinement::nothing(),
     })

@@ -1,5 +1,4 @@
 use std::{
-    collections::BTreeMap,
     fmt::Write as _,
     path::PathBuf,
     sync::Arc,
@@ -39,10 +38,7 @@ pub(crate) fn host(platform: Platform) -> Arc<Host> {
         working_directory: PathBuf::from("/work dir/sub"),
         workspace: PathBuf::from("/work dir"),
         temp: PathBuf::from("/tmp"),
-        environment: environment
-            .map(|(name, value)| (name.into(), value.into()))
-            .into_iter()
-            .collect::<BTreeMap<_, _>>(),
+        environment: environment.map(|(name, value)| (name.into(), value.into())).into_iter().collect(),
         now: SystemTime::UNIX_EPOCH + Duration::from_millis(1_709_164_799_999),
         offered: cycod_definition::OfferedConfinement::nothing(),
     })

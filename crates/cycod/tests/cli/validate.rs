@@ -28,7 +28,10 @@ fn a_good_tool() {
 fn a_name_that_nothing_gives_a_value() {
     let tool = "description: Counts\ntags: [read]\nenvironment: {secrets: [TOKEN]}\n\
                 bash: |\n  wc -l -- {FILE} {FILE} \\{TEXT} {CI ? 'a' : 'b'} {HOME}\n  echo \"{TOKEN}\"\n";
-    check(&Place::with_tool("count", tool), &["count"], expect![[r#"
+    check(
+        &Place::with_tool("count", tool),
+        &["count"],
+        expect![[r#"
         exit: 0
         --- stdout
         warning[unset-variable]: `FILE` is neither a parameter nor a variable that is set here
@@ -41,7 +44,8 @@ fn a_name_that_nothing_gives_a_value() {
 
         count: 1 warning
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
