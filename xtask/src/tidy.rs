@@ -65,7 +65,10 @@ const ARROWS: [(&str, &[&str]); 45] = [
     ("cycod-process", &["cycod-thread"]),
     ("cycod-proxy", &["cycod-thread"]),
     ("cycod-script", &["cycod-thread", "cycod-definition"]),
-    ("cycod-secret", &["cycod-mask", "cycod-diagnostic", "cycod-plan", "cycod-process", "cycod-store"]),
+    (
+        "cycod-secret",
+        &["cycod-definition", "cycod-mask", "cycod-diagnostic", "cycod-plan", "cycod-process", "cycod-store"],
+    ),
     (
         "cycod-run",
         &[

@@ -1,3 +1,5 @@
+//! The machine that a call is made for: its directories, its environment, and what it can hold a tool to.
+
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},

@@ -1,8 +1,7 @@
 //! The rim: the one place that reads the environment and the clock.
 
 use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     io,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -61,7 +60,7 @@ pub fn current() -> io::Result<Host> {
 }
 
 /// What this machine can hold a tool to, for a host with another environment than this process.
-pub fn offered(environment: &BTreeMap<OsString, OsString>, directory: &Path) -> OfferedConfinement {
+pub fn offered(environment: &EnvironmentVariables, directory: &Path) -> OfferedConfinement {
     machine::offered(environment, directory)
 }
 

@@ -1,8 +1,6 @@
 //! What this machine can hold a tool to.
 
 use std::{
-    collections::BTreeMap,
-    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError},
@@ -10,18 +8,15 @@ use std::{
 };
 
 use cycod_catalog::Overrides;
-use cycod_definition::{Demand, OfferedConfinement, Unmet};
+use cycod_definition::{Demand, EnvironmentVariables, OfferedConfinement, Unmet};
 use cycod_file::{Durability, FileAccess};
 use cycod_run::{container_service, elevator};
-
-/// The environment that programs are looked for in.
-type Environment = BTreeMap<OsString, OsString>;
 
 /// How long it is believed that the service of containers answers, or does not: it may be started meanwhile.
 const SERVICE_HOLDS: Duration = Duration::from_secs(10);
 
 /// Asks the machine when somebody first wants to know.
-pub(crate) fn offered(environment: &Environment, directory: &Path) -> OfferedConfinement {
+pub(crate) fn offered(environment: &EnvironmentVariables, directory: &Path) -> OfferedConfinement {
     let (environment, directory) = (environment.clone(), directory.to_owned());
     let kernel = OnceLock::new();
     let service = Mutex::new(None);
@@ -69,7 +64,7 @@ struct Note {
 }
 
 impl Note {
-    fn of(environment: &Environment) -> Self {
+    fn of(environment: &EnvironmentVariables) -> Self {
         let home = environment.get(std::ffi::OsStr::new("HOME")).map(PathBuf::from).unwrap_or_default();
         let user = Overrides::from_environment(environment).user.unwrap_or_else(|| home.join(".cycod"));
         let read = |path: &str| fs::read_to_string(path).ok();

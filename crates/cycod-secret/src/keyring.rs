@@ -1,7 +1,6 @@
 //! Secrets in the keyring of the system.
 
 use std::{
-    collections::BTreeMap,
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     sync::Arc,
@@ -9,6 +8,7 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use cycod_definition::EnvironmentVariables;
 use cycod_process::{Ending, Input, Program, Session, Spec, Stop, Stream, find_program};
 use zeroize::Zeroizing;
 
@@ -26,13 +26,13 @@ const SERVICE: &str = "cycod";
 /// keyring gives back the bytes it was given.
 #[derive(Debug)]
 pub(crate) struct Keyring {
-    environment: BTreeMap<OsString, OsString>,
+    environment: EnvironmentVariables,
     /// Whose secrets these are: several of our directories share one keyring.
     home: PathBuf,
 }
 
 impl Keyring {
-    pub(crate) fn new(environment: &BTreeMap<OsString, OsString>, home: &Path) -> Self {
+    pub(crate) fn new(environment: &EnvironmentVariables, home: &Path) -> Self {
         Self { environment: environment.clone(), home: home.to_owned() }
     }
 

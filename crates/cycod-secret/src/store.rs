@@ -2,11 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
     fmt,
     path::{Path, PathBuf},
 };
 
+use cycod_definition::EnvironmentVariables;
 use cycod_store::Whole;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -100,7 +100,7 @@ const VERSION: u32 = 1;
 
 impl Store {
     /// Names the user's directory, in which the file is made by the first change.
-    pub fn open(directory: &Path, access: VaultKey, environment: &BTreeMap<OsString, OsString>) -> Store {
+    pub fn open(directory: &Path, access: VaultKey, environment: &EnvironmentVariables) -> Store {
         let file = Whole::open(&directory.join("secrets.age"));
         Store { file, access, keyring: Keyring::new(environment, directory) }
     }

@@ -3,14 +3,14 @@
 mod file;
 mod keyring;
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path};
+use std::path::Path;
 
+use cycod_definition::EnvironmentVariables;
 use cycod_secret::{SecretChange, SecretError, Store, VaultKey, Zeroizing};
 
 /// The secrets below a directory, with these variables of the environment.
 fn store(directory: &Path, variables: &[(&str, &str)]) -> Store {
-    let environment: BTreeMap<OsString, OsString> =
-        variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let environment: EnvironmentVariables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
     Store::open(directory, VaultKey::from_environment(&environment), &environment)
 }
 
