@@ -2,6 +2,9 @@
 //!
 //!     driver legacy|modern TOOLS CALLS COMMAND…
 //!
+//! `DRIVER_TOOL` is the name of the tool that is called, in place of `hello`, and `DRIVER_BYTES` how long its argument is at least. With
+//! `DRIVER_ALONE`, no calls are in flight beside one another.
+//!
 //! One thread keeps a number of calls in flight and reads lines with as little work as it can, so that it can ask far
 //! more than any server answers: see the row `ceiling`.
 
@@ -33,8 +36,8 @@ fn main() {
     let (list, bytes) = session.list(tools);
     session.calls(20, 1); // what a server does once, it does now
     let one = session.calls(calls, 1);
-    let sixteen = session.calls(calls * 2, 16);
-    let many = session.calls(calls * 2, 64);
+    let flights = if env::var_os("DRIVER_ALONE").is_some() { [1, 1] } else { [16, 64] };
+    let [sixteen, many] = flights.map(|flight| session.calls(calls * 2, flight));
     let memory = session.memory();
     starts.sort_unstable();
     println!(
@@ -58,6 +61,8 @@ struct Session {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
+    tool: String,
+    bytes: usize,
 }
 
 impl Session {
@@ -73,7 +78,9 @@ impl Session {
             .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let input = child.stdin.take();
         let output = BufReader::with_capacity(1 << 16, child.stdout.take().expect("it was piped"));
-        let mut session = Session { era: era.to_owned(), child, input, output, line: Vec::new() };
+        let tool = env::var("DRIVER_TOOL").unwrap_or_else(|_| "hello".to_owned());
+        let bytes = env::var("DRIVER_BYTES").map_or(0, |bytes| bytes.parse().expect("DRIVER_BYTES is a number"));
+        let mut session = Session { era: era.to_owned(), child, input, output, line: Vec::new(), tool, bytes };
         if era == "legacy" {
             let hello = json!({
                 "protocolVersion": "2025-11-25",
@@ -105,7 +112,7 @@ impl Session {
             .as_array()
             .into_iter()
             .flatten()
-            .filter(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with("hello")))
+            .filter(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with(&self.tool)))
             .map(|tool| tool.to_string().len() + 1)
             .collect();
         assert!(ours.len() == tools, "listed {} tools in place of {tools}: {list:.200}", ours.len());
@@ -117,7 +124,8 @@ impl Session {
         // Written beforehand: what is measured is the server.
         let lines: Vec<Vec<u8>> = (1..=count)
             .map(|id| {
-                let call = json!({"name": "hello", "arguments": {"NAME": format!("n{id}")}});
+                let name = format!("n{id}{}", "-".repeat(self.bytes));
+                let call = json!({"name": self.tool, "arguments": {"NAME": name}});
                 format!("{}\n", self.request(id, "tools/call", call)).into_bytes()
             })
             .collect();

@@ -49,7 +49,11 @@ fn main() {
                 &json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
                         "ttlMs": 0, "cacheScope": "private"}),
             ),
-            "tools/list" => answer(id, &json!({"tools": (0..tools).map(tool).collect::<Vec<_>>()})),
+            "tools/list" => answer(
+                id,
+                &json!({"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+                        "tools": (0..tools).map(tool).collect::<Vec<_>>()}),
+            ),
             "tools/call" => {
                 let name = request["params"]["arguments"]["NAME"].as_str().unwrap_or_default();
                 if starts_nothing {
@@ -86,7 +90,7 @@ fn called(name: &str) -> Value {
 }
 
 fn text(text: &str) -> Value {
-    json!({"content": [{"type": "text", "text": text}], "isError": false})
+    json!({"resultType": "complete", "content": [{"type": "text", "text": text}], "isError": false})
 }
 
 fn answer(id: &Value, result: &Value) {
