@@ -120,6 +120,16 @@ impl CommandPattern {
             && (any_program || words.iter().zip(given).all(|(pattern, word)| word_matches(pattern, word)))
     }
 
+    /// The variables that may be set, with the pattern of each value.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The program and its arguments, as patterns.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(String::as_str)
+    }
+
     /// Whether it leaves open which program it is.
     pub fn is_any_program(&self) -> bool {
         self.words.first().is_some_and(|program| program.contains('*'))

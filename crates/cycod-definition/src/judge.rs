@@ -141,7 +141,9 @@ pub fn starts(tool: &Tool) -> Starts {
     if let Body::Handler(handler) = &tool.body {
         let is_known = handler.runtime == Runtime::Engine && !handler.starts_anything();
         if !is_known {
-            all.unpinned.push(format!("what its function, for {}, starts or loads", handler.runtime));
+            let what = format!("what its function, for {}, starts or loads", handler.runtime);
+            all.by_programs.push(what.clone());
+            all.unpinned.push(what);
         }
         // The process of a function is started with these variables.
         let nothing = CommandText {

@@ -42,6 +42,7 @@ mod remote;
 mod security;
 mod settings;
 mod stars;
+mod started_program;
 mod step;
 mod table;
 mod test_case;
@@ -84,6 +85,7 @@ pub use settings::{
     Resources, Secret,
 };
 pub use stars::matches_stars;
+pub use started_program::StartedProgram;
 pub use step::{
     Backoff, Caching, ForEach, OnLost, OutputMode, Retry, Step, StepAction, StepOutput, StreamTarget, ToolUse,
 };

@@ -10,7 +10,8 @@ use std::{
 use cycod_call::{Call, Given, NoSteps};
 use cycod_catalog::Scopes;
 use cycod_definition::{
-    AccessKind, Body, Host, Isolation, Level, Parameter, Permission, Privilege, StepAction, Tool, level,
+    AccessKind, Body, Host, Isolation, Level, Parameter, Permission, Privilege, StartedProgram, StepAction, Tool,
+    Value, level,
 };
 use cycod_file::Look;
 use cycod_plan::{
@@ -97,12 +98,13 @@ impl Engine {
     }
 
     fn ask_unplanned<T>(&self, tool: &Arc<Tool>, surface: Surface, ask: impl FnOnce(&Policy, &Question<'_>) -> T) -> T {
+        let policy = self.policy_now();
         let library = self.library(tool).unwrap_or_default();
         let effective = |tool: &Arc<Tool>| library.effective(tool).unwrap_or_else(|_| Arc::clone(tool));
         let (own, reached) = (effective(tool), library.tools().map(effective).collect::<Vec<_>>());
         let level = effective_level(tool, &library).max(effective_level(&own, &library));
         let (asks_always, asks_unless_named) = asking(std::iter::once(&own).chain(&reached).map(|tool| &**tool));
-        let (host, at) = (self.host(), self.catalog().scopes());
+        let (host, at) = (self.host(), self.known(&policy));
         let question = Question {
             tool: Subject { level, ..later(at, &own, &library) },
             reached: reached.iter().map(|tool| later(at, tool, &library)).collect(),
@@ -121,14 +123,19 @@ impl Engine {
                 real,
             },
         };
-        ask(&self.policy_now(), &question)
+        ask(&policy, &question)
+    }
+
+    fn known(&self, policy: &Policy) -> Known<'_> {
+        Known { scopes: self.catalog().scopes(), programs: policy.limits_programs() }
     }
 
     fn ask_policy<T>(&self, plan: &Plan, surface: Surface, ask: impl FnOnce(&Policy, &Question<'_>) -> T) -> T {
+        let policy = self.policy_now();
         let used = names(&plan.library, &plan.tool().uses());
         let mut reached = Vec::new();
         self.add_steps(plan, &mut reached);
-        let at = self.catalog().scopes();
+        let at = self.known(&policy);
         let touches = self.touches(plan);
         let mut others = plan.other_directories();
         for reached in &reached {
@@ -143,8 +150,11 @@ impl Engine {
         // What its own body does not use, the tool stands for: the bases of an alias take its arguments.
         let is_base = |tool: &&Arc<Tool>| !used.contains(&tool.name.key());
         let bases = plan.library.tools().filter(is_base).map(|base| behind(at, base, plan, &touches));
-        let through =
-            plan.through.as_ref().map(|through| subject(at, &through.call.tool, plan.level, given(&through.call, &[])));
+        let through = plan.through.as_ref().map(|through| Subject {
+            // The programs are those of the plan that is carried out in its place.
+            programs: Some(Vec::new()),
+            ..subject(at, &through.call.tool, plan.level, given(&through.call, &[]))
+        });
         let host = plan.host();
         let mut programs: Vec<_> = terms(plan).into_iter().collect();
         programs.extend(reached.iter().filter_map(|reached| match reached {
@@ -173,7 +183,7 @@ impl Engine {
                 real,
             },
         };
-        ask(&self.policy_now(), &question)
+        ask(&policy, &question)
     }
 
     /// Adds what the steps of a plan call, with the arguments as far as they are known before anything runs.
@@ -198,6 +208,14 @@ impl Engine {
     }
 }
 
+/// What subjects are made from.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    scopes: &'a Scopes,
+    /// Whether the rules ask which programs tools start.
+    programs: bool,
+}
+
 /// A tool that a step calls.
 enum Reached {
     /// The call, the name that it was called by, and the paths that it uses.
@@ -207,7 +225,7 @@ enum Reached {
 }
 
 impl Reached {
-    fn subjects<'a>(&'a self, at: &Scopes, library: &'a Library) -> Vec<Subject<'a>> {
+    fn subjects<'a>(&'a self, at: Known<'_>, library: &'a Library) -> Vec<Subject<'a>> {
         match self {
             Self::Call(plan, name, touches) => {
                 let base = |tool: &&'a Arc<Tool>| match &tool.body {
@@ -286,13 +304,13 @@ fn terms_of_tool(tool: &Tool) -> Option<ProgramTerms<'_>> {
 }
 
 /// A tool whose arguments are not known.
-fn later<'a>(at: &Scopes, tool: &'a Tool, library: &Library) -> Subject<'a> {
+fn later<'a>(at: Known<'_>, tool: &'a Tool, library: &Library) -> Subject<'a> {
     let arguments = tool.parameters.iter().map(|parameter| argument(tool, parameter, Held::Later));
     subject(at, tool, effective_level(tool, library), arguments.collect())
 }
 
 /// The tool of a plan.
-fn called<'a>(at: &Scopes, plan: &'a Plan, touches: &'a [TouchedPath]) -> Subject<'a> {
+fn called<'a>(at: Known<'_>, plan: &'a Plan, touches: &'a [TouchedPath]) -> Subject<'a> {
     subject(at, plan.tool(), plan.level, given(&plan.call, touches))
 }
 
@@ -314,11 +332,11 @@ fn given<'a>(call: &'a Call, touches: &'a [TouchedPath]) -> Vec<Argument<'a>> {
 }
 
 /// A tool that the tool of a plan stands for.
-fn behind<'a>(at: &Scopes, base: &'a Tool, plan: &'a Plan, touches: &'a [TouchedPath]) -> Subject<'a> {
+fn behind<'a>(at: Known<'_>, base: &'a Tool, plan: &'a Plan, touches: &'a [TouchedPath]) -> Subject<'a> {
     subject(at, base, plan.level, given(&plan.call, touches))
 }
 
-fn subject<'a>(at: &Scopes, tool: &'a Tool, level: Level, mut arguments: Vec<Argument<'a>>) -> Subject<'a> {
+fn subject<'a>(at: Known<'_>, tool: &'a Tool, level: Level, mut arguments: Vec<Argument<'a>>) -> Subject<'a> {
     let remote = match &tool.body {
         Body::Remote(remote) => {
             // Rules about an argument hold for one that is fixed as well.
@@ -336,9 +354,54 @@ fn subject<'a>(at: &Scopes, tool: &'a Tool, level: Level, mut arguments: Vec<Arg
         name: tool.name.as_str(),
         level,
         tags: &tool.tags,
-        source: scope_of(at, tool).source().name(),
+        source: scope_of(at.scopes, tool).source().name(),
         remote,
+        programs: at.programs.then(|| programs(tool, &arguments)),
         arguments,
+    }
+}
+
+/// The programs that a tool starts itself.
+fn programs(tool: &Tool, arguments: &[Argument<'_>]) -> Vec<StartedProgram> {
+    let Body::BuiltIn(name) = &tool.body else { return StartedProgram::of_tool(tool) };
+    let held =
+        |name: &str| arguments.iter().find(|argument| argument.name == name).map_or(Held::Nothing, |found| found.value);
+    let text = |name: &str| match held(name) {
+        Held::Value(Value::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let unknown = |what: &str| vec![StartedProgram::Unknown(format!("{what} `{name}`"))];
+    let list = |value: Held<'_>| match value {
+        Held::Nothing | Held::Value(Value::Null) => Some(Vec::new()),
+        Held::Value(Value::List(words)) => Some(words.clone()),
+        Held::Value(_) | Held::Later => None,
+    };
+    let arguments = list(held("args"));
+    let arguments = arguments.as_ref().map(|words| {
+        words.iter().map(|word| match word {
+            Value::Text(word) => Some(word.as_str()),
+            _ => None,
+        })
+    });
+    match (name.as_str(), text("command"), arguments) {
+        // They start none.
+        ("file_operations" | "file_search" | "list_files" | "read_file" | "search_files" | "write_file", ..) => {
+            Vec::new()
+        }
+        ("cli_skills_search", ..) => Vec::new(),
+        ("get_context", ..) => vec![StartedProgram::Named("git".to_owned())],
+        ("git", _, Some(arguments)) => {
+            StartedProgram::of_words([Some("git"), text("operation")].into_iter().chain(arguments))
+        }
+        ("bash_execution", Some(command), _) if matches!(held("args"), Held::Nothing | Held::Value(Value::Null)) => {
+            StartedProgram::of_script(command)
+        }
+        // With arguments, it is one program, which no shell reads.
+        ("bash_execution", Some(program), Some(arguments)) => {
+            StartedProgram::of_words(std::iter::once(Some(program)).chain(arguments))
+        }
+        ("git" | "bash_execution", ..) => unknown("the arguments of"),
+        _ => unknown("the programs of the built-in tool"),
     }
 }
 

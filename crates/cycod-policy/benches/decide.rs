@@ -47,6 +47,7 @@ fn main() {
             tags: &tags,
             source: "mcp",
             remote: Some(("github", "push_files")),
+            programs: None,
             arguments: vec![argument("BRANCH", &branch), argument("REMOTE", &remote), argument("DEPTH", &depth)],
         },
         reached: Vec::new(),

@@ -11,6 +11,11 @@ impl Glob {
         Self(text.to_ascii_lowercase())
     }
 
+    /// A name whose case counts.
+    pub(crate) fn as_written(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
     /// The name, when it is only one.
     pub(crate) fn exact(&self) -> Option<&str> {
         (!self.0.contains('*')).then_some(&*self.0)
@@ -26,6 +31,13 @@ impl Glob {
         matches_stars(&self.0, &folded(name))
     }
 
+    /// Whether it stands for a program, by its name or path. A `*` stands for no `/`, and for no way back up.
+    pub(crate) fn matches_program(&self, program: &str) -> bool {
+        let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
+        let is_plain = slashes(&self.0) == slashes(program) && !program.split('/').any(|part| part == "..");
+        self.0 == program || is_plain && matches_stars(&self.0, program)
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -39,6 +51,26 @@ pub(crate) fn folded(name: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_named_in_its_own_case_and_directory() {
+        for (glob, program, expect) in [
+            ("git", "git", true),
+            ("git", "GIT", false),
+            ("git", "./git", false),
+            ("git", "/usr/bin/git", false),
+            ("git*", "git-lfs", true),
+            ("git*", "git/x", false),
+            ("*", "curl", true),
+            ("*", "./curl", false),
+            ("./scripts/*", "./scripts/build", true),
+            ("./scripts/*", "./scripts/sub/build", false),
+            ("/opt/*/run", "/opt/../run", false),
+            ("../run", "../run", true),
+        ] {
+            assert_eq!(Glob::as_written(glob).matches_program(program), expect, "{glob} {program}");
+        }
+    }
 
     #[test]
     fn stars_stand_for_any_run() {

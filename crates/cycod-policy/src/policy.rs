@@ -6,7 +6,8 @@ use cycod_definition::{Level, Privilege};
 use cycod_diagnostic::Code;
 
 use crate::{
-    Allowlist, Decision, Floor, Layer, Question, Rule, Standing, Subject, Verdict, index::Index, value::Readings,
+    AllowedKind, Allowlist, Decision, Floor, Layer, Question, Rule, Standing, Subject, Verdict, index::Index,
+    value::Readings,
 };
 
 /// Everything that was decided beforehand.
@@ -57,6 +58,11 @@ impl Policy {
     /// The lists of what alone is allowed.
     pub fn lists(&self) -> &[Allowlist] {
         &self.lists
+    }
+
+    /// Whether a list says which programs run.
+    pub fn limits_programs(&self) -> bool {
+        self.lists.iter().any(|list| list.kind == AllowedKind::Commands)
     }
 
     /// Why a language model, as `PROVIDER/NAME`, may not be asked; nothing when it may.

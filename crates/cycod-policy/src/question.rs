@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use cycod_definition::{Level, Parameter, Privilege, Value};
+use cycod_definition::{Level, Parameter, Privilege, StartedProgram, Value};
 
 use crate::{ProgramTerms, Surface};
 
@@ -66,6 +66,8 @@ pub struct Subject<'a> {
     pub source: &'a str,
     /// The server and its name there, for a tool of another program.
     pub remote: Option<(&'a str, &'a str)>,
+    /// The programs that it starts itself; nothing where that was not determined.
+    pub programs: Option<Vec<StartedProgram>>,
     /// One for each parameter that it has.
     pub arguments: Vec<Argument<'a>>,
 }

@@ -1,4 +1,4 @@
-use cycod_definition::{Level, Privilege, Value};
+use cycod_definition::{Level, Privilege, StartedProgram, Value};
 use cycod_policy::{
     AllowedKind, Allowlist, Floor, FloorKind, Layer, NetworkReach, Origin, Policy, ProgramTerms, Question, Reading,
     Rule, Standing, Surface, Surfaces, Verdict,
@@ -64,6 +64,13 @@ fn tools() -> impl Strategy<Value = Tool> {
     (level, prop::bool::ANY, prop::bool::ANY, branch, reading, 0..6_u8).prop_map(
         |(level, is_tagged, is_remote, branch, reading, number)| {
             let mut tool = Tool::new("push", level);
+            tool.programs = match number {
+                0 => None,
+                1 => Some(vec![StartedProgram::Unknown("a function".to_owned())]),
+                2 => Some(vec![StartedProgram::Named("git".to_owned())]),
+                3 => Some(vec![StartedProgram::Named("git".to_owned()), StartedProgram::Named("./pull".to_owned())]),
+                _ => Some(Vec::new()),
+            };
             if is_tagged {
                 tool = tool.tagged("vcs");
             }
@@ -156,6 +163,8 @@ proptest! {
             AllowedKind::Sources => list.names(if tool.remote.is_some() { "mcp" } else { "custom" }),
             AllowedKind::Servers => tool.remote.is_none() || list.names("git"),
             AllowedKind::Models => true,
+            AllowedKind::Commands if tool.remote.is_some() => list.names("mcp:git"),
+            AllowedKind::Commands => tool.starts_only(|program| list.names(program)),
         };
         let before = verdict(rules.clone(), &tool, surface);
         let decision = Policy::new(rules, Vec::new()).limited_to(vec![list]).decide(&question(&tool, surface));

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use cycod_definition::{Level, Privilege, Value};
+use cycod_definition::{Level, Privilege, StartedProgram, Value};
 use cycod_policy::{
     Argument, Decision, Held, Layer, Origin, Pattern, Places, Policy, Question, Reading, Rule, Standing, Subject,
     Surface, Verdict,
@@ -13,12 +13,23 @@ pub(crate) struct Tool {
     pub(crate) level: Level,
     pub(crate) tags: Vec<String>,
     pub(crate) remote: Option<(&'static str, &'static str)>,
+    pub(crate) programs: Option<Vec<StartedProgram>>,
     pub(crate) arguments: Vec<(&'static str, Option<Value>, Reading)>,
 }
 
 impl Tool {
     pub(crate) fn new(name: &'static str, level: Level) -> Self {
-        Self { name, level, tags: Vec::new(), remote: None, arguments: Vec::new() }
+        Self { name, level, tags: Vec::new(), remote: None, programs: Some(Vec::new()), arguments: Vec::new() }
+    }
+
+    /// Whether it is known which programs it starts, and all of them are `listed`.
+    pub(crate) fn starts_only(&self, listed: impl Fn(&str) -> bool) -> bool {
+        self.programs.as_ref().is_some_and(|programs| {
+            programs.iter().all(|program| match program {
+                StartedProgram::Named(name) => listed(name),
+                StartedProgram::Unknown(_) => false,
+            })
+        })
     }
 
     pub(crate) fn tagged(mut self, tag: &str) -> Self {
@@ -51,6 +62,7 @@ impl Tool {
             tags: &self.tags,
             source: if self.remote.is_some() { "mcp" } else { "custom" },
             remote: self.remote,
+            programs: self.programs.clone(),
             arguments: arguments.collect(),
         }
     }

@@ -190,6 +190,8 @@ fn lists_of_what_is_allowed() {
         ("allow-only: {tool: [a]}", "unknown-key"),
         ("allow-only: {sources: [team]}", "out-of-range"),
         ("allow-only: {servers: [[a]]}", "wrong-type"),
+        ("allow-only: {commands: [git status]}", "out-of-range"),
+        ("allow-only: {commands: ['']}", "out-of-range"),
         ("allowonly: {tools: [a]}", "unknown-key"),
     ] {
         let file = RuleFile::of(Scope::User, "policy.yaml".into(), SourceFile::new("policy.yaml", wrong));

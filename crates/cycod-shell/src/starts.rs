@@ -82,6 +82,14 @@ pub struct Starts {
     pub directories: Vec<Vec<FilePart>>,
     /// What else it starts, which cannot be told before it runs, for people.
     pub unpinned: Vec<String>,
+    /// Those of `names` that the shell doesn't carry out itself.
+    pub commands: Vec<String>,
+    /// Those of `unpinned` that an interpreter does which is in `commands` or `files`, or a program that no table describes.
+    pub by_programs: Vec<String>,
+    /// Those of `files` that such an interpreter reads.
+    pub by_interpreters: Vec<Started>,
+    /// Variables that it sets by which other programs than the ones it names run, or load code.
+    pub variables: Vec<String>,
 }
 
 impl Starts {
@@ -100,12 +108,23 @@ impl Starts {
         join(&mut self.search, other.search);
         join(&mut self.directories, other.directories);
         join(&mut self.unpinned, other.unpinned);
+        join(&mut self.commands, other.commands);
+        join(&mut self.by_programs, other.by_programs);
+        join(&mut self.by_interpreters, other.by_interpreters);
+        join(&mut self.variables, other.variables);
     }
 
     pub(crate) fn unknown(&mut self, what: String) {
         if !self.unpinned.contains(&what) {
             self.unpinned.push(what);
         }
+    }
+
+    pub(crate) fn unknown_of_program(&mut self, what: String) {
+        if !self.by_programs.contains(&what) {
+            self.by_programs.push(what.clone());
+        }
+        self.unknown(what);
     }
 }
 
@@ -149,7 +168,7 @@ fn of_variant(question: &Question<'_>, variant: &Variant<'_>, all: &mut Starts) 
         }
         Reader::Interpreter(words) => {
             let program = words.first().map_or("an interpreter", |word| word.rsplit('/').next().unwrap_or(word));
-            all.unknown(format!("what code for `{program}` starts or loads"));
+            all.unknown_of_program(format!("what code for `{program}` starts or loads"));
             let words: Vec<String> = words.iter().map(|word| crate::quoted(word)).collect();
             holes.clear();
             (None, argv::tree(&words.join(" "), &[]))

@@ -148,3 +148,45 @@ fn what_starts_nothing_says_nothing() {
     ];
     check(&inert.map(|script| (script, "")));
 }
+
+/// The programs that a script starts, and the variables by which others may run.
+fn programs(script: &str) -> String {
+    let command = [Segment::Text(script)];
+    let found = starts(&Question {
+        reader: Reader::Shell(Shell::Bash),
+        command: &command,
+        environment: &[],
+        input: &[],
+        programs: &Programs::default(),
+    });
+    let by_programs = found.by_programs.iter().map(|what| format!("({what})"));
+    let unknown =
+        found.unpinned.iter().filter(|what| !found.by_programs.contains(what)).map(|what| format!("? {what}"));
+    let variables = found.variables.iter().map(|name| format!("${name}"));
+    let lines: Vec<String> =
+        found.commands.iter().cloned().chain(variables).chain(by_programs).chain(unknown).collect();
+    lines.join(", ")
+}
+
+#[test]
+fn programs_are_told_from_what_the_shell_does_itself() {
+    for (script, expected) in [
+        ("cd x && echo a | cat", "cat"),
+        ("env echo a", "env, echo"),
+        ("echo() { curl x; }; echo", "curl"),
+        ("alias cat=curl; cat", "alias, cat"),
+        ("PAGER=less man ls", "man, $PAGER"),
+        ("read -r PATH; cat", "cat, $PATH"),
+        (
+            "declare -n X=PATH; X=.; cat",
+            "? what a command starts that is not followed: a variable in it is a reference to another",
+        ),
+        ("python3 -c 'import os'", "python3, (what code for `python3` starts or loads)"),
+        ("git -c alias.x='!curl' x", "git, ? what code for `git` starts or loads"),
+        ("env -S 'curl x'", "env, ? what `env` makes of the words in a text"),
+        ("env --split-string='curl x'", "env, ? what `env` makes of the words in a text"),
+        ("unheard-of x", "unheard-of, (what `unheard-of` starts or loads: no table describes it)"),
+    ] {
+        assert_eq!(programs(script), expected, "{script}");
+    }
+}

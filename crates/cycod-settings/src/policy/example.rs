@@ -45,6 +45,7 @@ pub(super) fn is_covered(rule: &Rule, example: &str) -> Result<bool, String> {
         tags: &tags,
         source: if remote.is_some() { "mcp" } else { "custom" },
         remote,
+        programs: None,
         arguments: given.chain(absent).map(argument).collect(),
     };
     let place = Path::new("/project");

@@ -18,7 +18,7 @@ pub(super) struct Found {
 }
 
 const KEYS: [&str; 6] = ["auto-approve", "auto-deny", "rules", "allow-only", "floor", "min-version"];
-const LIST_KEYS: [&str; 5] = ["tools", "sources", "servers", "models", "why"];
+const LIST_KEYS: [&str; 6] = ["tools", "sources", "servers", "models", "commands", "why"];
 const FLOOR_KEYS: [&str; 5] = ["privilege", "isolation", "network", "approval", "why"];
 /// What a floor can ask, by its key.
 const FLOORS: [(&str, &str, FloorKind); 7] = [
@@ -162,6 +162,13 @@ impl Reader<'_> {
                     None => format!("one of {}", sources.join(", ")),
                 };
                 self.error(Code::OutOfRange, *at, format!("`{name}` is no source of tools"), help);
+            }
+            for (name, at) in names.iter().filter(|(name, _)| {
+                kind == AllowedKind::Commands && (name.is_empty() || name.contains(char::is_whitespace))
+            }) {
+                let help =
+                    "name a program, as in `git` or `./scripts/*`; rules can limit what its tools are called with";
+                self.error(Code::OutOfRange, *at, format!("`{name}` is no program"), help);
             }
             let origin = self.origin(entry.key_span);
             self.read.lists.push(Allowlist::new(kind, names.iter().map(|(name, _)| name.as_str()), origin));

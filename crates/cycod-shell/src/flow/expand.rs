@@ -777,6 +777,7 @@ impl Flow<'_> {
     /// Adds a text that a variable may hold, or that is appended to it. When there are many, or when they grow out of each other, it
     /// is only known whose values are in them.
     fn add_text(&mut self, name: &str, mut text: Text, is_appended: bool) {
+        self.note_changed(name);
         if text.len() > MOST_ATOMS || self.widens && !self.knows_text(name, &text) {
             text = vec![part_of(&text)];
         }
@@ -814,6 +815,7 @@ impl Flow<'_> {
     }
 
     fn add<T: PartialEq>(&mut self, name: &str, of: impl Fn(&mut Variable) -> &mut Vec<T>, new: T) {
+        self.note_changed(name);
         let variable = variable_in(&mut self.variables, name);
         let known = of(variable);
         if known.contains(&new) {

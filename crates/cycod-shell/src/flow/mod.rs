@@ -1251,17 +1251,17 @@ impl Flow<'_> {
                         let is_meant = literal(word)
                             .is_some_and(|name| !name.starts_with('-') && programs::is_unknown(name, self.statements));
                         let meant = if is_meant { &vec![Atom::Unknown(Tag::Somewhere)] } else { word };
-                        for state in self.name(meant, outer.as_ref(), false) {
+                        for state in self.name(meant, outer.as_ref(), (false, node != Graph::START)) {
                             reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
                         }
                     }
                     Reading::Name(outer) => {
-                        for state in self.name(word, outer.as_ref(), false) {
+                        for state in self.name(word, outer.as_ref(), (false, node != Graph::START)) {
                             reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
                         }
                     }
                     Reading::Module(outer) => {
-                        for state in self.name(word, outer.as_ref(), true) {
+                        for state in self.name(word, outer.as_ref(), (true, true)) {
                             reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
                         }
                     }
@@ -1312,9 +1312,9 @@ impl Flow<'_> {
         entries.map(|entry| State::new(entry, name, state.outer().cloned())).collect()
     }
 
-    /// Finds what runs by the name of a command.
-    fn name(&mut self, word: &Text, outer: Option<&Arc<State>>, is_module: bool) -> Vec<State> {
-        self.note_command(word, is_module);
+    /// Finds what runs by the name of a command, which may be one of a module, and one that another program starts.
+    fn name(&mut self, word: &Text, outer: Option<&Arc<State>>, (is_module, is_inside): (bool, bool)) -> Vec<State> {
+        self.note_command(word, is_module, is_inside);
         self.find_all(self.written.holes(word), &Reason::Written);
         // Without a `/` it is looked for where programs are.
         if beginning(word).contains('/') {
@@ -1845,7 +1845,8 @@ impl Owned {
         Some(match *seen {
             Seen::Place { place, text, is_option_read, option }
                 if has_values(text)
-                    || copies && place.is_file()
+                    || copies
+                        && (place.is_file() || matches!(place.kind, PlaceKind::Arguments | PlaceKind::Environment))
                     || matches!(place.kind, PlaceKind::CodeIn(_) | PlaceKind::Program | PlaceKind::Unknown) =>
             {
                 Self::Place { place, text: text.to_vec(), is_option_read, option }

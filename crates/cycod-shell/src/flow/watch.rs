@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::value::{Atom, Field, Tag, Text, beginning, holes_of, literal, push};
 use super::{Finding, Flow, Input, Reason, follow};
 use crate::hole::{Hole, Trust};
+use crate::piece::Shell;
 use crate::programs::{self, Input as Reads, Loads, Place, PlaceKind, State, Statements};
 use crate::starts::{FilePart, Loader, ReadAs, Started, Starts};
 
@@ -17,6 +18,20 @@ const SCRIPT_DIRECTORY: &str = "CYCOD_SCRIPT_DIRECTORY";
 
 /// What stands in code for what is known only when it runs.
 pub(super) const UNKNOWN: &str = "cycod_unknown";
+
+/// What each shell carries out itself, but for what changes the meaning of other names.
+const BUILTINS: [&str; 36] = [
+    ".", ":", "[", "bg", "break", "cd", "command", "continue", "echo", "eval", "exec", "exit", "export", "false", "fg",
+    "getopts", "jobs", "kill", "local", "printf", "pwd", "read", "readonly", "return", "set", "shift", "test", "times",
+    "trap", "true", "type", "ulimit", "umask", "unset", "wait", "chdir",
+];
+
+/// What Bash and zsh carry out themselves in addition.
+const MORE_BUILTINS: [&str; 10] =
+    ["[[", "builtin", "declare", "dirs", "disown", "let", "popd", "pushd", "source", "typeset"];
+
+/// What Bash alone carries out itself in addition.
+const BUILTINS_OF_BASH: [&str; 4] = ["caller", "mapfile", "readarray", "shopt"];
 
 /// How many files and programs are followed in one command.
 const MOST_SOURCES: usize = 2_000;
@@ -89,6 +104,11 @@ fn found(starts: &mut Starts, finding: &Finding, holes: &[Hole<'_>], sources: &[
             }
         }
     }
+}
+
+/// Whether a program runs the code that it is given, as its nature.
+fn is_interpreter(state: &State) -> bool {
+    matches!(state.entry().input, Reads::Code { .. })
 }
 
 /// Whether a program of this name runs scripts as this shell does.
@@ -319,8 +339,24 @@ impl Flow<'_> {
         watch.sources = sources;
     }
 
-    /// Notes the name of a command.
-    pub(super) fn note_command(&mut self, word: &Text, is_module: bool) {
+    /// Notes a file that a program reads as code, and whether that is an interpreter.
+    fn note_read(&mut self, text: &Text, read_as: ReadAs, is_interpreter: bool) {
+        let first = self.watch.as_ref().map_or(0, |watch| watch.starts.files.len());
+        self.note_file(text, read_as);
+        if let Some(watch) = self.watch.as_mut().filter(|_| is_interpreter) {
+            watch.starts.by_interpreters.extend(watch.starts.files[first..].iter().cloned());
+        }
+    }
+
+    /// Whether the shell that reads this carries out what has this name.
+    fn is_builtin(&self, name: &str) -> bool {
+        let more = matches!(self.shell, Shell::Bash | Shell::Zsh) && MORE_BUILTINS.contains(&name);
+        let of_bash = self.shell == Shell::Bash && BUILTINS_OF_BASH.contains(&name);
+        self.is_shell && (BUILTINS.contains(&name) || more || of_bash)
+    }
+
+    /// Notes the name of a command, and whether another program starts it.
+    pub(super) fn note_command(&mut self, word: &Text, is_module: bool, is_inside: bool) {
         if !self.tells || !self.watches() {
             return;
         }
@@ -331,9 +367,12 @@ impl Flow<'_> {
             Some(name) if name.contains('/') => self.note_file(word, ReadAs::Program),
             Some(name) => {
                 let name = name.to_owned();
-                if let Some(watch) = &mut self.watch
-                    && !watch.starts.names.contains(&name)
-                {
+                let is_builtin = !is_inside && self.is_builtin(&name);
+                let Some(watch) = &mut self.watch else { return };
+                if !is_builtin && !watch.starts.commands.contains(&name) {
+                    watch.starts.commands.push(name.clone());
+                }
+                if !watch.starts.names.contains(&name) {
                     watch.starts.names.push(name);
                 }
             }
@@ -362,7 +401,8 @@ impl Flow<'_> {
                 if beginning(text).starts_with("/dev/fd/") {
                     return;
                 }
-                self.note_file(text, if is_shell(state.label()) { ReadAs::Shell } else { ReadAs::Code });
+                let read_as = if is_shell(state.label()) { ReadAs::Shell } else { ReadAs::Code };
+                self.note_read(text, read_as, is_interpreter(state));
             }
             // It is followed.
             PlaceKind::CodeIn("sh" | "sh-joined") => {}
@@ -371,14 +411,25 @@ impl Flow<'_> {
                 if matches!(language, "name" | "arithmetic" | "jq") {
                     return;
                 }
-                if literal(text).is_none_or(|code| !is_inert(language, code)) {
-                    let program = Arc::clone(state.label());
-                    self.note_unpinned(|| format!("what code for `{program}` starts or loads"));
+                let is_read = is_interpreter(state);
+                if literal(text).is_none_or(|code| !is_inert(language, code))
+                    && let Some(watch) = &mut self.watch
+                {
+                    let what = format!("what code for `{}` starts or loads", state.label());
+                    if is_read {
+                        watch.starts.unknown_of_program(what);
+                    } else {
+                        watch.starts.unknown(what);
+                    }
                 }
                 // It may be the name of a file.
                 if literal(text).is_some_and(|text| !text.contains(char::is_whitespace)) {
-                    self.note_file(text, ReadAs::Content);
+                    self.note_read(text, ReadAs::Content, is_read);
                 }
+            }
+            PlaceKind::Arguments => {
+                let program = Arc::clone(state.label());
+                self.note_unpinned(|| format!("what `{program}` makes of the words in a text"));
             }
             PlaceKind::Environment => self.note_assigned_text(text),
             PlaceKind::Data("variable") => self.note_assigned_text(text),
@@ -396,6 +447,20 @@ impl Flow<'_> {
         self.note_variable(&name, &value);
     }
 
+    /// Notes that a variable is set by which other programs run than those that are named.
+    pub(super) fn note_changed(&mut self, name: &str) {
+        if !self.tells || !self.watches() {
+            return;
+        }
+        let is_path = self.shell == Shell::Zsh && name == "path";
+        if (programs::runs_variable(name, true) || is_path)
+            && let Some(watch) = &mut self.watch
+            && !watch.starts.variables.iter().any(|known| known == name)
+        {
+            watch.starts.variables.push(name.to_owned());
+        }
+    }
+
     /// Notes a variable that programs run, or load from.
     pub(super) fn note_variable(&mut self, name: &str, value: &Text) {
         if !self.tells || !self.watches() || !programs::runs_variable(name, true) {
@@ -404,6 +469,7 @@ impl Flow<'_> {
         if name == "PATH" {
             return self.note_search(value);
         }
+        self.note_changed(name);
         // A list of files, or a command with its words: each may be a file.
         let mut piece = Text::new();
         let mut pieces = Vec::new();
@@ -482,9 +548,9 @@ impl Flow<'_> {
             _ if &**program == UNKNOWN => {}
             Loads::Nothing => {}
             Loads::Unknown if is_unknown => {
-                watch.starts.unknown(format!("what `{program}` starts or loads: no table describes it"));
+                watch.starts.unknown_of_program(format!("what `{program}` starts or loads: no table describes it"));
             }
-            Loads::Unknown => watch.starts.unknown(format!("what `{program}` starts or loads")),
+            Loads::Unknown => watch.starts.unknown_of_program(format!("what `{program}` starts or loads")),
             Loads::Files(files) => {
                 let mut words = Vec::new();
                 for field in fields {

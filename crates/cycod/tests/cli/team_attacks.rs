@@ -114,6 +114,111 @@ const DENIED_TOOLS: &[Way] = &[
     },
 ];
 
+/// To start `basename`, which the team doesn't name among the commands that alone are allowed.
+const UNLISTED_COMMANDS: &[Way] = &[
+    commands("itself", "bash: basename 'hello from elsewhere'"),
+    commands("its path", "bash: /usr/bin/basename 'hello from elsewhere'"),
+    commands("another program of that name", "bash: ./cat"),
+    commands("a program in the place of one that is named", "bash: PATH=.:$PATH; cat"),
+    commands("such a `PATH` of the tool", "bash: cat\nenvironment: {variables: {PATH: '.:/usr/bin:/bin'}}"),
+    commands("a shell", "bash: sh -c \"basename 'hello from elsewhere'\""),
+    commands("a wrapper", "bash: env X=1 basename 'hello from elsewhere'"),
+    commands("arguments", "bash: echo 'hello from elsewhere' | xargs -d '\\n' basename"),
+    commands("a search", "bash: find . -maxdepth 0 -exec basename 'hello from elsewhere' \\;"),
+    commands("a variable", "bash: X=basename; $X 'hello from elsewhere'"),
+    commands("what a program prints", "bash: $(cat name) 'hello from elsewhere'"),
+    commands("a script on the input", "bash: cat script | sh"),
+    commands("a script that is read", "bash: . ./script"),
+    commands("a script of a shell", "bash: sh ./script"),
+    commands("code that is evaluated", "bash: eval \"base\"\"name 'hello from elsewhere'\""),
+    commands("a function", "bash: \"f() { basename 'hello from elsewhere'; }; f\""),
+    commands("a trap", "bash: trap \"basename 'hello from elsewhere'\" EXIT"),
+    commands("a substitution", "bash: cat <(basename 'hello from elsewhere')"),
+    commands("`exec`", "bash: exec basename 'hello from elsewhere'"),
+    commands("`command`", "bash: command -p basename 'hello from elsewhere'"),
+    commands(
+        "an alias of the shell",
+        "bash: |\n  shopt -s expand_aliases\n  alias cat=basename\n  cat 'hello from elsewhere'",
+    ),
+    commands("the table of the shell", "bash: |\n  hash -p /usr/bin/basename cat\n  cat 'hello from elsewhere'"),
+    commands("an exported `PATH`", "bash: export PATH=.:$PATH; cat"),
+    commands("a `PATH` that is read", "bash: read -r PATH <<< .:$PATH; cat"),
+    commands("a `PATH` that is printed", "bash: printf -v PATH '.:%s' \"$PATH\"; cat"),
+    commands("a `PATH` of a loop", "bash: for PATH in .:$PATH; do cat; done"),
+    commands("a `PATH` that is declared", "bash: declare -x PATH=.:$PATH; cat"),
+    commands("a `PATH` that is completed", "bash: PATH+=:.; unset -v BASH_CMDS; PATH=${PATH/#/.:}; cat"),
+    commands("a file that shells read first", "bash: ENV=./script BASH_ENV=./script env bash -c true"),
+    commands("words that `env` splits", "bash: env -S \"basename 'hello from elsewhere'\""),
+    commands("a script as a document", "bash: |\n  sh <<'END'\n  basename 'hello from elsewhere'\n  END"),
+    commands("a script as a string", "bash: sh <<< \"basename 'hello from elsewhere'\""),
+    commands("a script that it wrote", "bash: echo \"basename 'hello from elsewhere'\" > made; sh made"),
+    commands("a callback", "bash: \"mapfile -C \\\"basename 'hello from elsewhere' #\\\" -c 1 x < name\""),
+    commands("another process", "bash: \"coproc basename 'hello from elsewhere'; cat <&${COPROC[0]}\""),
+    commands("a reference to `PATH`", "bash: declare -n X=PATH; X=.:$PATH; cat"),
+    commands("words that are read", "bash: cat script | xargs env"),
+    commands("an alias of git", "bash: git -c alias.x='!basename \"hello from elsewhere\"' x"),
+    commands("a variable of git", "bash: GIT_EXTERNAL_DIFF=./cat git diff --no-index --ext-diff name script"),
+    commands(
+        "program text",
+        "bash: '{RAW:X}'\nparameters: {X: {type: string, default: basename 'hello from elsewhere'}}",
+    ),
+    commands(
+        "a choice",
+        "bash: \"{X} 'hello from elsewhere'\"\nparameters: {X: {type: string, enum: [basename, cat], default: basename}}",
+    ),
+    commands("no shell", "run: basename 'hello from elsewhere'"),
+    commands("an interpreter", "python: print('hello from elsewhere')"),
+    commands("a step", "steps:\n  - {name: a, bash: cat name}\n  - {name: b, bash: basename 'hello from elsewhere'}"),
+    commands(
+        "a fallback",
+        "steps:\n  - {name: a, bash: cat none, error-handling: {fallback: basename 'hello from elsewhere'}}",
+    ),
+    commands("another tool", "steps:\n  - {name: a, use-tool: other}"),
+    commands(
+        "a command that a built-in tool is given",
+        "steps:\n  - {name: a, use-tool: bash_execution, with: {command: basename 'hello from elsewhere'}}",
+    ),
+    commands(
+        "one that is known later",
+        "steps:\n  - {name: a, bash: cat script}\n  - {name: b, use-tool: bash_execution, with: {command: sh, args: ['-c', '{a.output}']}}",
+    ),
+    Way {
+        what: "a built-in tool",
+        files: &[],
+        script: "cycod run bash_execution command=\"basename 'hello from elsewhere'\"",
+    },
+    Way {
+        what: "without a shell",
+        files: &[],
+        script: "cycod run bash_execution command=basename args='[\"hello from elsewhere\"]'",
+    },
+    Way {
+        what: "a program that shells have as well",
+        files: &[],
+        script: "cycod run bash_execution command=printf args='[\"hello from elsewhere\"]'",
+    },
+    Way {
+        what: "an alias",
+        files: &[(".cycod/tools/it.yaml", "type: alias\nbase-tool: other\n")],
+        script: "cycod run it",
+    },
+    Way { what: "a function in Python", files: &[(".cassidy/tools/it.md", MARKDOWN_IT)], script: "cycod run it" },
+    Way { what: "a function of the engine", files: &[(".mimir/tools/it.yml", MIMIR_IT)], script: "cycod run it" },
+    Way {
+        what: "function calling",
+        files: &[(".cycod/tools/it.yaml", "description: It\nbash: basename 'hello from elsewhere'\ntags: [read]\n")],
+        script: "echo '{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"it\",\"input\":{}}' | cycod tool call --from anthropic --auto-approve '*'",
+    },
+];
+
+const MARKDOWN_IT: &str = "---\nname: it\ndescription: It\nlanguage: python\nschema: {type: object, properties: {}}\n---\n\n```python\nimport subprocess\ndef execute():\n    return subprocess.check_output(['basename', 'hello from elsewhere'], text=True)\n```\n";
+const MIMIR_IT: &str = "name: it\ndescription: It\nschema: {type: object, properties: {}}\npermissions: {allowlist: ['basename **']}\ncode: |\n  export async function execute(args, context) { return (await context.platform.executor.execute('basename', ['hello from elsewhere'])).stdout }\n";
+
+/// A tool that starts it in this way.
+const fn commands(what: &'static str, body: &'static str) -> Way {
+    Way { what, files: &[], script: body }
+}
+
 fn tried(place: &Place, way: &Way) -> Ran {
     place.tool("other", OWN);
     for (path, text) in way.files {
@@ -159,6 +264,48 @@ fn nothing_leads_around_what_the_team_denies() {
         let said = ran.block();
         assert!(said.contains("`deny other` (acme release 1, policy.yaml:1)"), "{}: {said}", way.what);
     }
+}
+
+/// Tries to start a program that isn't named; the script is a tool, unless it begins as a command.
+fn tried_to_start(place: &Place, way: &Way) -> Ran {
+    let script = "basename 'hello from elsewhere'\n";
+    place.write("script", script);
+    place.write("name", "basename\n");
+    place.write("cat", &format!("#!/bin/sh\n{script}"));
+    _ = place.shell("chmod +x cat");
+    place.tool("other", "description: Other\nbash: basename 'hello from elsewhere'\ntags: [read]\n");
+    if way.script.contains("cycod ") {
+        let files = way.files.iter();
+        files.for_each(|(path, text)| place.write(path, text));
+        return place.shell(way.script);
+    }
+    place.tool("it", &format!("description: It\ntags: [run]\n{}\n", way.script));
+    place.shell("cycod run it")
+}
+
+#[test]
+fn no_program_runs_that_the_team_does_not_name() {
+    let team = Team::new();
+    let policy = "allow-only:\n  commands: [cat, git, sh, env, xargs, find]\n  why: we checked them\n";
+    team.place.write(".cycod/policy.yaml", policy);
+    team.release();
+    let mut wrong = Vec::new();
+    for way in UNLISTED_COMMANDS {
+        let ran = tried_to_start(&Place::new(), way);
+        if !ran.stdout().contains(ELSEWHERE) {
+            wrong.push(format!("{} is no way: {}", way.what, ran.block()));
+        }
+        let place = Place::new();
+        team.join(&place, &[]);
+        let ran = tried_to_start(&place, way);
+        let said = ran.block();
+        let listed = "`allow-only: commands` (acme release 1, policy.yaml:2)";
+        let asked = "we checked them; ask ada@example.com";
+        if ran.stdout().contains(ELSEWHERE) || !said.contains(listed) || !said.contains(asked) {
+            wrong.push(format!("{}: {said}", way.what));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
 #[test]

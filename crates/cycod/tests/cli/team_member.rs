@@ -20,6 +20,8 @@ use crate::support::{Place, Ran};
 pub(crate) const GREET: &str = "description: Greet\nbash: echo hello from the team\ntags: [read]\n";
 pub(crate) const OWN: &str = "description: Not really\nbash: echo hello from elsewhere\ntags: [read]\n";
 
+const FUNCTION: &str = "---\nname: function\ndescription: A function\nlanguage: python\nschema: {type: object, properties: {}}\n---\n\n```python\ndef execute():\n    return 'a note'\n```\n";
+
 /// A team that publishes into a directory: a home and a project of its own, and the key `ada`.
 pub(crate) struct Team {
     pub(crate) place: Place,
@@ -389,6 +391,56 @@ fn what_the_lists_of_the_team_do_not_name_is_refused_with_the_list() {
     let ran = place.ran(command.env("OPENAI_API_KEY", "sk-none").output().expect("it starts"));
     assert!(ran.stderr().contains("`allow-only: models` (acme release 1"), "{}", ran.block());
     assert!(done(&place, &["team", "show"]).stdout().contains("allow-only"));
+}
+
+#[test]
+fn what_runs_only_programs_that_the_team_names_runs() {
+    let team = Team::new();
+    let policy =
+        "allow-only: {commands: [cat, git, sh, python, python3, find, basename, './scripts/*', 'mcp:files']}\n";
+    team.place.write(".cycod/policy.yaml", policy);
+    team.release();
+    let place = Place::new();
+    team.join(&place, &[]);
+    greets(&place);
+    place.write("note", "a note\n");
+    place.write("scripts/say", "#!/bin/sh\necho a note\n");
+    _ = place.shell("chmod +x scripts/say");
+    let steps = "steps:\n  - {name: a, bash: cat note}\n  - {name: b, use-tool: greet}\n  - {name: c, bash: cat, input: '{a.output}'}";
+    for body in [
+        "bash: if [ -f note ]; then cd . && cat note | while read -r x; do echo \"$x\"; done; fi",
+        "bash: f() { cat \"$1\"; }; f note",
+        "bash: sh -c 'cat note'",
+        "bash: find . -name note -exec cat {} +",
+        "bash: X=note; cat \"$X\" || exit 1",
+        "bash: ./scripts/say",
+        "bash: cat {FILE}\nparameters: {FILE: {type: string, default: note, path: true}}",
+        "bash: '{X} note'\nparameters: {X: {type: string, enum: [basename, cat], default: cat}}",
+        "run: cat note",
+        "python: print('a note')",
+        steps,
+    ] {
+        place.tool("it", &format!("description: It\ntags: [run]\n{body}\n"));
+        let ran = place.run(&["run", "it"]);
+        assert!(ran.code() == 0 && ran.stdout().contains("a note"), "{body}: {}", ran.block());
+    }
+    for (tool, arguments) in [
+        ("read_file", vec!["filepath=note"]),
+        ("bash_execution", vec!["command=cat note"]),
+        ("bash_execution", vec!["command=cat", "args=[\"note\"]"]),
+    ] {
+        let ran = place.run(&[vec!["run", tool], arguments].concat());
+        assert!(ran.code() == 0 && ran.stdout().contains("a note"), "{tool}: {}", ran.block());
+    }
+    place.write(".cassidy/tools/function.md", FUNCTION);
+    let ran = place.run(&["run", "function"]);
+    assert!(ran.code() == 0 && ran.stdout().contains("a note"), "{}", ran.block());
+    let said =
+        "`allow-only: commands` (acme release 1, policy.yaml:1) doesn't name `basenam`, which `bash_execution` starts";
+    fails(&place, &["run", "bash_execution", "command=basenam x"], 3, said);
+    let why = done(&place, &["tool", "why", "bash_execution"]).stdout();
+    assert!(why.contains("runs what cycod can't tell in advance: the arguments of `bash_execution`"), "{why}");
+    assert!(done(&place, &["team", "show"]).stdout().contains("allow-only commands: cat git"));
 }
 
 #[test]
