@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use cycod_process::{Observer, Stop};
 
-use crate::{Caller, SpanContext};
+use crate::{Caller, Carrier, SpanContext};
 
 /// How a run is steered from outside.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct Control {
     pub session: Option<String>,
     /// The span in which the caller works; without one, that of the environment.
     pub trace: Option<SpanContext>,
+    /// What carries the run out; without it, this machine.
+    pub carrier: Option<Arc<dyn Carrier>>,
 }
 
 impl Control {
@@ -40,6 +42,7 @@ impl Control {
             refreshes_cache: false,
             session: None,
             trace: None,
+            carrier: None,
         }
     }
 }

@@ -79,32 +79,43 @@ pub(crate) fn head(plan: &Plan, caller: &Caller, masks: &Masks) -> Json {
 }
 
 fn write(journal: &RunJournal, event: &Event<'_>) {
-    let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     match event {
-        Event::StepStarted { step, attempt, command } => {
-            journal.add("start", Some(step.as_str()), json!({"try": attempt, "command": command}));
-        }
         Event::Output { step, stream, bytes, .. } => journal.output(step.as_str(), *stream as u8 + 1, bytes),
-        Event::Progress { step, done, total, message } => {
-            journal.add("progress", Some(step.as_str()), json!({"done": done, "total": total, "message": message}));
-        }
-        Event::Log { step, level, message } => {
-            journal.add("log", Some(step.as_str()), json!({"level": level, "message": message}));
-        }
-        Event::Retrying { step, exit_code, pause } => {
-            // Nothing runs that could be quiet.
-            journal.flush_later();
-            journal.add("retry", Some(step.as_str()), json!({"exit": exit_code, "pause": micros(*pause)}));
-        }
-        Event::FallingBack { step } => journal.add("fallback", Some(step.as_str()), json!({})),
-        Event::Cached { step, run } => journal.add("cached", Some(step.as_str()), json!({"run": run})),
-        Event::StepEnded { step, status, exit_code, duration } => {
-            let fields = json!({"status": status.name(), "exit": exit_code, "us": micros(*duration)});
-            journal.add("end", Some(step.as_str()), fields);
-        }
         Event::Quiet => journal.flush(),
-        Event::Warning(text) => journal.add("warning", None, json!({"text": text})),
+        event => {
+            if matches!(event, Event::Retrying { .. }) {
+                // Nothing runs that could be quiet.
+                journal.flush_later();
+            }
+            if let Some((kind, step, fields)) = line(event) {
+                journal.add(kind, step.map(StepPath::as_str), fields);
+            }
+        }
     }
+}
+
+/// An event as it is in a line: its kind, its step and its fields. What a step wrote is beside the lines.
+pub(crate) fn line<'e>(event: &'e Event<'_>) -> Option<(&'static str, Option<&'e StepPath>, Json)> {
+    let micros = |duration: &Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+    Some(match event {
+        Event::StepStarted { step, attempt, command } => {
+            ("start", Some(step), json!({"try": attempt, "command": command}))
+        }
+        Event::Progress { step, done, total, message } => {
+            ("progress", Some(step), json!({"done": done, "total": total, "message": message}))
+        }
+        Event::Log { step, level, message } => ("log", Some(step), json!({"level": level, "message": message})),
+        Event::Retrying { step, exit_code, pause } => {
+            ("retry", Some(step), json!({"exit": exit_code, "pause": micros(pause)}))
+        }
+        Event::FallingBack { step } => ("fallback", Some(step), json!({})),
+        Event::Cached { step, run } => ("cached", Some(step), json!({"run": run})),
+        Event::StepEnded { step, status, exit_code, duration } => {
+            ("end", Some(step), json!({"status": status.name(), "exit": exit_code, "us": micros(duration)}))
+        }
+        Event::Warning(text) => ("warning", None, json!({"text": text})),
+        Event::Output { .. } | Event::Quiet => return None,
+    })
 }
 
 /// Completes the journal; returns what the history has to know of it, if it is in a file.
@@ -305,6 +316,14 @@ pub(crate) fn reached(journals: &Path, run: &str, step: &StepPath) -> Result<Rea
 /// # Errors
 /// When what a step wrote cannot be read.
 pub fn event(journal: &mut RunReader, line: &Json) -> Result<Option<Event<'static>>, StoreError> {
+    event_of(line, |line| journal.output(line))
+}
+
+/// Reads one event from its line; `output` finds what a step wrote.
+pub(crate) fn event_of<E>(
+    line: &Json,
+    output: impl FnOnce(&Json) -> Result<Vec<u8>, E>,
+) -> Result<Option<Event<'static>>, E> {
     let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
     let number = |name: &str| line[name].as_i64().and_then(|number| i32::try_from(number).ok()).unwrap_or_default();
     let duration = |name: &str| Duration::from_micros(line[name].as_u64().unwrap_or_default());
@@ -319,7 +338,7 @@ pub fn event(journal: &mut RunReader, line: &Json) -> Result<Option<Event<'stati
         }
         "out" => {
             let stream = if number("s") == 2 { Stream::Stderr } else { Stream::Stdout };
-            Event::Output { step, stream, bytes: Cow::Owned(journal.output(line)?), live: false }
+            Event::Output { step, stream, bytes: Cow::Owned(output(line)?), live: line["live"] == true }
         }
         "progress" => Event::Progress {
             step,

@@ -9,7 +9,7 @@ use cycod_diagnostic::Refusal;
 use cycod_plan::Plan;
 use cycod_policy::{Approved, Approver, Surface, Verdict};
 use cycod_process::Stop;
-use cycod_run::{ArtifactShelf, CacheUse, Driver, Event, RunReport, Sink, StepCache, StepPath, TraceOf, run};
+use cycod_run::{ArtifactShelf, CacheUse, Driver, Durable, Event, RunReport, Sink, StepCache, StepPath, TraceOf, run};
 
 use crate::{
     Asker, Caller, Control, Engine, Recording,
@@ -148,12 +148,14 @@ impl Engine {
             trace: trace_of.as_ref().map(|of| of as &TraceOf<'_>),
         };
         let sink: &mut dyn Sink = &mut Traced { sink, trace: trace.as_mut() };
-        let mut report = match recording.as_ref().and_then(|recording| recording.journal.clone()) {
+        let journal = recording.as_ref().and_then(|recording| recording.journal.clone());
+        let mut report = match journal {
             Some(journal) => {
                 let is_durable = durable.is_some();
-                run(approved, &driver, &mut Journaled { sink, journal, is_durable }, durable)
+                let sink = &mut Journaled { sink, journal, is_durable };
+                carried(approved, control, &driver, sink, durable)
             }
-            None => run(approved, &driver, sink, durable),
+            None => carried(approved, control, &driver, sink, durable),
         };
         // Nothing was started where the run was over before.
         begin();
@@ -181,6 +183,22 @@ impl Engine {
         }
         (report, recording)
     }
+}
+
+/// Runs a plan here, or where the control says.
+fn carried(
+    approved: Approved<Plan>,
+    control: &Control,
+    driver: &Driver<'_>,
+    sink: &mut dyn Sink,
+    durable: Option<Durable<'_>>,
+) -> RunReport {
+    let Some(carrier) = &control.carrier else { return run(approved, driver, sink, durable) };
+    // The other machine begins when it can.
+    if let Some(started) = driver.started {
+        started();
+    }
+    carrier.carry(approved.subject(), &control.stop, sink)
 }
 
 /// What a run does with the stored results of its steps.

@@ -132,8 +132,8 @@ impl Status {
 }
 
 impl StepReport {
-    /// A step that has not run.
-    pub(crate) fn new(name: &str, status: Status) -> Self {
+    /// A step of which nothing is known but how it ended.
+    pub fn new(name: &str, status: Status) -> Self {
         Self {
             name: name.to_owned(),
             status,
@@ -185,7 +185,7 @@ impl RunReport {
     }
 
     /// The report of nothing.
-    fn without_run(exit_code: i32) -> Self {
+    pub fn without_run(exit_code: i32) -> Self {
         Self {
             success: false,
             exit_code,
