@@ -110,7 +110,7 @@ const page = await watched(context);
 const shown = (selector = "main") => page.locator(selector).innerText();
 
 await test("without a session, every page says how to get one", async () => {
-  for (const address of ["/", `/proposal/${dangerous}`, "/members", "/releases", "/audit", "/nowhere"]) {
+  for (const address of ["/", `/proposal/${dangerous}`, "/members", "/releases", "/fleet", "/audit", "/nowhere"]) {
     equal((await page.goto(site + address)).status(), 401);
     holds((await shown()).includes("cycod team page"), address);
   }
@@ -242,7 +242,7 @@ const classesWithoutUse = `(() => {
 for (const colorScheme of ["light", "dark"]) {
   const themed = await browser.newContext({ colorScheme, bypassCSP: true, viewport: { width: 1280, height: 860 }, storageState: await context.storageState() });
   const look = await themed.newPage();
-  const pages = { proposals: "/", closed: "/?state=closed", proposal: `/proposal/${dangerous}`, "of rules": `/proposal/${rules}`, hostile: `/proposal/${evil}`, members: "/members", releases: "/releases", release: "/release/2", "empty release": "/release/1", record: "/audit", "whole record": "/audit?check=all", "way in": "/in", nowhere: "/nowhere" };
+  const pages = { proposals: "/", closed: "/?state=closed", proposal: `/proposal/${dangerous}`, "of rules": `/proposal/${rules}`, hostile: `/proposal/${evil}`, members: "/members", workers: "/fleet", releases: "/releases", release: "/release/2", "empty release": "/release/1", record: "/audit", "whole record": "/audit?check=all", "way in": "/in", nowhere: "/nowhere" };
   for (const [name, address] of Object.entries(pages)) {
     await test(`${name}, ${colorScheme}: no barriers, and nothing cut off at 320 px`, async () => {
       await look.setViewportSize({ width: 1280, height: 860 });

@@ -5,9 +5,12 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use cycod_team::{BlobDigest, SignedProposal, SignedText, TeamKey};
 use jiff::Timestamp;
 use ring::hmac;
+use serde_json::{Value as Json, json};
 
 use crate::{
-    HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubTransaction, audit, member,
+    HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubTransaction, audit,
+    fleet::{self, FleetWorker, GivenTask, WorkerReport},
+    member,
     release::{Released, current},
     request::{SeenRequests, SignedRequest, use_once},
     review, roots, session,
@@ -23,6 +26,8 @@ struct Inner {
     /// For challenges, which are not stored.
     challenges: hmac::Key,
     seen: SeenRequests,
+    /// Wakes requests that wait for something about a task.
+    fleet: tokio::sync::Notify,
 }
 
 /// The document of the release in force.
@@ -43,7 +48,13 @@ impl Hub {
     /// A hub over a database, with the key that signs its releases.
     pub fn new(store: Arc<dyn HubStore>, key: HubKey) -> Self {
         let challenges = key.challenges();
-        Self(Arc::new(Inner { store, key, challenges, seen: SeenRequests::default() }))
+        Self(Arc::new(Inner {
+            store,
+            key,
+            challenges,
+            seen: SeenRequests::default(),
+            fleet: tokio::sync::Notify::new(),
+        }))
     }
 
     fn run<T>(&self, work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>) -> Result<T, HubError> {
@@ -201,6 +212,109 @@ impl Hub {
         request.check(now)?;
         _ = self.run(|tx| HubMember::of_device(tx, &request.device))?;
         self.0.seen.add(request, now)
+    }
+
+    /// Lets a request of a worker in, as [`Hub::admit`] does one of a member's device.
+    pub(crate) fn admit_worker(&self, request: &SignedRequest, now: Timestamp) -> Result<(), HubError> {
+        request.check(now)?;
+        _ = self.run(|tx| FleetWorker::of_key(tx, &request.device))?;
+        self.0.seen.add(request, now)
+    }
+
+    /// Makes a token with which one machine becomes a worker. Behind the secret, it has the digest of the hub's key, so that the
+    /// machine knows the hub as well.
+    ///
+    /// # Errors
+    /// When the name can't be one.
+    pub fn worker_token(&self, name: &str, hours: u32, now: Timestamp) -> Result<String, HubError> {
+        let key = self.0.key.public()?;
+        let secret = self.run(|tx| fleet::token(tx, name, hours, now))?;
+        Ok(format!("{secret}.{}", cycod_team::BlobDigest::of(key.fingerprint().as_bytes())))
+    }
+
+    /// The workers, by name, each with its labels and whether it is running.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn workers(&self, now: Timestamp) -> Result<Vec<(String, Vec<String>, bool)>, HubError> {
+        let all = self.run(FleetWorker::all)?;
+        Ok(all.into_iter().map(|worker| (worker.name.clone(), worker.labels.clone(), worker.is_here(now))).collect())
+    }
+
+    /// Removes a worker. What it runs now counts as lost.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn remove_worker(&self, name: &str, now: Timestamp) -> Result<(), HubError> {
+        self.run(|tx| fleet::remove(tx, name, now))
+    }
+
+    /// Says that the hub was away, and answers again from now on.
+    pub(crate) fn begin(&self, now: Timestamp) -> Result<(), HubError> {
+        self.run(|tx| fleet::begin(tx, now))
+    }
+
+    pub(crate) fn enrol_worker(&self, key: &str, token: &str, now: Timestamp) -> Result<Json, HubError> {
+        let hub_key = self.0.key.public()?;
+        let (worker, team) = self.run(|tx| Ok((fleet::enrol(tx, key, token, now)?, roots::newest(tx)?.0.team)))?;
+        Ok(json!({"name": worker.name, "team": team, "key": hub_key}))
+    }
+
+    pub(crate) fn give(&self, request: &SignedRequest, given: &GivenTask, now: Timestamp) -> Result<Json, HubError> {
+        let answer = self.change(request, now, |tx, member| fleet::give(tx, (member, &request.device), given, now));
+        self.0.fleet.notify_waiters();
+        answer
+    }
+
+    pub(crate) fn claim(
+        &self,
+        request: &SignedRequest,
+        labels: &[String],
+        now: Timestamp,
+    ) -> Result<Option<Json>, HubError> {
+        let worker = (request.device.as_str(), request.nonce.as_str());
+        let claimed = self.run(|tx| fleet::claim(tx, &self.0.key, worker, labels, now))?;
+        if claimed.is_some() {
+            self.0.fleet.notify_waiters();
+        }
+        Ok(claimed)
+    }
+
+    pub(crate) fn report(
+        &self,
+        request: &SignedRequest,
+        report: &WorkerReport,
+        now: Timestamp,
+    ) -> Result<Json, HubError> {
+        let answer = self.run(|tx| fleet::report(tx, &request.device, report, now))?;
+        if answer["over"] == true {
+            self.run(|tx| fleet::keep_late(tx, report))?;
+        }
+        self.0.fleet.notify_waiters();
+        Ok(answer)
+    }
+
+    pub(crate) fn watch(
+        &self,
+        request: &SignedRequest,
+        (task, after): (&str, i64),
+        now: Timestamp,
+    ) -> Result<Json, HubError> {
+        self.run(|tx| {
+            let member = HubMember::of_device(tx, &request.device)?;
+            fleet::watch(tx, &member, (task, after), now)
+        })
+    }
+
+    pub(crate) fn cancel(&self, request: &SignedRequest, task: &str, now: Timestamp) -> Result<(), HubError> {
+        self.change(request, now, |tx, member| fleet::cancel(tx, member, task, now))?;
+        self.0.fleet.notify_waiters();
+        Ok(())
+    }
+
+    /// Wakes requests that wait for something about a task.
+    pub(crate) fn fleet_changes(&self) -> &tokio::sync::Notify {
+        &self.0.fleet
     }
 
     /// Reads something for a member.

@@ -82,8 +82,13 @@ impl HubKey {
     /// # Errors
     /// When the key can't.
     pub fn sign(&self, document: &[u8]) -> Result<Vec<u8>, HubError> {
+        self.sign_as(SignedRole::Release, document)
+    }
+
+    /// Signs a document for a purpose.
+    pub(crate) fn sign_as(&self, role: SignedRole, document: &[u8]) -> Result<Vec<u8>, HubError> {
         let failed = |error: ssh_key::Error| HubError::failed("the hub's key didn't sign", error);
-        let signed = signed_bytes(SignedRole::Release, document);
+        let signed = signed_bytes(role, document);
         let signature = SshSig::sign(&self.0, NAMESPACE, HashAlg::Sha512, &signed).map_err(failed)?;
         Ok(signature.to_pem(LineEnding::LF).map_err(failed)?.into_bytes())
     }

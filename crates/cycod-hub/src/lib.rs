@@ -16,6 +16,7 @@
 
 mod audit;
 mod error;
+mod fleet;
 mod hub;
 mod key;
 mod member;

@@ -57,6 +57,11 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t = 24)]
         hours: u32,
     },
+    /// Look after the machines that run tools for members
+    Worker {
+        #[command(subcommand)]
+        command: WorkerCommand,
+    },
     /// Check the record of changes, and print it
     Audit {
         #[command(flatten)]
@@ -105,6 +110,32 @@ enum MemberCommand {
         #[command(flatten)]
         place: Place,
         /// What the member is called
+        name: String,
+    },
+}
+
+#[derive(Subcommand)]
+enum WorkerCommand {
+    /// Print a token with which one machine becomes a worker
+    Token {
+        #[command(flatten)]
+        place: Place,
+        /// What the worker is called
+        name: String,
+        /// After how many hours it expires
+        #[arg(long, value_name = "N", default_value_t = 24)]
+        hours: u32,
+    },
+    /// List the workers
+    List {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Remove a worker; what it runs counts as lost
+    Remove {
+        #[command(flatten)]
+        place: Place,
+        /// What the worker is called
         name: String,
     },
 }
@@ -209,6 +240,19 @@ fn run(command: Command) -> Result<Vec<String>, HubError> {
             Ok(vec![format!("{name} is no longer a member")])
         }
         Command::Token { place, name, hours } => Ok(vec![place.hub()?.token(&name, hours, now)?]),
+        Command::Worker { command: WorkerCommand::Token { place, name, hours } } => {
+            Ok(vec![place.hub()?.worker_token(&name, hours, now)?])
+        }
+        Command::Worker { command: WorkerCommand::List { place } } => {
+            let line = |(name, labels, is_here): (String, Vec<String>, bool)| {
+                format!("{}  {name}  {}", if is_here { "running" } else { "away   " }, labels.join(" "))
+            };
+            Ok(place.hub()?.workers(now)?.into_iter().map(line).collect())
+        }
+        Command::Worker { command: WorkerCommand::Remove { place, name } } => {
+            place.hub()?.remove_worker(&name, now)?;
+            Ok(vec![format!("{name} is no longer a worker")])
+        }
         Command::Audit { place } => {
             let rows = place.hub()?.audit()?;
             let line = |row: &cycod_hub::HubAudit| {

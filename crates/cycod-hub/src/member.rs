@@ -91,6 +91,8 @@ fn forget_devices(tx: &mut dyn HubTransaction, name: &str) -> Result<(), HubErro
     for table in ["tokens", "codes", "sessions"] {
         tx.execute(&format!("DELETE FROM {table} WHERE member = $1"), &[name.into()])?;
     }
+    // What the member asked workers for ends.
+    tx.execute("UPDATE tasks SET cancelled = 1 WHERE member = $1", &[name.into()])?;
     Ok(())
 }
 

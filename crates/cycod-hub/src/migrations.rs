@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 2] = [
+const MIGRATIONS: [&[&str]; 3] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -31,6 +31,20 @@ const MIGRATIONS: [&[&str]; 2] = [
         "CREATE TABLE codes (digest TEXT PRIMARY KEY, member TEXT NOT NULL, expires BIGINT NOT NULL)",
         "CREATE TABLE sessions (digest TEXT PRIMARY KEY, member TEXT NOT NULL, expires BIGINT NOT NULL)",
         "CREATE INDEX proposals_by_time ON proposals (added)",
+    ],
+    &[
+        "CREATE TABLE workers (key TEXT PRIMARY KEY, name TEXT NOT NULL, labels TEXT NOT NULL, seen BIGINT NOT NULL)",
+        "CREATE TABLE worker_tokens (digest TEXT PRIMARY KEY, name TEXT NOT NULL, expires BIGINT NOT NULL)",
+        "CREATE TABLE tasks (id TEXT PRIMARY KEY, member TEXT NOT NULL, device TEXT NOT NULL, ticket TEXT NOT NULL, \
+     signature TEXT NOT NULL, tool TEXT NOT NULL, labels TEXT NOT NULL, again BIGINT NOT NULL, state TEXT NOT NULL, \
+     worker TEXT NOT NULL, fence BIGINT NOT NULL, piece BIGINT NOT NULL, pieces BIGINT NOT NULL, \
+     lease_until BIGINT NOT NULL, lost TEXT NOT NULL, cancelled BIGINT NOT NULL, made BIGINT NOT NULL, \
+     ended BIGINT NOT NULL, watched BIGINT NOT NULL, expires BIGINT NOT NULL, result TEXT NOT NULL, late TEXT NOT NULL)",
+        "CREATE INDEX tasks_by_state ON tasks (state, made)",
+        "CREATE INDEX tasks_by_end ON tasks (ended)",
+        "CREATE TABLE task_files (task TEXT NOT NULL, path TEXT NOT NULL, bytes BYTEA NOT NULL, PRIMARY KEY (task, path))",
+        "CREATE TABLE task_pieces (task TEXT NOT NULL, number BIGINT NOT NULL, fence BIGINT NOT NULL, \
+     body TEXT NOT NULL, PRIMARY KEY (task, number))",
     ],
 ];
 

@@ -17,12 +17,24 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::{Hub, HubError, HubRefusal, hub::TaggedRelease, page, request::SignedRequest};
+use crate::{
+    Hub, HubError, HubRefusal,
+    fleet::{GivenTask, WorkerReport},
+    hub::TaggedRelease,
+    page,
+    request::SignedRequest,
+};
 
 /// The most bytes of a proposal, a review or a withdrawal with its signature.
 const MOST_DOCUMENT: usize = 256 << 10;
 /// The most bytes from a device that no one knows yet.
 const MOST_ENROLMENT: usize = 8 << 10;
+/// The most bytes of a task with its files, and of what a worker reports.
+const MOST_TASK: usize = 16 << 20;
+/// The longest that a request waits for something about a task, and how often it asks the database, which another hub may have
+/// changed.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const MOST_CONNECTIONS: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -57,6 +69,12 @@ impl HubServer {
 
     /// Answers requests, for ever, and makes the next release before the last one expires. `report` gets what fails in that.
     pub async fn run(&self, report: impl Fn(&HubError)) {
+        let hub = self.hub.clone();
+        match blocking(move || hub.begin(Timestamp::now())).await {
+            Ok(Err(error)) => report(&error),
+            Err(broken) => report(&HubError::failed("the tasks of workers", broken)),
+            Ok(Ok(())) => {}
+        }
         let hub = self.hub.clone();
         let answers = serve(&self.listener, &self.connections, move |request, _| answer(hub.clone(), request));
         let renewals = async {
@@ -108,17 +126,63 @@ async fn answered(hub: Hub, request: Request<Incoming>) -> Result<Answer, Failur
     let known = known(&head.headers);
     // A database waits for its disk, and a signature takes a while.
     let (most, door, admitted) = (what.most(), hub.clone(), signed.clone());
-    let is_enrolment = matches!(what, Asked::Challenge | Asked::Enrol);
-    work(move || match is_enrolment {
-        true => admitted.check(Timestamp::now()),
-        false => door.admit(&admitted, Timestamp::now()),
+    let asker = what.asker();
+    work(move || match asker {
+        AskerKind::Anyone => admitted.check(Timestamp::now()),
+        AskerKind::Member => door.admit(&admitted, Timestamp::now()),
+        AskerKind::Worker => door.admit_worker(&admitted, Timestamp::now()),
     })
     .await?;
     let body = read_body(body, most, PATIENCE).await.map_err(|refused| (refused.status, refused.why))?;
     if BlobDigest::of(&body) != signed.body {
         return Err((StatusCode::UNAUTHORIZED, "the body is not the one that was signed".to_owned()));
     }
-    work(move || what.answer(&hub, &signed, &body, known.as_deref(), Timestamp::now())).await
+    match what {
+        Asked::Claim => claim(&hub, signed, &body).await,
+        Asked::Watch => watch(&hub, signed, &body).await,
+        what => work(move || what.answer(&hub, &signed, &body, known.as_deref(), Timestamp::now())).await,
+    }
+}
+
+/// Asks again and again until there is an answer, or `wait` is over.
+async fn waited<T: Send + 'static>(
+    hub: &Hub,
+    wait: u64,
+    ask: impl Fn(bool) -> Result<Option<T>, HubError> + Clone + Send + 'static,
+) -> Result<Option<T>, Failure> {
+    let until = tokio::time::Instant::now() + Duration::from_millis(wait).min(LONGEST_WAIT);
+    loop {
+        let mut changed = std::pin::pin!(hub.fleet_changes().notified());
+        changed.as_mut().enable();
+        let is_last = tokio::time::Instant::now() >= until;
+        let ask = ask.clone();
+        let answer = work(move || ask(is_last)).await?;
+        if answer.is_some() || is_last {
+            return Ok(answer);
+        }
+        let again = until.min(tokio::time::Instant::now() + LOOK_AGAIN);
+        _ = tokio::time::timeout_at(again, changed).await;
+    }
+}
+
+/// Gives a worker a task, as soon as there is one.
+async fn claim(hub: &Hub, signed: SignedRequest, body: &[u8]) -> Result<Answer, Failure> {
+    let Claim { labels, wait } = parsed(body).map_err(failure)?;
+    let asked = hub.clone();
+    let claimed = waited(hub, wait, move |_| asked.claim(&signed, &labels, Timestamp::now())).await?;
+    Ok(written(&claimed.unwrap_or_else(|| json!({}))))
+}
+
+/// Tells a member's device about a task, as soon as there is something new.
+async fn watch(hub: &Hub, signed: SignedRequest, body: &[u8]) -> Result<Answer, Failure> {
+    let Watch { task, after, state, wait } = parsed(body).map_err(failure)?;
+    let asked = hub.clone();
+    let watched = waited(hub, wait, move |is_last| {
+        let seen = asked.watch(&signed, (&task, after), Timestamp::now())?;
+        let is_new = seen["state"] != state.as_str() || seen["pieces"].as_array().is_some_and(|all| !all.is_empty());
+        Ok((is_new || is_last).then_some(seen))
+    });
+    Ok(written(&watched.await?.unwrap_or_default()))
 }
 
 fn known(headers: &HeaderMap) -> Option<String> {
@@ -146,6 +210,52 @@ enum Asked {
     Yank,
     Promote,
     Code,
+    GiveTask,
+    Watch,
+    CancelTask,
+    EnrolWorker,
+    Claim,
+    Report,
+}
+
+/// Who may ask for something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AskerKind {
+    Anyone,
+    Member,
+    Worker,
+}
+
+/// A machine that becomes a worker.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkerEnrolment {
+    token: String,
+}
+
+/// A worker that asks for a task, and how long it waits for one, in milliseconds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Claim {
+    labels: Vec<String>,
+    wait: u64,
+}
+
+/// A device that asks how a task is: which pieces and which state it knows.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Watch {
+    task: String,
+    after: i64,
+    state: String,
+    wait: u64,
+}
+
+/// A device that ends a task.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cancelling {
+    task: String,
 }
 
 /// A device that wants to act for a member.
@@ -180,13 +290,30 @@ impl Asked {
             (&Method::POST, "yanks") => Self::Yank,
             (&Method::POST, "releases") => Self::Promote,
             (&Method::POST, "codes") => Self::Code,
+            (&Method::POST, "tasks") => Self::GiveTask,
+            (&Method::POST, "tasks/watch") => Self::Watch,
+            (&Method::POST, "tasks/cancel") => Self::CancelTask,
+            (&Method::POST, "workers") => Self::EnrolWorker,
+            (&Method::POST, "workers/claim") => Self::Claim,
+            (&Method::POST, "workers/report") => Self::Report,
             _ => return None,
         })
+    }
+
+    /// Who may ask for it.
+    fn asker(&self) -> AskerKind {
+        match self {
+            Self::Challenge | Self::Enrol | Self::EnrolWorker => AskerKind::Anyone,
+            Self::Claim | Self::Report => AskerKind::Worker,
+            _ => AskerKind::Member,
+        }
     }
 
     /// The most bytes of the body.
     fn most(&self) -> usize {
         match self {
+            Self::GiveTask | Self::Report => MOST_TASK,
+            Self::Claim | Self::Watch | Self::CancelTask | Self::EnrolWorker => MOST_ENROLMENT,
             Self::Release | Self::File(_) | Self::Proposals => 0,
             Self::Challenge | Self::Enrol | Self::Promote | Self::Code => MOST_ENROLMENT,
             Self::PutBlob(_) => usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX),
@@ -220,6 +347,18 @@ impl Asked {
             Self::Review => done(hub.review(signed, &parsed(body)?, now)),
             Self::Yank => done(hub.yank(signed, &parsed(body)?, now)),
             Self::Code => Ok(written(&json!({"code": hub.code(signed, now)?}))),
+            Self::GiveTask => Ok(written(&hub.give(signed, &parsed::<GivenTask>(body)?, now)?)),
+            Self::CancelTask => {
+                let Cancelling { task } = parsed(body)?;
+                done(hub.cancel(signed, &task, now))
+            }
+            Self::EnrolWorker => {
+                let WorkerEnrolment { token } = parsed(body)?;
+                Ok(written(&hub.enrol_worker(&signed.device, &token, now)?))
+            }
+            Self::Report => Ok(written(&hub.report(signed, &parsed::<WorkerReport>(body)?, now)?)),
+            // These wait, and are answered without this.
+            Self::Claim | Self::Watch => Err(missing()),
             Self::Promote => {
                 let Promotion { expected } = parsed(body)?;
                 Ok(written(&json!(hub.release(signed, expected, now)?)))

@@ -50,6 +50,12 @@ impl Web {
         Ok(Self { base, client, runtime, deadline: Instant::now() + ALL, left: Cell::new(MOST), device })
     }
 
+    /// Begins again to count time and bytes, for someone who asks again and again.
+    pub(crate) fn renew(&mut self) {
+        self.deadline = Instant::now() + ALL;
+        self.left.set(MOST);
+    }
+
     /// Reads a file, or its first `most` bytes and one more; nothing when the server has none.
     pub(crate) fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         self.read_unless(path, most, None).map(|read| match read {

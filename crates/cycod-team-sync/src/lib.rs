@@ -8,6 +8,7 @@
 mod desk;
 mod device;
 mod error;
+mod fleet;
 mod http;
 mod hub;
 mod local;
@@ -19,6 +20,9 @@ mod turn;
 pub use desk::{DirectoryDesk, ReviewDesk};
 pub use device::DeviceKey;
 pub use error::SyncError;
+pub use fleet::{
+    FleetTasks, GivenTicket, ReportAnswer, TaskPiece, TaskState, TaskTaken, VerifiedTicket, WorkerHub, WorkerMachine,
+};
 pub use hub::{EnrolmentProof, HubRelease, TeamHub, find_hub};
 pub use remote::{Fetched, first_root};
 pub use source::{ReleaseDirectory, TeamSource, UnusableSource};

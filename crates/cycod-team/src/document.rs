@@ -45,6 +45,8 @@ pub enum SignedRole {
     Yank,
     /// Which device acts for someone at a hub.
     Device,
+    /// Which worker runs what a device asked for.
+    Lease,
 }
 
 impl SignedRole {
@@ -57,6 +59,7 @@ impl SignedRole {
             Self::Review => "review",
             Self::Yank => "yank",
             Self::Device => "device",
+            Self::Lease => "lease",
         }
     }
 }

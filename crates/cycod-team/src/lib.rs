@@ -16,6 +16,7 @@ mod path;
 mod request;
 mod review;
 mod signature;
+mod ticket;
 mod verify;
 
 pub use digest::BlobDigest;
@@ -33,6 +34,9 @@ pub use review::{
     reviewed_files, text,
 };
 pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes, verify_signature};
+pub use ticket::{
+    LeaseDocument, MOST_TICKET_BYTES, TicketDocument, TicketFile, is_label, missing_labels, ticket_bytes,
+};
 pub use verify::{
     Anchor, LARGEST_FILE, MOST_BYTES, MOST_FILES, ReleaseFiles, VerifiedRelease, verify, verify_last, verify_roots,
 };

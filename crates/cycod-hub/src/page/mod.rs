@@ -91,6 +91,7 @@ fn page(hub: &Hub, path: &str, headers: &HeaderMap, query: &Form, now: Timestamp
             ("members", None, _) => view::members(&model::Members::of(tx, query)?),
             ("releases", None, _) => view::releases(&model::Releases::of(tx, query, now)?),
             ("release", Some(number), None) => view::release(&model::ReleasePage::of(tx, number, query, now)?),
+            ("fleet", None, _) => view::fleet(&model::Fleet::of(tx, query, now)?),
             ("audit", None, _) => view::audit(&model::Audit::of(tx, query)?),
             _ => return Err(missing()),
         };

@@ -12,7 +12,10 @@ use jiff::Timestamp;
 use similar::TextDiff;
 
 use crate::{
-    HubAudit, HubError, HubMember, HubRefusal, HubTransaction, SqlRow, SqlValue, audit, release::current, roots,
+    HubAudit, HubError, HubMember, HubRefusal, HubTransaction, SqlRow, SqlValue, audit,
+    fleet::{FleetWorker, no_worker},
+    release::current,
+    roots,
     store::count,
 };
 
@@ -428,6 +431,66 @@ impl ReleasePage {
         let files = files.into_iter().skip(from).take(usize::try_from(ROWS).unwrap_or_default()).collect();
         let newest = newest(tx)?;
         Ok(Self { row: ReleaseRow::of(&row, newest, now)?, root: release.root, files, window })
+    }
+}
+
+/// A run for a worker.
+pub(super) struct TaskRow {
+    pub(super) tool: String,
+    pub(super) member: String,
+    /// `waiting`, `leased`, `done`, `lost`, `withdrawn` or `expired`.
+    pub(super) state: String,
+    /// The worker that has it, or had it last; empty if none did.
+    pub(super) worker: String,
+    pub(super) lost: String,
+    pub(super) made: Timestamp,
+    /// Why it waits, if it does.
+    pub(super) why: Option<String>,
+    /// Whether a worker reported a result after its lease.
+    pub(super) has_late_result: bool,
+}
+
+/// The workers, what they run, and what waits.
+pub(super) struct Fleet {
+    /// Each with whether it is running, and the tool that it runs.
+    pub(super) workers: Vec<(FleetWorker, bool, Option<String>)>,
+    pub(super) tasks: Vec<TaskRow>,
+    pub(super) window: Window,
+}
+
+impl Fleet {
+    pub(super) fn of(tx: &mut dyn HubTransaction, query: &Form, now: Timestamp) -> Result<Self, HubError> {
+        let window = Window::of(query, count(tx, "SELECT COUNT(*) FROM tasks")?, ROWS);
+        let all = FleetWorker::all(tx)?;
+        let select = "SELECT tool, member, state, worker, lost, made, labels, late FROM tasks \
+                      ORDER BY made DESC, id LIMIT $1 OFFSET $2";
+        let mut tasks = Vec::new();
+        for row in tx.rows(select, &window.limits())? {
+            let labels: Vec<String> = row.text(6)?.split_whitespace().map(str::to_owned).collect();
+            let state = row.text(2)?;
+            let why = (state == "waiting")
+                .then(|| no_worker(&labels, &all, now).unwrap_or_else(|| "every worker that fits is busy".to_owned()));
+            tasks.push(TaskRow {
+                tool: row.text(0)?,
+                member: row.text(1)?,
+                worker: row.text(3)?,
+                lost: row.text(4)?,
+                made: time(row.number(5)? / 1000),
+                has_late_result: !row.text(7)?.is_empty(),
+                state,
+                why,
+            });
+        }
+        let mut workers = Vec::new();
+        for worker in all {
+            let select = "SELECT tool, member FROM tasks WHERE state = 'leased' AND worker = $1 LIMIT 1";
+            let runs = tx.row(select, &[worker.name.as_str().into()])?;
+            let runs =
+                runs.map(|row| Ok::<_, HubError>(format!("{} for {}", row.text(0)?, row.text(1)?))).transpose()?;
+            let is_here = worker.is_here(now);
+            workers.push((worker, is_here, runs));
+        }
+        Ok(Self { workers, tasks, window })
     }
 }
 

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::model::{
-    Audit, Chain, ChangedFile, Members, Progress, ProposalPage, ProposalRow, Proposals, ReleasePage, ReleaseRow,
-    Releases, ShownReview, Window, time,
+    Audit, Chain, ChangedFile, Fleet, Members, Progress, ProposalPage, ProposalRow, Proposals, ReleasePage, ReleaseRow,
+    Releases, ShownReview, TaskRow, Window, time,
 };
 use crate::HubAudit;
 
@@ -30,13 +30,15 @@ enum Section {
     Proposals,
     Releases,
     Members,
+    Fleet,
     Audit,
 }
 
-const SECTIONS: [(Section, &str, &str); 4] = [
+const SECTIONS: [(Section, &str, &str); 5] = [
     (Section::Proposals, "Proposals", "/"),
     (Section::Releases, "Releases", "/releases"),
     (Section::Members, "Members", "/members"),
+    (Section::Fleet, "Workers", "/fleet"),
     (Section::Audit, "Record", "/audit"),
 ];
 
@@ -311,7 +313,7 @@ fn release_state(row: &ReleaseRow) -> Markup {
         (true, true) => ("bad", "■", "expired"),
         (false, _) => ("none", "◌", "earlier"),
     };
-    html! { span class={ "chip " (class) } { span.sign aria-hidden="true" { (sign) } (words) } }
+    state((class, sign, words))
 }
 
 pub(super) fn release(shown: &ReleasePage) -> Page {
@@ -371,6 +373,76 @@ pub(super) fn audit(shown: &Audit) -> Page {
         }
     };
     Page::new(Section::Audit, "Record of changes", content)
+}
+
+pub(super) fn fleet(shown: &Fleet) -> Page {
+    let content = html! {
+        header.head {
+            h1 { "Workers" }
+            p.facts-line { "Machines that run tools for members. Run one on a worker: " code { "cycod run TOOL --on fleet" } }
+        }
+        @if shown.workers.is_empty() {
+            (empty("No workers yet.", html! { "Make a token for one where the hub runs: " code { "cycod-hub worker token --data DIR NAME" } }))
+        } @else {
+            table.rows {
+                thead { tr { th scope="col" { "Worker" } th scope="col" { "State" } th scope="col" { "Labels" } th scope="col" { "Runs" } } }
+                tbody {
+                    @for (worker, is_here, runs) in &shown.workers {
+                        tr {
+                            th scope="row" { strong { (text(&worker.name)) } p.about { code { (short(&worker.key)) "…" } } }
+                            td { (state(if *is_here { ("ok", "●", "running") } else { ("none", "◌", "away") })) }
+                            td { @for label in &worker.labels { span.chip { (text(label)) } " " } }
+                            td { @match runs { Some(runs) => (text(runs)), None => span.muted { "nothing" } } }
+                        }
+                    }
+                }
+            }
+        }
+        h2 { "Runs" }
+        div #list {
+            @if shown.tasks.is_empty() {
+                (empty("No runs in the last hour.", html! { "The hub keeps a run for an hour after its end." }))
+            } @else {
+                table.rows {
+                    thead { tr { th scope="col" { "Tool" } th scope="col" { "State" } th scope="col" { "Worker" } th scope="col" { "By" } th scope="col" { "Begun" } } }
+                    tbody { @for row in &shown.tasks { (task_row(row)) } }
+                }
+            }
+            (pages(&shown.window, "/fleet"))
+        }
+    };
+    Page::new(Section::Fleet, "Workers", content)
+}
+
+fn task_row(row: &TaskRow) -> Markup {
+    let shown = match row.state.as_str() {
+        "waiting" => ("wait", "▲", "waiting"),
+        "leased" => ("ok", "●", "running"),
+        "done" => ("none", "◌", "ended"),
+        "lost" => ("bad", "■", "lost"),
+        "withdrawn" => ("none", "◌", "stopped"),
+        _ => ("bad", "■", "no worker had time"),
+    };
+    html! {
+        tr {
+            th scope="row" { (text(&row.tool)) }
+            td {
+                (state(shown))
+                @if let Some(why) = &row.why { p.about { (prose(why)) } }
+                @if row.has_late_result { p.about { "a result came after the lease, and doesn't count" } }
+            }
+            td {
+                @if row.worker.is_empty() { span.muted { "none" } } @else { (text(&row.worker)) }
+                @if !row.lost.is_empty() { p.about { "lost: " (text(&row.lost)) } }
+            }
+            td data-label="by" { (text(&row.member)) }
+            td.when { (when(row.made)) }
+        }
+    }
+}
+
+fn state((class, sign, words): (&str, &str, &str)) -> Markup {
+    html! { span class={ "chip " (class) } { span.sign aria-hidden="true" { (sign) } (words) } }
 }
 
 /// What a row is about. A proposal has a page of its own.

@@ -11,6 +11,7 @@ use cycod_team::ReviewVerdict;
 use cycod_team_sync::ReviewDesk as _;
 
 use crate::{
+    fleet::a_run_waits,
     postgres::Postgres,
     support::{TOOL, Team, address, now, open, proposal, review},
 };
@@ -55,7 +56,7 @@ fn whole(store: Arc<dyn HubStore>) {
     ada.propose(&proposed, &[TOOL]).expect("a proposal");
 
     // Nothing is shown without a session, and a request for a code is one that a device signed.
-    for path in ["/", "/members", "/releases", "/audit", "/nowhere"] {
+    for path in ["/", "/members", "/releases", "/fleet", "/audit", "/nowhere"] {
         let (status, answer) = browse(hub, "GET", path, "", "");
         assert!(status == 401 && !answer.contains("ada"), "{path}: {answer}");
         assert!(answer.contains("content-security-policy: default-src 'none'"), "{answer}");
@@ -105,6 +106,13 @@ fn whole(store: Arc<dyn HubStore>) {
     }
     // A page of a list that is not there is the last one.
     assert!(shown("/audit?page=99999999999").contains("console"));
+
+    assert!(shown("/fleet").contains("No workers yet."), "{}", shown("/fleet"));
+    a_run_waits(&team, &source);
+    let fleet = shown("/fleet");
+    for part in ["build-1", "running", "gpu", "deploy for ada", "every worker that fits is busy", "waiting"] {
+        assert!(fleet.contains(part), "{part}: {fleet}");
+    }
 
     // A session ends where it is ended, and with the member.
     assert_eq!(browse(hub, "POST", "/out", &format!("{}{session}", own(hub)), "").0, 303);

@@ -9,7 +9,12 @@ use std::{
 
 use cycod_hub::PostgresStore;
 
-use crate::{parallel, whole::whole};
+use crate::{
+    fleet::{never_twice, queue},
+    parallel,
+    support::Team,
+    whole::whole,
+};
 
 #[test]
 fn a_team_at_a_hub_with_postgresql() {
@@ -28,6 +33,19 @@ fn two_hubs_share_one_postgresql() {
         [open(), second.join().expect("no panic")]
     });
     parallel::two_hubs(Arc::new(first), Arc::new(second));
+}
+
+#[test]
+fn workers_at_hubs_with_postgresql() {
+    let server = Postgres::start();
+    queue(Arc::new(PostgresStore::open(&server.url()).expect("a database")));
+}
+
+#[test]
+fn many_workers_at_two_hubs_never_have_the_same_task() {
+    let server = Postgres::start();
+    let team = Team::new(Arc::new(PostgresStore::open(&server.url()).expect("a database")));
+    never_twice(&team, &[team.served(), team.served()]);
 }
 
 #[test]

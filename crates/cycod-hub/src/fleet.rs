@@ -1,0 +1,470 @@
+//! The queue of what members want workers to run. A worker takes a task for a short time, the *lease*, and extends it with each
+//! report. The *fence* counts the leases of a task: what a worker reports under an old one no longer counts.
+//!
+//! ```text
+//!  waiting ── a worker that fits asks ──► leased ── it reports the result ──► done
+//!     ▲                                     │
+//!     └── the lease ends, and it may start again ──┴── or not, or too often ──► lost
+//! ```
+//!
+//! What a run writes passes through in numbered pieces. The hub deletes a piece when the member's device has it.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_team::{
+    BlobDigest, FORMAT, LeaseDocument, MOST_TICKET_BYTES, SignedRole, SignedText, TicketDocument, hex, is_label,
+    missing_labels, ticket_bytes,
+};
+use jiff::Timestamp;
+use ring::signature::{ED25519, UnparsedPublicKey};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use crate::{
+    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit, hashed, member::random, request::use_once,
+    roots,
+};
+
+/// How long a worker has a task without a report, in milliseconds.
+pub(crate) const LEASE: i64 = 10_000;
+
+/// After how long without a request a worker counts as gone, and a device as no longer interested, in milliseconds.
+const GONE: i64 = 60_000;
+
+/// How often a task may be lost before it fails.
+const MOST_LOST: usize = 3;
+
+/// The most tasks of a member that have not ended.
+const MOST_TASKS: i64 = 1000;
+
+/// How long a ticket may wait for a worker, in seconds.
+const LONGEST_WAIT: i64 = 24 * 3600;
+
+/// How long a task is kept after its end, in milliseconds.
+const KEPT: i64 = 3600 * 1000;
+
+/// The most bytes of pieces that no device has taken yet.
+const MOST_UNREAD: i64 = 16 << 20;
+
+/// The most pieces of an answer, and about how many bytes.
+const MOST_PIECES: i64 = 500;
+const MOST_ANSWER: usize = 4 << 20;
+
+/// A task that a member gives.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GivenTask {
+    ticket: SignedText,
+    /// The files in Base64, by path.
+    files: BTreeMap<String, String>,
+}
+
+/// What a worker reports about a task.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WorkerReport {
+    task: String,
+    fence: i64,
+    /// The number of the piece, from 1 in each lease; 0 for a report without one.
+    piece: i64,
+    events: Vec<Json>,
+    result: Option<Json>,
+}
+
+/// A machine that runs what members ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FleetWorker {
+    pub(crate) key: String,
+    pub(crate) name: String,
+    pub(crate) labels: Vec<String>,
+    /// When it asked for work or reported last, in milliseconds since 1970.
+    pub(crate) seen: i64,
+}
+
+impl FleetWorker {
+    fn of(row: &SqlRow) -> Result<Self, HubError> {
+        let labels = row.text(2)?.split_whitespace().map(str::to_owned).collect();
+        Ok(Self { key: row.text(0)?, name: row.text(1)?, labels, seen: row.number(3)? })
+    }
+
+    /// The worker with this key.
+    pub(crate) fn of_key(tx: &mut dyn HubTransaction, key: &str) -> Result<Self, HubError> {
+        let select = "SELECT key, name, labels, seen FROM workers WHERE key = $1";
+        match tx.row(select, &[key.into()])? {
+            Some(row) => Self::of(&row),
+            None => Err(HubError::unknown("the hub doesn't know this worker")),
+        }
+    }
+
+    pub(crate) fn all(tx: &mut dyn HubTransaction) -> Result<Vec<Self>, HubError> {
+        let rows = tx.rows("SELECT key, name, labels, seen FROM workers ORDER BY name", &[])?;
+        rows.iter().map(Self::of).collect()
+    }
+
+    /// Whether it asked for work or reported a short time ago.
+    pub(crate) fn is_here(&self, now: Timestamp) -> bool {
+        now.as_millisecond().saturating_sub(self.seen) < GONE
+    }
+}
+
+/// Makes a token with which one machine becomes a worker.
+pub(crate) fn token(tx: &mut dyn HubTransaction, name: &str, hours: u32, now: Timestamp) -> Result<String, HubError> {
+    if !is_label(name) {
+        return Err(HubError::invalid("a worker's name has at most 64 letters, digits and `.`, `_`, `-`, `:`, `+`"));
+    }
+    let token = random::<24>()?;
+    let expires = now.as_second().saturating_add(i64::from(hours) * 3600);
+    tx.execute("DELETE FROM worker_tokens WHERE expires < $1", &[now.as_second().into()])?;
+    let insert = "INSERT INTO worker_tokens (digest, name, expires) VALUES ($1, $2, $3)";
+    tx.execute(insert, &[hashed(&token).into(), name.into(), expires.into()])?;
+    audit::add(tx, now, "console", "worker-token", name)?;
+    Ok(token)
+}
+
+/// Makes a machine a worker. Another machine of that name is none any more.
+pub(crate) fn enrol(
+    tx: &mut dyn HubTransaction,
+    key: &str,
+    token: &str,
+    now: Timestamp,
+) -> Result<FleetWorker, HubError> {
+    let unknown = || HubError::unknown("the token is wrong, has expired or was used");
+    let digest = hashed(token);
+    let select = "SELECT name FROM worker_tokens WHERE digest = $1 AND expires >= $2";
+    let row = tx.row(select, &[digest.as_str().into(), now.as_second().into()])?.ok_or_else(unknown)?;
+    if tx.execute("DELETE FROM worker_tokens WHERE digest = $1", &[digest.into()])? == 0 {
+        return Err(unknown());
+    }
+    let name = row.text(0)?;
+    if tx.row("SELECT key FROM devices WHERE key = $1", &[key.into()])?.is_some() {
+        return Err(HubError::new(HubRefusal::Conflict, "the key is the one of a member's device"));
+    }
+    tx.execute("DELETE FROM workers WHERE name = $1", &[name.as_str().into()])?;
+    let insert = "INSERT INTO workers (key, name, labels, seen) VALUES ($1, $2, '', 0)";
+    tx.execute(insert, &[key.into(), name.as_str().into()])?;
+    audit::add(tx, now, "console", "worker", &format!("{name} {key}"))?;
+    FleetWorker::of_key(tx, key)
+}
+
+/// Removes a worker. What it runs now counts as lost.
+pub(crate) fn remove(tx: &mut dyn HubTransaction, name: &str, now: Timestamp) -> Result<(), HubError> {
+    if tx.execute("DELETE FROM workers WHERE name = $1", &[name.into()])? == 0 {
+        return Err(HubError::new(HubRefusal::Missing, format!("there is no worker `{name}`")));
+    }
+    let update = "UPDATE tasks SET lease_until = 0 WHERE state = 'leased' AND worker = $1";
+    tx.execute(update, &[name.into()])?;
+    audit::add(tx, now, "console", "remove-worker", name)
+}
+
+/// Takes a task of a member, if a worker is here that fits; else says why none does.
+pub(crate) fn give(
+    tx: &mut dyn HubTransaction,
+    (member, device): (&HubMember, &str),
+    given: &GivenTask,
+    now: Timestamp,
+) -> Result<Json, HubError> {
+    sweep(tx, now)?;
+    let ticket = ticket_of(device, &given.ticket)?;
+    let team = roots::newest(tx)?.0.team;
+    if ticket.format != FORMAT || ticket.team != team {
+        return Err(HubError::invalid(format!("the ticket is not one of the team {team}")));
+    }
+    let waits = ticket.expires.saturating_sub(now.as_second());
+    if !(0..=LONGEST_WAIT).contains(&waits) {
+        return Err(HubError::invalid("the ticket has expired, or is valid for more than a day"));
+    }
+    if hex::bytes::<16>(&ticket.id).is_none() || !ticket.labels.iter().all(|label| is_label(label)) {
+        return Err(HubError::invalid("the ID or a label of the ticket is none"));
+    }
+    if let Some(why) = no_worker(&ticket.labels, &FleetWorker::all(tx)?, now) {
+        return Ok(json!({"no_worker": why}));
+    }
+    let open = "SELECT COUNT(*) FROM tasks WHERE member = $1 AND (state = 'waiting' OR state = 'leased')";
+    let open = tx.row(open, &[member.name.as_str().into()])?.map_or(Ok(0), |row| row.number(0))?;
+    if open >= MOST_TASKS {
+        return Err(HubError::new(HubRefusal::Busy, format!("`{}` has {open} tasks that have not ended", member.name)));
+    }
+    let insert = "INSERT INTO tasks (id, member, device, ticket, signature, tool, labels, again, state, worker, fence, \
+                  piece, pieces, lease_until, lost, cancelled, made, ended, watched, expires, result, late) \
+                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', '', 0, 0, 0, 0, '', 0, $9, 0, $10, $11, '', '') \
+                  ON CONFLICT DO NOTHING";
+    let millis = now.as_millisecond();
+    let values = [
+        ticket.id.as_str().into(),
+        member.name.as_str().into(),
+        device.into(),
+        given.ticket.document.as_str().into(),
+        given.ticket.signature.as_str().into(),
+        ticket.tool.as_str().into(),
+        ticket.labels.join(" ").into(),
+        i64::from(ticket.again).into(),
+        millis.into(),
+        millis.into(),
+        ticket.expires.into(),
+    ];
+    if tx.execute(insert, &values)? == 0 {
+        return Err(HubError::new(HubRefusal::Conflict, "this ticket was given before"));
+    }
+    let mut left = MOST_TICKET_BYTES;
+    for (path, file) in &ticket.files {
+        let bytes = given.files.get(path).and_then(|text| STANDARD.decode(text).ok());
+        let bytes = bytes.filter(|bytes| BlobDigest::of(bytes) == file.sha256);
+        let bytes = bytes.ok_or_else(|| HubError::invalid(format!("`{path}` is not the file of the ticket")))?;
+        left = left.checked_sub(bytes.len()).ok_or_else(|| {
+            HubError::invalid(format!("the files of a tool have more than {} MiB", MOST_TICKET_BYTES >> 20))
+        })?;
+        let insert = "INSERT INTO task_files (task, path, bytes) VALUES ($1, $2, $3)";
+        tx.execute(insert, &[ticket.id.as_str().into(), path.as_str().into(), bytes.as_slice().into()])?;
+    }
+    if given.files.len() != ticket.files.len() {
+        return Err(HubError::invalid("there are files that the ticket doesn't name"));
+    }
+    Ok(json!({"task": ticket.id}))
+}
+
+/// Reads a ticket that a device signed.
+fn ticket_of(device: &str, signed: &SignedText) -> Result<TicketDocument, HubError> {
+    let wrong = || HubError::invalid("the device did not sign this ticket");
+    let key: [u8; 32] = hex::bytes(device).ok_or_else(wrong)?;
+    let signature: [u8; 64] = hex::bytes(&signed.signature).ok_or_else(wrong)?;
+    let bytes = ticket_bytes(&signed.document);
+    UnparsedPublicKey::new(&ED25519, key).verify(&bytes, &signature).map_err(|_| wrong())?;
+    serde_json::from_str(&signed.document)
+        .map_err(|error| HubError::invalid(format!("the ticket can't be read: {error}")))
+}
+
+/// Why no worker fits: the labels that the nearest one lacks.
+pub(crate) fn no_worker(wanted: &[String], workers: &[FleetWorker], now: Timestamp) -> Option<String> {
+    let here = workers.iter().filter(|worker| worker.is_here(now));
+    let nearest =
+        here.map(|worker| (missing_labels(wanted, &worker.labels), worker)).min_by_key(|(lacks, _)| lacks.len());
+    match nearest {
+        None if workers.is_empty() => Some("the hub has no workers".to_owned()),
+        None => Some(format!("none of the {} workers of the hub is running", workers.len())),
+        Some((lacks, _)) if lacks.is_empty() => None,
+        Some((lacks, worker)) => {
+            let lacks: Vec<String> = lacks.iter().map(|label| format!("`{label}`")).collect();
+            Some(format!("no worker offers {}: the nearest is `{}`", lacks.join(", "), worker.name))
+        }
+    }
+}
+
+/// Gives a worker the oldest task that it fits; nothing when there is none.
+pub(crate) fn claim(
+    tx: &mut dyn HubTransaction,
+    hub_key: &HubKey,
+    (worker, nonce): (&str, &str),
+    labels: &[String],
+    now: Timestamp,
+) -> Result<Option<Json>, HubError> {
+    if labels.len() > 100 || !labels.iter().all(|label| is_label(label)) {
+        return Err(HubError::invalid("a label has at most 64 letters, digits and `.`, `_`, `-`, `:`, `+`"));
+    }
+    let worker = FleetWorker::of_key(tx, worker)?;
+    let update = "UPDATE workers SET labels = $1, seen = $2 WHERE key = $3";
+    tx.execute(update, &[labels.join(" ").into(), now.as_millisecond().into(), worker.key.as_str().into()])?;
+    sweep(tx, now)?;
+    let select = "SELECT id, device, member, ticket, signature, labels, fence, expires FROM tasks \
+                  WHERE state = 'waiting' AND cancelled = 0 AND expires >= $1 ORDER BY made LIMIT 200";
+    for row in tx.rows(select, &[now.as_second().into()])? {
+        let wanted: Vec<String> = row.text(5)?.split_whitespace().map(str::to_owned).collect();
+        if !missing_labels(&wanted, labels).is_empty() {
+            continue;
+        }
+        let (id, fence) = (row.text(0)?, row.number(6)? + 1);
+        // Of two workers that ask at once, the row changes for one.
+        let update = "UPDATE tasks SET state = 'leased', worker = $1, fence = $2, piece = 0, lease_until = $3 \
+                      WHERE id = $4 AND state = 'waiting'";
+        let until = now.as_millisecond().saturating_add(LEASE);
+        if tx.execute(update, &[worker.name.as_str().into(), fence.into(), until.into(), id.as_str().into()])? == 0 {
+            continue;
+        }
+        use_once(tx, nonce, now)?;
+        let ticket = row.text(3)?;
+        let lease = LeaseDocument {
+            format: FORMAT,
+            ticket: BlobDigest::of(ticket.as_bytes()),
+            device: row.text(1)?,
+            member: row.text(2)?,
+            worker: worker.key,
+            fence,
+            expires: row.number(7)?.min(now.as_second().saturating_add(60)),
+        };
+        let document = serde_json::to_string(&lease).map_err(|error| HubError::failed("a lease", error))?;
+        let signature = hub_key.sign_as(SignedRole::Lease, document.as_bytes())?;
+        let mut files = serde_json::Map::new();
+        for file in tx.rows("SELECT path, bytes FROM task_files WHERE task = $1", &[id.as_str().into()])? {
+            files.insert(file.text(0)?, STANDARD.encode(file.bytes(1)?).into());
+        }
+        return Ok(Some(json!({
+            "lease": {"document": document, "signature": String::from_utf8_lossy(&signature)},
+            "ticket": {"document": ticket, "signature": row.text(4)?},
+            "files": files,
+            "lease_ms": LEASE,
+        })));
+    }
+    Ok(None)
+}
+
+/// Takes a report of a worker, and extends its lease.
+pub(crate) fn report(
+    tx: &mut dyn HubTransaction,
+    worker: &str,
+    report: &WorkerReport,
+    now: Timestamp,
+) -> Result<Json, HubError> {
+    let worker = FleetWorker::of_key(tx, worker)?;
+    let millis = now.as_millisecond();
+    let update = "UPDATE workers SET seen = $1 WHERE key = $2";
+    tx.execute(update, &[millis.into(), worker.key.as_str().into()])?;
+    sweep(tx, now)?;
+    let id = report.task.as_str();
+    let update = "UPDATE tasks SET lease_until = $1 WHERE id = $2 AND state = 'leased' AND worker = $3 AND fence = $4";
+    let until = millis.saturating_add(LEASE);
+    let values = [until.into(), id.into(), worker.name.as_str().into(), report.fence.into()];
+    if tx.execute(update, &values)? == 0 {
+        return Ok(json!({"over": true}));
+    }
+    let select = "SELECT piece, pieces, cancelled FROM tasks WHERE id = $1";
+    let row = tx.row(select, &[id.into()])?.ok_or_else(|| HubError::failed("a task", "it is gone"))?;
+    let (last, pieces, is_cancelled) = (row.number(0)?, row.number(1)?, row.number(2)? != 0);
+    if report.piece > last && !report.events.is_empty() {
+        if report.piece != last + 1 {
+            return Err(HubError::invalid(format!("piece {} follows piece {last}", report.piece)));
+        }
+        let unread = "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM task_pieces WHERE task = $1";
+        let unread = tx.row(unread, &[id.into()])?.map_or(Ok(0), |row| row.number(0))?;
+        if unread > MOST_UNREAD {
+            return Ok(json!({"full": true, "stop": is_cancelled}));
+        }
+        let insert = "INSERT INTO task_pieces (task, number, fence, body) VALUES ($1, $2, $3, $4)";
+        let body = json!(report.events).to_string();
+        tx.execute(insert, &[id.into(), (pieces + 1).into(), report.fence.into(), body.into()])?;
+        let update = "UPDATE tasks SET piece = $1, pieces = pieces + 1 WHERE id = $2";
+        tx.execute(update, &[report.piece.into(), id.into()])?;
+    }
+    if let Some(result) = &report.result {
+        end(tx, id, "done", now)?;
+        tx.execute("UPDATE tasks SET result = $1 WHERE id = $2", &[result.to_string().into(), id.into()])?;
+    }
+    Ok(json!({"stop": is_cancelled}))
+}
+
+/// Keeps the result of a worker whose lease has ended: the work was done, though nothing waits for it.
+pub(crate) fn keep_late(tx: &mut dyn HubTransaction, report: &WorkerReport) -> Result<(), HubError> {
+    let Some(result) = &report.result else { return Ok(()) };
+    let update = "UPDATE tasks SET late = $1 WHERE id = $2 AND late = '' AND state <> 'done'";
+    tx.execute(update, &[result.to_string().into(), report.task.as_str().into()]).map(drop)
+}
+
+/// What a member's device learns of a task, with the pieces behind `after`, which it then has.
+pub(crate) fn watch(
+    tx: &mut dyn HubTransaction,
+    member: &HubMember,
+    (id, after): (&str, i64),
+    now: Timestamp,
+) -> Result<Json, HubError> {
+    sweep(tx, now)?;
+    let update = "UPDATE tasks SET watched = $1 WHERE id = $2 AND member = $3";
+    if tx.execute(update, &[now.as_millisecond().into(), id.into(), member.name.as_str().into()])? == 0 {
+        return Err(HubError::new(HubRefusal::Missing, "there is no such task"));
+    }
+    tx.execute("DELETE FROM task_pieces WHERE task = $1 AND number <= $2", &[id.into(), after.into()])?;
+    let select = "SELECT state, worker, lost, pieces, result, labels FROM tasks WHERE id = $1";
+    let row = tx.row(select, &[id.into()])?.ok_or_else(|| HubError::failed("a task", "it is gone"))?;
+    let (mut pieces, mut bytes, mut last) = (Vec::new(), 0, after);
+    let select = "SELECT number, fence, body FROM task_pieces WHERE task = $1 ORDER BY number LIMIT $2";
+    for piece in tx.rows(select, &[id.into(), MOST_PIECES.into()])? {
+        let body = piece.text(2)?;
+        bytes += body.len();
+        if bytes > MOST_ANSWER && !pieces.is_empty() {
+            break;
+        }
+        let events: Json = serde_json::from_str(&body).map_err(|error| HubError::failed("a piece", error))?;
+        last = piece.number(0)?;
+        pieces.push(json!({"number": last, "fence": piece.number(1)?, "events": events}));
+    }
+    let state = row.text(0)?;
+    let is_whole = last >= row.number(3)?;
+    let mut answer = json!({
+        "state": if is_whole || !is_over(&state) { state.as_str() } else { "leased" },
+        "worker": row.text(1)?,
+        "lost": names(&row.text(2)?),
+        "pieces": pieces,
+    });
+    if is_whole && state == "done" {
+        answer["result"] = serde_json::from_str(&row.text(4)?).map_err(|error| HubError::failed("a result", error))?;
+    }
+    Ok(answer)
+}
+
+/// Whether nothing more comes of a task in this state.
+fn is_over(state: &str) -> bool {
+    !matches!(state, "waiting" | "leased")
+}
+
+fn names(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Ends a task of a member: at once if no worker has it, else with the worker's next report.
+pub(crate) fn cancel(
+    tx: &mut dyn HubTransaction,
+    member: &HubMember,
+    id: &str,
+    now: Timestamp,
+) -> Result<(), HubError> {
+    let update = "UPDATE tasks SET cancelled = 1 WHERE id = $1 AND member = $2";
+    if tx.execute(update, &[id.into(), member.name.as_str().into()])? == 0 {
+        return Err(HubError::new(HubRefusal::Missing, "there is no such task"));
+    }
+    sweep(tx, now)
+}
+
+/// Counts no time in which the hub was away.
+pub(crate) fn begin(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
+    let update = "UPDATE tasks SET lease_until = $1 WHERE state = 'leased' AND lease_until > 0";
+    tx.execute(update, &[now.as_millisecond().saturating_add(LEASE).into()])?;
+    let update = "UPDATE tasks SET watched = $1 WHERE state = 'waiting' OR state = 'leased'";
+    tx.execute(update, &[now.as_millisecond().into()]).map(drop)
+}
+
+fn end(tx: &mut dyn HubTransaction, id: &str, state: &str, now: Timestamp) -> Result<(), HubError> {
+    let update = "UPDATE tasks SET state = $1, ended = $2 WHERE id = $3";
+    tx.execute(update, &[state.into(), now.as_millisecond().into(), id.into()])?;
+    tx.execute("DELETE FROM task_files WHERE task = $1", &[id.into()]).map(drop)
+}
+
+/// Does what time alone brings: leases that ended, devices that no longer ask, tasks that are over for long.
+fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
+    let millis = now.as_millisecond();
+    let update = "UPDATE tasks SET cancelled = 1 WHERE cancelled = 0 AND watched < $1 \
+                  AND (state = 'waiting' OR state = 'leased')";
+    tx.execute(update, &[millis.saturating_sub(GONE).into()])?;
+    let select =
+        "SELECT id, worker, fence, lost, again, cancelled FROM tasks WHERE state = 'leased' AND lease_until < $1";
+    for row in tx.rows(select, &[millis.into()])? {
+        let (id, mut lost) = (row.text(0)?, names(&row.text(3)?));
+        lost.push(row.text(1)?);
+        let may_start_again = row.number(4)? != 0 && row.number(5)? == 0 && lost.len() < MOST_LOST;
+        // Of two hubs that see it at once, the row changes for one.
+        let update = "UPDATE tasks SET state = 'waiting', lost = $1 WHERE id = $2 AND state = 'leased' AND fence = $3";
+        if tx.execute(update, &[lost.join(" ").into(), id.as_str().into(), row.number(2)?.into()])? == 1
+            && !may_start_again
+        {
+            end(tx, &id, "lost", now)?;
+        }
+    }
+    let select = "SELECT id, cancelled FROM tasks WHERE state = 'waiting' AND (cancelled = 1 OR expires < $1)";
+    for row in tx.rows(select, &[now.as_second().into()])? {
+        end(tx, &row.text(0)?, if row.number(1)? == 1 { "withdrawn" } else { "expired" }, now)?;
+    }
+    let select = "SELECT id FROM tasks WHERE ended > 0 AND ended < $1";
+    for row in tx.rows(select, &[millis.saturating_sub(KEPT).into()])? {
+        let id = row.text(0)?;
+        tx.execute("DELETE FROM task_pieces WHERE task = $1", &[id.as_str().into()])?;
+        tx.execute("DELETE FROM tasks WHERE id = $1", &[id.into()])?;
+    }
+    Ok(())
+}

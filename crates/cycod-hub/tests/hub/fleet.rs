@@ -1,0 +1,248 @@
+//! The queue of workers: the same for each database.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use cycod_hub::{HubStore, SqlValue, SqliteStore};
+use cycod_team::{BlobDigest, FORMAT, TicketDocument, TicketFile};
+use cycod_team_sync::{FleetTasks, SyncError, TaskTaken, TeamSource, WorkerHub, WorkerMachine};
+use serde_json::json;
+
+use crate::support::{Team, now, refused};
+
+const TOOL: &[u8] = b"description: Deploy\nbash: echo deployed\n";
+
+fn ticket(labels: &[&str], again: bool) -> TicketDocument {
+    let file = TicketFile { sha256: BlobDigest::of(TOOL), executable: false };
+    TicketDocument {
+        format: FORMAT,
+        team: "acme".to_owned(),
+        id: FleetTasks::new_id().expect("random numbers"),
+        tool: "deploy".to_owned(),
+        digest: "00".to_owned(),
+        files: BTreeMap::from([(".cycod/tools/deploy.yaml".to_owned(), file)]),
+        arguments: "{}".to_owned(),
+        timeout: 1000,
+        labels: labels.iter().map(|&label| label.to_owned()).collect(),
+        again,
+        expires: now().as_second() + 600,
+    }
+}
+
+fn files() -> BTreeMap<String, Vec<u8>> {
+    BTreeMap::from([(".cycod/tools/deploy.yaml".to_owned(), TOOL.to_owned())])
+}
+
+fn tasks(team: &Team, source: &TeamSource, name: &str) -> FleetTasks {
+    let (_, device) = team.device(source, name);
+    let TeamSource::Web(url) = source else { panic!("a hub") };
+    FleetTasks::open(url, device).expect("a client")
+}
+
+fn join(source: &TeamSource, token: &str) -> Result<WorkerMachine, SyncError> {
+    let TeamSource::Web(url) = source else { panic!("a hub") };
+    WorkerMachine::join(url, token)
+}
+
+fn worker(team: &Team, source: &TeamSource, name: &str) -> (WorkerMachine, WorkerHub) {
+    let token = team.hub.worker_token(name, 1, now()).expect("a token");
+    let machine = join(source, &token).expect("it joins");
+    let hub = machine.hub().expect("a client");
+    (machine, hub)
+}
+
+fn labels(more: &[&str]) -> Vec<String> {
+    more.iter().map(|&label| label.to_owned()).collect()
+}
+
+/// Changes the database by hand, as only someone who has taken over the hub can.
+fn by_hand(team: &Team, statement: &str) {
+    let work = &mut |tx: &mut dyn cycod_hub::HubTransaction| tx.execute(statement, &[]).map(drop);
+    team.store.transaction(work).expect("a change");
+}
+
+/// Everything about workers, at a hub with this database.
+pub(crate) fn queue(store: Arc<dyn HubStore>) {
+    let team = Team::new(store);
+    let source = team.served();
+    let (mut ada, mut cem) = (tasks(&team, &source, "ada"), tasks(&team, &source, "cem"));
+    let none = |why: &str| TaskTaken::NoWorker(why.to_owned());
+    assert_eq!(ada.give(&ticket(&[], false), &files()), Ok(none("the hub has no workers")));
+
+    // A token counts once, and names the hub's key.
+    let token = team.hub.worker_token("one", 1, now()).expect("a token");
+    let (secret, _) = token.split_once('.').expect("two parts");
+    refused(join(&source, &format!("{secret}.00")), "another key");
+    refused(join(&source, &token), "was used");
+    let (one, mut at_one) = worker(&team, &source, "one");
+    assert_eq!(ada.give(&ticket(&[], false), &files()), Ok(none("none of the 1 workers of the hub is running")));
+    assert!(at_one.claim(&labels(&["gpu"]), 0).expect("an answer").is_none());
+    let lacking = "no worker offers `tpu`: the nearest is `one`";
+    assert_eq!(ada.give(&ticket(&["gpu", "tpu"], false), &files()), Ok(none(lacking)));
+
+    // A ticket counts once, and its files are those that it names.
+    let first = ticket(&["gpu"], false);
+    let other = BTreeMap::from([(".cycod/tools/deploy.yaml".to_owned(), b"evil".to_vec())]);
+    refused(ada.give(&first, &other), "is not the file of the ticket");
+    assert_eq!(ada.give(&first, &files()), Ok(TaskTaken::Waits));
+    refused(ada.give(&first, &files()), "was given before");
+    refused(ada.give(&TicketDocument { team: "other".to_owned(), ..ticket(&[], false) }, &files()), "the team acme");
+    refused(cem.watch(&first.id, ("", 0), 0), "there is no such task");
+    refused(cem.cancel(&first.id), "there is no such task");
+
+    // Only a worker that fits has it, and only one.
+    let (two, mut at_two) = worker(&team, &source, "two");
+    assert!(at_two.claim(&labels(&["cpu"]), 0).expect("an answer").is_none());
+    let given = at_one.claim(&labels(&["gpu"]), 0).expect("an answer").expect("a task");
+    assert!(at_two.claim(&labels(&["gpu"]), 0).expect("an answer").is_none());
+    let verified = one.verified(&given, now().as_second()).expect("a ticket");
+    assert_eq!((verified.document.clone(), verified.member.as_str()), (first.clone(), "ada"));
+    refused(two.verified(&given, now().as_second()), "of another worker");
+    let elsewhere = Team::new(Arc::new(SqliteStore::in_memory().expect("a database")));
+    let (stranger, _) = worker(&elsewhere, &elsewhere.served(), "one");
+    refused(stranger.verified(&given, now().as_second()), "the hub's key didn't sign the lease");
+    refused(one.verified(&given, now().as_second() + 61), "has expired");
+
+    // Pieces arrive once and in order.
+    let lease = (first.id.as_str(), verified.fence);
+    for _ in 0..2 {
+        assert!(!at_one.report(lease, (1, &[json!({"e": "a"})]), None).expect("an answer").over);
+    }
+    refused(at_one.report(lease, (3, &[json!({"e": "c"})]), None), "follows piece 1");
+    let seen = ada.watch(&first.id, ("leased", 0), 0).expect("a state");
+    assert_eq!((seen.pieces.len(), seen.pieces[0].number, seen.worker.as_str()), (1, 1, "one"));
+    assert!(ada.watch(&first.id, ("leased", 1), 0).expect("a state").pieces.is_empty());
+    assert!(at_two.report(lease, (2, &[json!({"e": "b"})]), None).expect("an answer").over, "it isn't its lease");
+    _ = at_one.report(lease, (2, &[json!({"e": "b"})]), Some(&json!({"success": true}))).expect("an answer");
+    let seen = ada.watch(&first.id, ("leased", 1), 0).expect("a state");
+    assert_eq!((seen.state.as_str(), seen.result), ("done", Some(json!({"success": true}))));
+    assert!(at_one.report(lease, (0, &[]), Some(&json!({}))).expect("an answer").over, "it is done");
+
+    lost(&team, &mut ada, (&one, &mut at_one), &mut at_two);
+    forged(&team, &mut ada, (&one, &mut at_one));
+
+    // A worker is no member, and a removed one is nothing.
+    let keys = "DELETE FROM devices WHERE member = 'cem'";
+    by_hand(&team, keys);
+    refused(cem.watch(&first.id, ("", 0), 0), "doesn't know this device");
+    team.hub.remove_worker("one", now()).expect("it is removed");
+    refused(at_one.claim(&labels(&["gpu"]), 0), "doesn't know this worker");
+}
+
+/// What becomes of tasks whose worker doesn't report.
+fn lost(team: &Team, ada: &mut FleetTasks, one: (&WorkerMachine, &mut WorkerHub), at_two: &mut WorkerHub) {
+    let (one, at_one) = one;
+    let away = || by_hand(team, "UPDATE tasks SET lease_until = 1 WHERE state = 'leased'");
+    let once = ticket(&[], false);
+    _ = ada.give(&once, &files()).expect("it waits");
+    let given = at_one.claim(&[], 0).expect("an answer").expect("a task");
+    let fence = one.verified(&given, now().as_second()).expect("a ticket").fence;
+    away();
+    let seen = ada.watch(&once.id, ("leased", 0), 0).expect("a state");
+    assert_eq!((seen.state.as_str(), seen.lost), ("lost", labels(&["one"])));
+    // What the worker reports later doesn't count, and is kept.
+    let late = at_one.report((&once.id, fence), (0, &[]), Some(&json!({"success": "late"}))).expect("an answer");
+    assert!(late.over);
+    let mut kept = Vec::new();
+    let select = "SELECT late FROM tasks WHERE id = $1";
+    let work = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+        kept = tx.rows(select, &[SqlValue::from(once.id.as_str())])?;
+        Ok(())
+    };
+    team.store.transaction(work).expect("it reads");
+    assert_eq!(kept[0].text(0).expect("a text"), r#"{"success":"late"}"#);
+
+    // What only reads is given to others, three times in all.
+    let again = ticket(&[], true);
+    _ = ada.give(&again, &files()).expect("it waits");
+    for expected in ["waiting", "waiting", "lost"] {
+        assert!(at_two.claim(&[], 0).expect("an answer").is_some());
+        away();
+        assert_eq!(ada.watch(&again.id, ("leased", 0), 0).expect("a state").state, expected);
+    }
+
+    // What is cancelled ends at once, or with the worker's next report.
+    let waiting = ticket(&[], true);
+    _ = ada.give(&waiting, &files()).expect("it waits");
+    ada.cancel(&waiting.id).expect("it is cancelled");
+    assert_eq!(ada.watch(&waiting.id, ("waiting", 0), 0).expect("a state").state, "withdrawn");
+    let running = ticket(&[], true);
+    _ = ada.give(&running, &files()).expect("it waits");
+    let given = at_one.claim(&[], 0).expect("an answer").expect("a task");
+    let fence = one.verified(&given, now().as_second()).expect("a ticket").fence;
+    ada.cancel(&running.id).expect("it is cancelled");
+    assert!(at_one.report((&running.id, fence), (0, &[]), None).expect("an answer").stop);
+    // A device that no longer asks ends its task as well.
+    let unwatched = ticket(&[], true);
+    _ = ada.give(&unwatched, &files()).expect("it waits");
+    by_hand(team, "UPDATE tasks SET watched = 1 WHERE state = 'waiting'");
+    assert!(at_two.claim(&[], 0).expect("an answer").is_none());
+}
+
+/// What a hub in other hands can't make a worker run.
+fn forged(team: &Team, ada: &mut FleetTasks, (one, at_one): (&WorkerMachine, &mut WorkerHub)) {
+    let mut check = |change: &str, says: &str| {
+        let ticket = ticket(&[], false);
+        _ = ada.give(&ticket, &files()).expect("it waits");
+        by_hand(team, change);
+        let given = at_one.claim(&[], 0).expect("an answer").expect("a task");
+        refused(one.verified(&given, now().as_second()), says);
+        assert_eq!(given.claimed().expect("an ID").0, ticket.id);
+        by_hand(team, "UPDATE tasks SET state = 'lost' WHERE state = 'leased'");
+    };
+    check(
+        "UPDATE tasks SET ticket = REPLACE(ticket, '\"arguments\":\"{}\"', '\"arguments\":\"{ }\"') WHERE state = 'waiting'",
+        "no device of ada signed the ticket",
+    );
+    check("UPDATE task_files SET bytes = signature FROM releases", "is another file than the ticket names");
+}
+
+/// One worker that has a run of Ada's, while another run waits.
+pub(crate) fn a_run_waits(team: &Team, source: &TeamSource) {
+    let (_, mut at_hub) = worker(team, source, "build-1");
+    assert!(at_hub.claim(&labels(&["gpu"]), 0).expect("an answer").is_none());
+    let mut ada = tasks(team, source, "ada");
+    for _ in 0..2 {
+        assert_eq!(ada.give(&ticket(&["gpu"], false), &files()), Ok(TaskTaken::Waits));
+    }
+    assert!(at_hub.claim(&labels(&["gpu"]), 0).expect("an answer").is_some());
+}
+
+#[test]
+fn workers_at_a_hub_with_one_file() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    queue(Arc::new(SqliteStore::open(&scratch.path().join("hub.db")).expect("a database")));
+}
+
+#[test]
+fn many_workers_never_have_the_same_task() {
+    let team = Team::new(Arc::new(SqliteStore::in_memory().expect("a database")));
+    never_twice(&team, &[team.served(), team.served()]);
+}
+
+/// Many tasks and several workers at several hubs of one database: each task has one worker.
+pub(crate) fn never_twice(team: &Team, hubs: &[TeamSource]) {
+    let mut ada = tasks(team, &hubs[0], "ada");
+    let mut workers: Vec<_> =
+        (0..4).map(|index| worker(team, &hubs[index % hubs.len()], &format!("worker-{index}")).1).collect();
+    for worker in &mut workers {
+        assert!(worker.claim(&[], 0).expect("an answer").is_none());
+    }
+    for _ in 0..40 {
+        _ = ada.give(&ticket(&[], false), &files()).expect("it waits");
+    }
+    let mut claimed: Vec<String> = std::thread::scope(|scope| {
+        let take = |mut worker: WorkerHub| {
+            let mut ids = Vec::new();
+            while let Some(given) = worker.claim(&[], 0).expect("an answer") {
+                ids.push(given.claimed().expect("an ID").0);
+            }
+            ids
+        };
+        let all: Vec<_> = workers.into_iter().map(|worker| scope.spawn(move || take(worker))).collect();
+        all.into_iter().flat_map(|one| one.join().expect("no panic")).collect()
+    });
+    claimed.sort();
+    let count = claimed.len();
+    claimed.dedup();
+    assert_eq!((claimed.len(), count), (40, 40));
+}

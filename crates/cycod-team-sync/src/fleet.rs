@@ -1,0 +1,371 @@
+//! The workers of a hub: as a member's device sees them, and as one of them sees the hub.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_file::{Durability, FileAccess};
+use cycod_team::{
+    BlobDigest, FORMAT, LeaseDocument, SignedRole, SignedText, TeamKey, TicketDocument, hex, ticket_bytes,
+    verify_signature,
+};
+use reqwest::{Method, Url};
+use ring::signature::{ED25519, UnparsedPublicKey};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value as Json, json};
+
+use crate::{DeviceKey, SyncError, http::Web};
+
+/// The most bytes of an answer.
+const LARGEST: u64 = 32 << 20;
+
+/// Requests about tasks, each signed by one key.
+struct Asking {
+    web: Web,
+    address: Url,
+}
+
+impl Asking {
+    fn open(address: &Url, key: &DeviceKey) -> Result<Self, SyncError> {
+        let web = Web::open(address.clone(), Some(key.clone())).map_err(|error| plain(error.to_string()))?;
+        Ok(Self { web, address: address.clone() })
+    }
+
+    /// Asks once; the inner error is what the hub says against it.
+    fn ask<T: DeserializeOwned>(&mut self, path: &str, body: &Json) -> Result<Result<T, String>, SyncError> {
+        self.web.renew();
+        let answer = self.web.send(Method::POST, path, body.to_string().as_bytes(), LARGEST);
+        match answer.map_err(|error| plain(format!("`{}` can't be reached: {error}", self.address)))? {
+            Err(why) => Ok(Err(why)),
+            Ok(bytes) => match serde_json::from_slice(&bytes) {
+                Ok(answer) => Ok(Ok(answer)),
+                Err(error) => Err(plain(format!("the hub's answer can't be read: {error}"))),
+            },
+        }
+    }
+}
+
+fn plain(message: String) -> SyncError {
+    SyncError { code: None, message }
+}
+
+fn refused(why: &str) -> SyncError {
+    plain(format!("the hub refused: {why}"))
+}
+
+/// The tasks of one member's device.
+pub struct FleetTasks {
+    asking: Asking,
+    device: DeviceKey,
+}
+
+/// Whether the hub takes a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskTaken {
+    /// It waits for a worker.
+    Waits,
+    /// No worker fits, and why.
+    NoWorker(String),
+}
+
+/// How a task is.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct TaskState {
+    /// `waiting`, `leased`, `done`, `lost`, `withdrawn` or `expired`.
+    pub state: String,
+    /// The worker that has it, or had it last.
+    pub worker: String,
+    /// The workers that were lost while they had it.
+    pub lost: Vec<String>,
+    /// What is new, in order.
+    pub pieces: Vec<TaskPiece>,
+    /// What came of it, once it is done.
+    pub result: Option<Json>,
+}
+
+/// Events of a run on a worker.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct TaskPiece {
+    /// Its number, from 1.
+    pub number: i64,
+    /// In which lease of the task it was written.
+    pub fence: i64,
+    /// The events.
+    pub events: Vec<Json>,
+}
+
+impl std::fmt::Debug for FleetTasks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("FleetTasks").field(&self.asking.address.as_str()).finish()
+    }
+}
+
+impl FleetTasks {
+    /// The tasks of a device at the address where the hub answers.
+    ///
+    /// # Errors
+    /// When the system fails.
+    pub fn open(address: &Url, device: DeviceKey) -> Result<Self, SyncError> {
+        Ok(Self { asking: Asking::open(address, &device)?, device })
+    }
+
+    /// An ID that no other ticket has.
+    ///
+    /// # Errors
+    /// When the system gives no random numbers.
+    pub fn new_id() -> io::Result<String> {
+        DeviceKey::nonce()
+    }
+
+    /// Signs a ticket, and gives it to the hub with the files that it names.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn give(&mut self, ticket: &TicketDocument, files: &BTreeMap<String, Vec<u8>>) -> Result<TaskTaken, SyncError> {
+        let document = serde_json::to_string(ticket).map_err(|error| plain(error.to_string()))?;
+        let signature = self.device.sign(&ticket_bytes(&document));
+        let files: BTreeMap<&String, String> =
+            files.iter().map(|(path, bytes)| (path, STANDARD.encode(bytes))).collect();
+        let body = json!({"ticket": SignedText { document, signature }, "files": files});
+        let answer: Json = self.asking.ask("tasks", &body)?.map_err(|why| refused(&why))?;
+        Ok(match answer["no_worker"].as_str() {
+            Some(why) => TaskTaken::NoWorker(why.to_owned()),
+            None => TaskTaken::Waits,
+        })
+    }
+
+    /// Asks how a task is, and waits up to `wait` milliseconds for something that is not known yet.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn watch(&mut self, task: &str, known: (&str, i64), wait: u64) -> Result<TaskState, SyncError> {
+        let (state, after) = known;
+        let body = json!({"task": task, "after": after, "state": state, "wait": wait});
+        self.asking.ask("tasks/watch", &body)?.map_err(|why| refused(&why))
+    }
+
+    /// Ends a task.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn cancel(&mut self, task: &str) -> Result<(), SyncError> {
+        self.asking.ask::<Json>("tasks/cancel", &json!({"task": task}))?.map(drop).map_err(|why| refused(&why))
+    }
+}
+
+/// What a machine knows that is a worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkerMachine {
+    format: u32,
+    /// The address where the hub answers.
+    pub hub: String,
+    /// The team of the hub.
+    pub team: String,
+    /// What the hub calls this worker.
+    pub name: String,
+    /// The key with which the hub signs what a worker may run.
+    hub_key: TeamKey,
+    device: DeviceKey,
+}
+
+impl WorkerMachine {
+    /// The file of a user's own directory.
+    pub fn file(home: &Path) -> PathBuf {
+        home.join("worker.json")
+    }
+
+    /// Makes this machine a worker of a hub. The token has the digest of the hub's key, so another hub is refused.
+    ///
+    /// # Errors
+    /// When the token is none, the hub can't be reached, refuses, or is another one.
+    pub fn join(address: &Url, token: &str) -> Result<Self, SyncError> {
+        let (secret, digest) =
+            token.trim().split_once('.').ok_or_else(|| plain("this isn't the token of a worker".to_owned()))?;
+        let device = DeviceKey::generate()?;
+        let mut asking = Asking::open(address, &device)?;
+        #[derive(Deserialize)]
+        struct Joined {
+            name: String,
+            team: String,
+            key: TeamKey,
+        }
+        let Joined { name, team, key } =
+            asking.ask("workers", &json!({"token": secret}))?.map_err(|why| refused(&why))?;
+        if BlobDigest::of(key.fingerprint().as_bytes()).to_string() != digest {
+            return Err(plain("the hub has another key than the one that made the token".to_owned()));
+        }
+        Ok(Self { format: FORMAT, hub: address.to_string(), team, name, hub_key: key, device })
+    }
+
+    /// Reads what was written; nothing where this machine is no worker.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn read(home: &Path) -> Result<Option<Self>, SyncError> {
+        let path = Self::file(home);
+        let wrong = |why: String| plain(format!("`{}` can't be read: {why}", path.display()));
+        match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| wrong(error.to_string())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(wrong(error.to_string())),
+        }
+    }
+
+    /// Writes it where only its user can read it.
+    ///
+    /// # Errors
+    /// When that fails.
+    pub fn write(&self, home: &Path) -> Result<(), SyncError> {
+        let path = Self::file(home);
+        let wrong = |why: String| plain(format!("cannot write `{}`: {why}", path.display()));
+        let text = serde_json::to_string_pretty(self).map_err(|error| wrong(error.to_string()))? + "\n";
+        fs::create_dir_all(home).map_err(|error| wrong(error.to_string()))?;
+        cycod_file::replace(&path, text.as_bytes(), FileAccess::Private, Durability::Power)
+            .map_err(|error| wrong(error.to_string()))
+    }
+
+    /// The way to its hub.
+    ///
+    /// # Errors
+    /// When the system fails.
+    pub fn hub(&self) -> Result<WorkerHub, SyncError> {
+        let address = self.hub.parse::<Url>().map_err(|error| plain(format!("`{}`: {error}", self.hub)))?;
+        Ok(WorkerHub { asking: Asking::open(&address, &self.device)? })
+    }
+
+    /// Checks that the hub gave a task to this worker, that a device of a member signed the ticket, and that the files are those
+    /// of the ticket. `now` is in seconds since 1970.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn verified(&self, given: &GivenTicket, now: i64) -> Result<VerifiedTicket, SyncError> {
+        let GivenTicket { lease, ticket, files, lease_ms } = given;
+        let keys = std::slice::from_ref(&self.hub_key);
+        let signature = lease.signature.as_bytes();
+        _ = verify_signature(SignedRole::Lease, lease.document.as_bytes(), signature, keys)
+            .map_err(|error| plain(format!("the hub's key didn't sign the lease: {}", error.message)))?;
+        let read = |error: serde_json::Error| plain(format!("it can't be read: {error}"));
+        let lease: LeaseDocument = serde_json::from_str(&lease.document).map_err(read)?;
+        if lease.format != FORMAT || lease.worker != self.device.public() {
+            return Err(plain("the lease is of another worker".to_owned()));
+        }
+        if BlobDigest::of(ticket.document.as_bytes()) != lease.ticket {
+            return Err(plain("the lease is of another ticket".to_owned()));
+        }
+        let wrong = || plain(format!("no device of {} signed the ticket", lease.member));
+        let device: [u8; 32] = hex::bytes(&lease.device).ok_or_else(wrong)?;
+        let signature: [u8; 64] = hex::bytes(&ticket.signature).ok_or_else(wrong)?;
+        UnparsedPublicKey::new(&ED25519, device)
+            .verify(&ticket_bytes(&ticket.document), &signature)
+            .map_err(|_| wrong())?;
+        let document: TicketDocument = serde_json::from_str(&ticket.document).map_err(read)?;
+        if document.format != FORMAT || document.team != self.team {
+            return Err(plain(format!("the ticket is of the team `{}`", document.team)));
+        }
+        if document.expires < now || lease.expires < now {
+            return Err(plain("the ticket has expired, or the clocks of the hub and the worker differ".to_owned()));
+        }
+        let mut bytes = BTreeMap::new();
+        for (path, file) in &document.files {
+            let content = files.get(path).and_then(|text| STANDARD.decode(text).ok());
+            let content = content.filter(|content| BlobDigest::of(content) == file.sha256);
+            let content = content.ok_or_else(|| plain(format!("`{path}` is another file than the ticket names")))?;
+            bytes.insert(path.clone(), (content, file.executable));
+        }
+        Ok(VerifiedTicket { document, member: lease.member, fence: lease.fence, files: bytes, lease_ms: *lease_ms })
+    }
+}
+
+/// A task as a hub gives it to a worker, before anything of it was checked.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GivenTicket {
+    lease: SignedText,
+    ticket: SignedText,
+    files: BTreeMap<String, String>,
+    lease_ms: u64,
+}
+
+impl GivenTicket {
+    /// The ID and the fence that it says it has, to answer why it doesn't count.
+    pub fn claimed(&self) -> Option<(String, i64)> {
+        let ticket: Json = serde_json::from_str(&self.ticket.document).ok()?;
+        let lease: Json = serde_json::from_str(&self.lease.document).ok()?;
+        Some((ticket["id"].as_str()?.to_owned(), lease["fence"].as_i64()?))
+    }
+}
+
+/// A task that a worker may consider.
+#[derive(Clone, Debug)]
+pub struct VerifiedTicket {
+    /// What the member's device signed.
+    pub document: TicketDocument,
+    /// The member.
+    pub member: String,
+    /// The number of the lease.
+    pub fence: i64,
+    /// The files with their bytes and whether they may be executed, by path.
+    pub files: BTreeMap<String, (Vec<u8>, bool)>,
+    /// How long the lease lasts after a report, in milliseconds.
+    pub lease_ms: u64,
+}
+
+/// A hub, as one of its workers sees it.
+pub struct WorkerHub {
+    asking: Asking,
+}
+
+impl std::fmt::Debug for WorkerHub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("WorkerHub").field(&self.asking.address.as_str()).finish()
+    }
+}
+
+/// What the hub answers to a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ReportAnswer {
+    /// Whether the run must end.
+    pub stop: bool,
+    /// Whether the lease is another worker's, or has ended.
+    pub over: bool,
+    /// Whether the piece was not taken, because too many wait for the member's device.
+    pub full: bool,
+}
+
+impl WorkerHub {
+    /// Asks for a task, and waits up to `wait` milliseconds for one.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn claim(&mut self, labels: &[String], wait: u64) -> Result<Option<GivenTicket>, SyncError> {
+        let answer: Json =
+            self.asking.ask("workers/claim", &json!({"labels": labels, "wait": wait}))?.map_err(|why| refused(&why))?;
+        if answer.as_object().is_some_and(serde_json::Map::is_empty) {
+            return Ok(None);
+        }
+        serde_json::from_value(answer)
+            .map(Some)
+            .map_err(|error| plain(format!("the hub's answer can't be read: {error}")))
+    }
+
+    /// Reports the next piece of a run, and its result at the end; with neither, only that the worker is here. `lease` is the ID
+    /// of the ticket with the fence.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn report(
+        &mut self,
+        lease: (&str, i64),
+        (piece, events): (i64, &[Json]),
+        result: Option<&Json>,
+    ) -> Result<ReportAnswer, SyncError> {
+        let (task, fence) = lease;
+        let body = json!({"task": task, "fence": fence, "piece": piece, "events": events, "result": result});
+        self.asking.ask("workers/report", &body)?.map_err(|why| refused(&why))
+    }
+}

@@ -1,0 +1,85 @@
+//! What a member's device signs so that a worker runs a tool, and what the hub signs when it gives that to one worker.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::BlobDigest;
+
+/// The most bytes of all files that come with a ticket.
+pub const MOST_TICKET_BYTES: usize = 8 << 20;
+
+/// A file that a worker needs to run a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TicketFile {
+    /// The digest of its bytes.
+    pub sha256: BlobDigest,
+    /// Whether it may be executed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub executable: bool,
+}
+
+/// One call of one tool, which a member wants a worker to run. Nothing in it is a path of the member's machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TicketDocument {
+    /// [`crate::FORMAT`].
+    pub format: u32,
+    /// The team whose hub passes it on.
+    pub team: String,
+    /// What no other ticket has: 32 hexadecimal digits.
+    pub id: String,
+    /// What the tool is called.
+    pub tool: String,
+    /// The digest of everything that decides what the tool does. It is the same on every machine.
+    pub digest: String,
+    /// The files of the tool by their paths from the project.
+    pub files: BTreeMap<String, TicketFile>,
+    /// The arguments, as the text of a JSON object.
+    pub arguments: String,
+    /// How long the run may take, in milliseconds.
+    pub timeout: u64,
+    /// What the worker must offer.
+    pub labels: Vec<String>,
+    /// Whether another worker may start it again after one was lost.
+    pub again: bool,
+    /// Until when a worker may begin, in seconds since 1970.
+    pub expires: i64,
+}
+
+/// A ticket that the hub gives to one worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeaseDocument {
+    /// [`crate::FORMAT`].
+    pub format: u32,
+    /// The digest of the ticket.
+    pub ticket: BlobDigest,
+    /// The device that signed it.
+    pub device: String,
+    /// The member for whom the device acts.
+    pub member: String,
+    /// The key of the worker.
+    pub worker: String,
+    /// How often the ticket was given to a worker, with this time.
+    pub fence: i64,
+    /// Until when the worker may begin, in seconds since 1970.
+    pub expires: i64,
+}
+
+/// What a device signs of a ticket: its text behind a line that says what it is, so that it can't be taken for a request.
+pub fn ticket_bytes(document: &str) -> Vec<u8> {
+    format!("cycod-ticket@1\n{document}").into_bytes()
+}
+
+/// The labels that a worker lacks for a ticket.
+pub fn missing_labels<'w>(wanted: &'w [String], offered: &[String]) -> Vec<&'w str> {
+    wanted.iter().filter(|label| !offered.contains(label)).map(String::as_str).collect()
+}
+
+/// Whether a text can be a label, as in `gpu` or `os:linux`.
+pub fn is_label(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | '+');
+    !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain)
+}
