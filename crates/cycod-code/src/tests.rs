@@ -67,6 +67,7 @@ fn what_was_not_approved_has_its_own_exit_code() {
         policy-broken
         release-expired
         settings-broken
+        ticket-refused
         tool-changed
         tool-disabled
         tool-enforced
@@ -170,6 +171,7 @@ fn over_http_a_code_has_the_status_of_its_meaning() {
         403 secret-not-for-tool
         403 server-not-accepted
         403 settings-broken
+        403 ticket-refused
         403 tool-changed
         403 tool-disabled
         403 tool-enforced
@@ -197,15 +199,18 @@ fn over_http_a_code_has_the_status_of_its_meaning() {
         500 temp-directory
         500 worker-failed
         500 wrong-output
+        502 hub-failed
         502 login-needed
         502 model-no-answer
         502 outcome-unknown
         502 remote-failed
         502 remote-unreachable
+        502 worker-lost
         503 background-unavailable
         503 history-unwritable
         503 model-unavailable
         503 newer-version-needed
+        503 no-worker
         503 output-unavailable
         503 program-missing
         503 requirement-missing
@@ -234,6 +239,7 @@ fn what_did_not_work_out_may_be_tried_again() {
             model-rate-limit
             model-unavailable
             newer-version-needed
+            no-worker
             not-started
             output-too-large
             output-unavailable

@@ -194,6 +194,7 @@ pub(crate) const GROUPS: &[Group] = &[
         commands: TEAM_COMMANDS,
         default: None,
     },
+    Group { name: "worker", about: "Run tools for members of a team", commands: WORKER_COMMANDS, default: Some("run") },
     Group {
         name: "runs",
         about: "Show past runs and decisions, and run them again",
@@ -305,6 +306,10 @@ pub(crate) const TEAM_COMMANDS: &[Entry] = &[
     entry!("release", team::release, true, Grants::Always),
     entry!("verify", team::verify, false),
 ];
+
+/// The commands below `cycod worker`, in the order in which help lists them.
+pub(crate) const WORKER_COMMANDS: &[Entry] =
+    &[entry!("run", worker::run, true, Grants::Always), entry!("join", worker::join, true, Grants::Always)];
 
 /// The commands below `cycod runs`, in the order in which help lists them.
 pub(crate) const RUNS_COMMANDS: &[Entry] = &[

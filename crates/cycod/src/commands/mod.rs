@@ -43,3 +43,4 @@ pub(crate) mod untrust;
 pub(crate) mod usage_of;
 pub(crate) mod validate;
 pub(crate) mod why;
+pub(crate) mod worker;

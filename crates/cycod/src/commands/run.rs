@@ -2,10 +2,10 @@
 
 use std::{fs, io::Read, sync::Arc, time::Duration};
 
-use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, Parser};
+use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, ValueEnum};
 use cycod_app::command_line::pair;
 use cycod_engine::{
-    Approved, Control, Engine, EngineError, Given, Plan, RunReport, Surface,
+    Approved, Carrier, Control, Engine, EngineError, Given, Plan, RunReport, Surface,
     catalog::ScopeFilter,
     definition::{Parameter, Tool, Value},
     diagnostic::Code,
@@ -18,6 +18,7 @@ use crate::{
     command_error::{CommandError, exit},
     commands::{
         approvals::{TerminalOrQueue, asker},
+        team,
         trust::{ByHand, settle},
         usage_of::{usage_of, with_pairs},
     },
@@ -25,7 +26,7 @@ use crate::{
     help,
     options::{TextOrJson, parsed},
     rules::{self, RuleOptions},
-    run::{Display, answers, completed, not_planned, preview_json, preview_text},
+    run::{Display, Fleet, answers, completed, not_planned, preview_json, preview_text},
     scope::{ScopeOptions, entry},
 };
 
@@ -61,10 +62,23 @@ struct Arguments {
     /// Return when the run has begun, and print its ID; see `cycod help background-runs`
     #[arg(long, conflicts_with_all = ["dry_run", "show_command"])]
     background: bool,
+    /// Where the tool runs: on this machine, or on a worker of your team's hub; see `cycod help guide fleet`
+    #[arg(long, value_name = "here|fleet", default_value = "here", conflicts_with_all = ["background", "durable"])]
+    on: Where,
+    /// What the worker must offer; repeat for several
+    #[arg(long, value_name = "LABEL")]
+    label: Vec<String>,
     #[command(flatten)]
     rules: RuleOptions,
     #[command(flatten)]
     scope: ScopeOptions,
+}
+
+/// On which machine a tool runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Where {
+    Here,
+    Fleet,
 }
 
 /// `cycod run`.
@@ -119,7 +133,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let tool = Arc::new(opened.tool);
         if !args.dry_run && !args.show_command {
             let (durable, in_background, refreshes_cache) = (args.durable, args.background, args.no_cache);
-            let how = How { timeout, json, durable, refreshes_cache, in_background, asks: true };
+            let fleet = match args.on {
+                Where::Here if !args.label.is_empty() => {
+                    return Err(CommandError::usage("`--label` is for a run with `--on fleet`"));
+                }
+                Where::Here => None,
+                Where::Fleet => Some(args.label),
+            };
+            let how = How { timeout, json, durable, refreshes_cache, in_background, asks: true, fleet };
             return execute(context, &tool, arguments, how);
         }
         let arguments = completed(context, &tool, arguments)?;
@@ -151,7 +172,15 @@ pub(crate) fn call(
         context,
         tool,
         arguments,
-        How { timeout: None, json, durable: false, refreshes_cache: false, in_background: false, asks: false },
+        How {
+            timeout: None,
+            json,
+            durable: false,
+            refreshes_cache: false,
+            in_background: false,
+            asks: false,
+            fleet: None,
+        },
     );
     told(context, done, Some(tool), json)
 }
@@ -198,13 +227,15 @@ struct How {
     in_background: bool,
     /// Whether the user is asked for what is missing.
     asks: bool,
+    /// The labels of the worker that is to run it; nothing for a run here.
+    fleet: Option<Vec<String>>,
 }
 
 fn execute(
     context: &mut Context,
     tool: &Arc<Tool>,
     arguments: Vec<(String, Given)>,
-    How { timeout, json, durable, refreshes_cache, in_background, asks }: How,
+    How { timeout, json, durable, refreshes_cache, in_background, asks, fleet }: How,
 ) -> Result<u8, CommandError> {
     let subjects = context.engine.subjects(tool)?;
     settle(context, subjects, ByHand::Tool)?;
@@ -215,10 +246,15 @@ fn execute(
         context.engine.look_again();
     }
     let failed = |error: std::io::Error| unprepared(&error);
+    let carrier: Option<Arc<dyn Carrier>> = match fleet {
+        Some(labels) => Some(Arc::new(Fleet::of(&context.engine, tool, team::fleet(context)?, labels)?)),
+        None => None,
+    };
     let control = Control {
-        is_attended: context.is_attended(),
+        is_attended: context.is_attended() && carrier.is_none(),
         durable,
         refreshes_cache,
+        carrier,
         ..context.engine.control().map_err(failed)?
     };
     let interrupts = host_interrupts(&control.stop).map_err(failed)?;

@@ -317,6 +317,21 @@ pub(crate) fn prepare(place: &Place, page: &str) {
     }
 }
 
+/// What a page prints below the first command that begins with these words, and that command.
+pub(crate) fn printed_below<'p>(page: &'p str, words: &str) -> (String, &'p str) {
+    let parts = read(page).expect("a page").parts.into_iter();
+    let blocks = parts.filter_map(|part| if let Part::Console(block) = part { Some(block) } else { None });
+    let command = blocks.flat_map(|block| block.commands).find(|command| command.words.starts_with(words));
+    let Command { words, printed } = command.expect("the page has the command");
+    let at = page.find(&printed).expect("it is on the page");
+    (words, &page[at..at + printed.len()])
+}
+
+/// Whether a command printed what its page says.
+pub(crate) fn is_printed(printed: &str, real: &str) -> bool {
+    is_as_printed(printed, real, false)
+}
+
 /// Runs a page; returns what isn't true, how many blocks ran, and the page as it would be true.
 fn check(name: &str, page: &str) -> (String, usize, String) {
     let read = match read(page) {

@@ -38,6 +38,7 @@ mod edit;
 mod examples;
 mod explain;
 mod export;
+mod fleet;
 mod for_each;
 mod front;
 mod get;

@@ -11,21 +11,21 @@ use crate::support::{Place, Ran};
 const SCAN: &str = "description: Search a file\nbash: echo scanned by the team\ntags: [read]\n";
 
 #[expect(clippy::disallowed_methods, reason = "keys are those of the real program")]
-fn key(place: &Place, name: &str) {
+pub(crate) fn key(place: &Place, name: &str) {
     let mut keygen = Command::new("ssh-keygen");
     keygen.args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", name]).current_dir(place.project());
     assert!(keygen.status().expect("ssh-keygen starts").success());
 }
 
 #[track_caller]
-fn done(place: &Place, words: &[&str]) -> Ran {
+pub(crate) fn done(place: &Place, words: &[&str]) -> Ran {
     let ran = place.run(words);
     assert_eq!(ran.code(), 0, "{}", ran.block());
     ran
 }
 
 #[track_caller]
-fn fails(ran: &Ran, says: &str) {
+pub(crate) fn fails(ran: &Ran, says: &str) {
     assert!(ran.code() != 0 && ran.stderr().contains(says), "{says}: {}", ran.block());
 }
 
@@ -45,7 +45,7 @@ fn served(hub: Hub) -> String {
 }
 
 /// A hub whose root Ada signed, with the people as members; returns it, its address and the SHA-256 of the root.
-fn hub(ada: &Place, people: &[(&Place, &str, bool)]) -> (Hub, String, String) {
+pub(crate) fn hub(ada: &Place, people: &[(&Place, &str, bool)]) -> (Hub, String, String) {
     let release_key = ada.path("release.key");
     let hub_key = HubKey::generate().expect("a key");
     hub_key.write(&release_key).expect("a file");

@@ -30,7 +30,7 @@ use cycod_engine::{
 };
 use cycod_process::{Program, find_program, run_foreground};
 use cycod_team::{BlobDigest, NAMESPACE, ReleaseError, ReleaseFiles, SignedRole, TeamKey, UnusableKey, signed_bytes};
-use cycod_team_sync::{ReleaseDirectory, SyncError, TeamHub, TeamSource, TeamStore};
+use cycod_team_sync::{FleetTasks, ReleaseDirectory, SyncError, TeamHub, TeamSource, TeamStore};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{cli::Context, command_error::CommandError, secrets::seconds};
@@ -117,8 +117,21 @@ fn hub_of(store: &TeamStore) -> Result<Option<(TeamHub, TeamSource)>, CommandErr
     Ok(Some((hub, TeamSource::Web(url))))
 }
 
+/// The name of the user's team, and the tasks that its workers run for this device.
+pub(crate) fn fleet(context: &Context) -> Result<(String, FleetTasks), CommandError> {
+    let store = joined(context, false)?;
+    let member = store.member().map_err(|error| not_synced(&error))?;
+    let device = store.device().map_err(|error| not_synced(&error))?;
+    let source = member.as_ref().map(|member| TeamSource::parse(&member.source, "/".as_ref()));
+    let (Some(member), Some(Ok(TeamSource::Web(url))), Some(device)) = (&member, source, device) else {
+        return Err(CommandError::failure("your team has no hub, so it has no workers"));
+    };
+    let tasks = FleetTasks::open(&url, device).map_err(|error| not_synced(&error))?;
+    Ok((member.team.clone(), tasks))
+}
+
 /// A failure to put a release into force.
-fn not_synced(error: &SyncError) -> CommandError {
+pub(crate) fn not_synced(error: &SyncError) -> CommandError {
     CommandError { code: error.code, ..CommandError::failure(error.to_string()) }
 }
 

@@ -1,0 +1,333 @@
+//! One task of a worker: verified, unpacked, planned, decided and run here, while its events go to the hub.
+
+use std::{
+    fs, io,
+    path::{Component, Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+use cycod_app::App;
+use cycod_engine::{
+    Asker, Caller, Control, Engine, Event, Given, Nobody, RunReport, Sink, Stop, Surface,
+    definition::{Host, Value},
+    diagnostic::{Code, Refusal},
+    event_json, json, report_json,
+    trust::fingerprint,
+};
+use cycod_team::TicketDocument;
+use cycod_team_sync::{GivenTicket, VerifiedTicket, WorkerHub, WorkerMachine};
+use serde_json::Value as Json;
+
+use crate::{command_error::CommandError, run::not_planned, secrets::seconds};
+
+/// How often a run is reported that says nothing.
+const BEAT: Duration = Duration::from_millis(500);
+
+/// How long events are collected before they are sent.
+const MERGE: Duration = Duration::from_millis(20);
+
+/// The most events of a piece, and about how many bytes.
+const MOST_EVENTS: usize = 500;
+const MOST_BYTES: usize = 256 << 10;
+
+/// How many events may wait; then the run waits.
+const WAITING: usize = 64;
+
+/// How long what was stopped has until it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long a result is offered to a hub that doesn't answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a worker needs for a task.
+pub(super) struct Errand<'a> {
+    pub(super) machine: &'a WorkerMachine,
+    pub(super) host: &'a Host,
+    /// Ends the worker with what it runs.
+    pub(super) stop: &'a Stop,
+}
+
+impl Errand<'_> {
+    /// Carries a task out, and reports it; returns what the worker says about it.
+    pub(super) fn carry_out(&self, given: &GivenTicket) -> String {
+        let name = &self.machine.name;
+        let now = i64::try_from(seconds(SystemTime::now())).unwrap_or(i64::MAX);
+        let (what, sent) = match self.machine.verified(given, now) {
+            Ok(ticket) => {
+                let what = format!("{} for {}", ticket.document.tool, ticket.member);
+                (what, self.run_and_report(&ticket))
+            }
+            Err(error) => {
+                let Some((task, fence)) = given.claimed() else { return "a task can't be read".to_owned() };
+                let refusal = ticket_refused(name, &error.to_string());
+                let what = format!("task {task}");
+                let sent = self
+                    .machine
+                    .hub()
+                    .map_err(|error| error.to_string())
+                    .and_then(|mut hub| offer(&mut hub, (&task, fence), &RunReport::refused(refusal)));
+                (what, sent)
+            }
+        };
+        match sent {
+            Ok(how) | Err(how) => format!("{what}: {how}"),
+        }
+    }
+
+    /// Runs a verified task; its events go to the hub meanwhile.
+    fn run_and_report(&self, ticket: &VerifiedTicket) -> Result<String, String> {
+        let unprepared = |error: io::Error| format!("cannot prepare to start processes: {error}");
+        let stop = Stop::new().map_err(unprepared)?;
+        let mut hub = self.machine.hub().map_err(|error| error.to_string())?;
+        let lease = Lease {
+            id: &ticket.document.id,
+            fence: ticket.fence,
+            length: Duration::from_millis(ticket.lease_ms),
+            renewed: Mutex::new(Instant::now()),
+            is_over: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
+            stop: &stop,
+        };
+        let (send, events) = sync_channel(WAITING);
+        let report = thread::scope(|scope| {
+            scope.spawn(|| lease.watch(self.stop));
+            let (lease, hub) = (&lease, &mut hub);
+            let reporting = scope.spawn(move || lease.report(hub, &events));
+            let report = self.run(ticket, &stop, &mut Sending(send));
+            // A panic there is one here, when the scope ends.
+            _ = reporting.join();
+            lease.has_ended.store(true, Ordering::SeqCst);
+            report
+        });
+        if lease.is_over.load(Ordering::SeqCst) {
+            // The hub keeps it as a late result.
+            _ = hub.report((lease.id, lease.fence), (0, &[]), Some(&report_json(&report)));
+            return Err("the lease has ended, so the run was stopped".to_owned());
+        }
+        offer(&mut hub, (lease.id, lease.fence), &report)
+    }
+
+    fn run(&self, ticket: &VerifiedTicket, stop: &Stop, sink: &mut dyn Sink) -> RunReport {
+        let place = match Unpacked::of(self.host, ticket) {
+            Ok(place) => place,
+            Err(why) => return RunReport::refused(ticket_refused(&self.machine.name, &why)),
+        };
+        let report = self.run_in(&place.0, ticket, stop, sink);
+        report.unwrap_or_else(RunReport::refused)
+    }
+
+    /// Plans the call by the files of the ticket, decides about it by the rules of this machine, and runs it.
+    fn run_in(
+        &self,
+        place: &Path,
+        ticket: &VerifiedTicket,
+        stop: &Stop,
+        sink: &mut dyn Sink,
+    ) -> Result<RunReport, Refusal> {
+        let refused = |why: &str| ticket_refused(&self.machine.name, why);
+        let here = Host {
+            working_directory: place.to_owned(),
+            workspace: place.to_owned(),
+            now: SystemTime::now(),
+            ..Host::clone(self.host)
+        };
+        // No one is at the terminal of a worker.
+        let engine: Engine = App::new().open(here);
+        let TicketDocument { tool: name, digest, arguments, timeout, .. } = &ticket.document;
+        let tool = engine.tool(name).map_err(|error| refused(&error.to_string()))?;
+        if !tool.origin.file.as_ref().is_some_and(|file| file.starts_with(engine.host().workspace.as_path())) {
+            return Err(refused(&format!("`{name}` is another tool here than that of the ticket")));
+        }
+        if fingerprint(&engine, &tool).to_string() != *digest {
+            return Err(refused(&format!("`{name}` would do something else here than what the member signed")));
+        }
+        // The member's device signed exactly this tool.
+        engine.subjects(&tool)?.iter().for_each(|subject| engine.vouch(subject));
+        let Ok(Value::Object(arguments)) = json::parse(arguments) else {
+            return Err(refused("the arguments are no JSON object"));
+        };
+        let arguments = arguments.into_iter().map(|(name, value)| (name, Given::Value(value))).collect();
+        let arguments = engine.by_person(&tool, arguments)?;
+        let principal = format!("{}@{}", ticket.member, self.machine.team);
+        let asker = Asker { name: principal.clone(), principal: principal.clone(), ..Asker::from(Surface::Person) };
+        let beginning = engine.begin();
+        let timeout = Duration::from_millis(*timeout);
+        let plan = |arguments| engine.plan_answered(&tool, arguments, &[], Some(timeout), &beginning);
+        let approved = engine.approve_call(arguments, &plan, &asker, &Nobody);
+        let approved = approved.map_err(|error| {
+            let CommandError { refusal, message, .. } = not_planned(name, error);
+            refusal.map_or_else(|| refused(&message), |refusal| *refusal)
+        })?;
+        let caller = Caller { surface: "person", host: Some("fleet".to_owned()), principal, is_local: false };
+        let control = Control { caller: Some(caller), ..Control::new(stop.clone()) };
+        let (mut report, recording) = engine.run_recorded(approved, &control, sink);
+        if let Some(recording) = recording {
+            let transcript = report.transcript.clone();
+            recording.end(&mut report, vec![("transcript", cycod_engine::Wrote::Bytes(&transcript))]);
+        }
+        Ok(report)
+    }
+}
+
+fn ticket_refused(worker: &str, why: &str) -> Refusal {
+    Refusal::new(Code::TicketRefused, format!("the worker `{worker}` refused: {why}")).place(worker)
+}
+
+/// Offers a result to the hub until it takes it; returns how the run ended.
+fn offer(hub: &mut WorkerHub, lease: (&str, i64), report: &RunReport) -> Result<String, String> {
+    let result = report_json(report);
+    let began = Instant::now();
+    loop {
+        match hub.report(lease, (0, &[]), Some(&result)) {
+            Ok(answer) if answer.over => return Err("the hub no longer waits for the result".to_owned()),
+            Ok(_) => {
+                return Ok(match &report.refusal {
+                    Some(refusal) => format!("{}: {}", refusal.code, refusal.why),
+                    None if report.success => "ok".to_owned(),
+                    None => format!("ended with {}", report.exit_code),
+                });
+            }
+            Err(error) if began.elapsed() > PATIENCE => return Err(format!("the result was not reported: {error}")),
+            Err(_) => thread::sleep(BEAT),
+        }
+    }
+}
+
+/// The time for which this worker has a task. What it runs ends before another worker can have it.
+struct Lease<'a> {
+    id: &'a str,
+    fence: i64,
+    length: Duration,
+    /// When the last report was sent that the hub took.
+    renewed: Mutex<Instant>,
+    is_over: AtomicBool,
+    has_ended: AtomicBool,
+    stop: &'a Stop,
+}
+
+impl Lease<'_> {
+    /// Kills the run when the lease ends, and stops it with the worker.
+    fn watch(&self, worker: &Stop) {
+        let mut stopped: Option<Instant> = None;
+        while !self.has_ended.load(Ordering::SeqCst) {
+            let renewed = *self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+            if renewed.elapsed() >= self.length.mul_f32(0.9) {
+                self.is_over.store(true, Ordering::SeqCst);
+                self.stop.kill();
+            }
+            if worker.is_raised() && !self.stop.is_raised() {
+                self.stop.ask();
+            }
+            if self.stop.is_raised() && stopped.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                self.stop.kill();
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Sends the events of a run, in pieces, until there are no more.
+    fn report(&self, hub: &mut WorkerHub, events: &Receiver<Json>) {
+        let mut piece = 0;
+        loop {
+            let mut together = Vec::new();
+            match events.recv_timeout(BEAT) {
+                Ok(event) => {
+                    thread::sleep(MERGE);
+                    let mut bytes = event["bytes"].as_str().map_or(0, str::len);
+                    together.push(event);
+                    while together.len() < MOST_EVENTS
+                        && bytes < MOST_BYTES
+                        && let Ok(event) = events.try_recv()
+                    {
+                        bytes += event["bytes"].as_str().map_or(0, str::len);
+                        together.push(event);
+                    }
+                    piece += 1;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            // Of a lease that is over, nothing counts any more; the run must not wait for it.
+            while !self.is_over.load(Ordering::SeqCst) && !self.sent(hub, (piece, &together)) {
+                thread::sleep(Duration::from_millis(100));
+            }
+        }
+    }
+
+    /// Sends one piece; says whether there is no reason to send it again.
+    fn sent(&self, hub: &mut WorkerHub, piece: (i64, &[Json])) -> bool {
+        let at = Instant::now();
+        let Ok(answer) = hub.report((self.id, self.fence), piece, None) else { return false };
+        if answer.over {
+            self.is_over.store(true, Ordering::SeqCst);
+            self.stop.kill();
+            return true;
+        }
+        *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = at;
+        if answer.stop && !self.stop.is_raised() {
+            self.stop.ask();
+        }
+        !answer.full
+    }
+}
+
+/// Sends the events of a run to the thread that reports them.
+struct Sending(SyncSender<Json>);
+
+impl Sink for Sending {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Some(event) = event_json(event) {
+            // Who no longer takes them has ended the run.
+            _ = self.0.send(event);
+        }
+    }
+}
+
+/// A directory with the files of a ticket, which is removed in the end.
+struct Unpacked(PathBuf);
+
+impl Unpacked {
+    fn of(host: &Host, ticket: &VerifiedTicket) -> Result<Self, String> {
+        let temp = fs::canonicalize(&host.temp).map_err(|error| format!("its files can't be written: {error}"))?;
+        let place = temp.join(format!("cycod-task-{}-{}", ticket.document.id, ticket.fence));
+        let failed = |error: io::Error| format!("its files can't be written: {error}");
+        let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id(&ticket.document.id) {
+            return Err("the ID of the ticket is none".to_owned());
+        }
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        // A directory that is there is someone else's.
+        builder.create(&place).map_err(failed)?;
+        let unpacked = Self(place);
+        for (path, (bytes, is_executable)) in &ticket.files {
+            let is_below = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+            if path.is_empty() || !is_below || path.contains(['\\', ':']) || path.chars().any(char::is_control) {
+                return Err(format!("`{path}` is no path below a project"));
+            }
+            let file = unpacked.0.join(path);
+            fs::create_dir_all(file.parent().unwrap_or(&unpacked.0)).map_err(failed)?;
+            fs::write(&file, bytes).map_err(failed)?;
+            #[cfg(unix)]
+            if *is_executable {
+                use std::os::unix::fs::PermissionsExt as _;
+                fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).map_err(failed)?;
+            }
+        }
+        Ok(unpacked)
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        // What can't be removed is in the directory for what is temporary.
+        _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,252 @@
+//! Runs on a worker of the team's hub. This machine plans, decides, records and shows; the worker plans and decides again.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use cycod_engine::{
+    Carrier, Engine, Event, Plan, RunReport, Sink, StepPath, Stop,
+    definition::{Level, OnLost, Privilege, Produces, Tool},
+    diagnostic::{Code, Refusal},
+    end_open_steps, event_of_json, json, report_of_json,
+    trust::fingerprint,
+};
+use cycod_team::{BlobDigest, FORMAT, MOST_TICKET_BYTES, TicketDocument, TicketFile};
+use cycod_team_sync::{FleetTasks, SyncError, TaskTaken};
+
+use crate::secrets::seconds;
+
+/// How long a request waits for news of a run, in milliseconds.
+const WAIT: u64 = 500;
+
+/// How long the hub may be away before the run counts as failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a worker has to end what was stopped.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// How long a ticket waits for a worker, in seconds.
+const LASTING: i64 = 3600;
+
+/// The workers of a hub, for one call.
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    tasks: Mutex<FleetTasks>,
+    team: String,
+    labels: Vec<String>,
+    digest: String,
+    files: BTreeMap<String, TicketFile>,
+    bytes: BTreeMap<String, Vec<u8>>,
+    now: i64,
+}
+
+impl Fleet {
+    /// Collects what a worker needs to run a tool.
+    ///
+    /// # Errors
+    /// When the tool needs something that only this machine has.
+    pub(crate) fn of(
+        engine: &Engine,
+        tool: &Tool,
+        (team, tasks): (String, FleetTasks),
+        labels: Vec<String>,
+    ) -> Result<Self, Refusal> {
+        let name = tool.name.as_str();
+        let portable = engine.portable([name], [])?;
+        if !portable.obstacles.is_empty() {
+            let why: Vec<String> = portable.obstacles.iter().map(ToString::to_string).collect();
+            return Err(stays(name, &why.join("; ")));
+        }
+        if portable.files.is_empty() {
+            return Err(stays(name, "it isn't a tool of this project, so a worker doesn't have it"));
+        }
+        let (mut files, mut bytes) = (BTreeMap::new(), BTreeMap::new());
+        for (path, file) in portable.files {
+            let sha256 = BlobDigest::of(&file.bytes);
+            files.insert(path.clone(), TicketFile { sha256, executable: file.is_executable });
+            bytes.insert(path, file.bytes);
+        }
+        if bytes.values().map(Vec::len).sum::<usize>() > MOST_TICKET_BYTES {
+            return Err(stays(name, &format!("its files have more than {} MiB", MOST_TICKET_BYTES >> 20)));
+        }
+        let digest = fingerprint(engine, tool).to_string();
+        let now = i64::try_from(seconds(engine.host().now)).unwrap_or(i64::MAX);
+        Ok(Self { tasks: Mutex::new(tasks), team, labels, digest, files, bytes, now })
+    }
+
+    /// The ticket for a call.
+    fn ticket(&self, plan: &Plan) -> Result<TicketDocument, Refusal> {
+        let id = FleetTasks::new_id().map_err(|error| Refusal::new(Code::HubFailed, error.to_string()))?;
+        let timeout = u64::try_from(plan.timeout.as_millis()).unwrap_or(u64::MAX);
+        Ok(TicketDocument {
+            format: FORMAT,
+            team: self.team.clone(),
+            id,
+            tool: plan.tool().name.to_string(),
+            digest: self.digest.clone(),
+            files: self.files.clone(),
+            arguments: arguments(plan)?,
+            timeout,
+            labels: self.labels.clone(),
+            again: plan.steps.iter().all(|step| match step.on_lost {
+                Some(on_lost) => on_lost == OnLost::Retry,
+                None => plan.granted() == Level::Read,
+            }),
+            expires: self.now.saturating_add(LASTING),
+        })
+    }
+}
+
+/// Why a call isn't one for a worker.
+fn stays(tool: &str, why: &str) -> Refusal {
+    Refusal::new(Code::NotForFleet, format!("`{tool}` can't run on the fleet: {why}"))
+        .place(tool)
+        .attempt("run it here: leave out `--on fleet`")
+}
+
+/// What a call has that can't leave this machine, or can't come back to it.
+fn refused(plan: &Plan) -> Option<&'static str> {
+    match plan {
+        _ if plan.through.is_some() || plan.is_detached() => Some("it runs another tool in its place"),
+        _ if plan.call.tool.durable => Some("it is durable, and a run on a worker can't be resumed"),
+        _ if plan.privilege == Privilege::Elevated => Some("it needs elevated rights"),
+        _ if plan.keeps_files() => Some("it keeps files, which would stay on the worker"),
+        _ if !matches!(plan.call.tool.produces, Produces::Text | Produces::Json) => {
+            Some("its result is more than text or JSON")
+        }
+        _ => None,
+    }
+}
+
+/// The arguments as JSON. Secrets don't travel.
+fn arguments(plan: &Plan) -> Result<String, Refusal> {
+    let name = plan.tool().name.as_str();
+    let given = plan.call.values.iter().filter(|bound| bound.origin == cycod_engine::ValueOrigin::Given);
+    let mut values = Vec::new();
+    for bound in given {
+        let Some(value) = bound.untransformed.as_ref().or(bound.value.as_ref()) else { continue };
+        if bound.sensitive {
+            return Err(stays(
+                name,
+                &format!("the argument `{}` is a secret, and secrets don't leave this machine", bound.name),
+            ));
+        }
+        values.push((bound.name.as_str(), value));
+    }
+    let mut text = String::new();
+    json::write_object(values, &mut text);
+    match plan.masks().apply(&text) == text {
+        true => Ok(text),
+        false => Err(stays(name, "an argument contains a secret, and secrets don't leave this machine")),
+    }
+}
+
+impl Carrier for Fleet {
+    fn carry(&self, plan: &Plan, stop: &Stop, sink: &mut dyn Sink) -> RunReport {
+        let began = Instant::now();
+        let carried = match refused(plan) {
+            Some(why) => Err(stays(plan.tool().name.as_str(), why)),
+            None => self.ticket(plan).and_then(|ticket| {
+                let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+                Following { tasks: &mut tasks, stop, sink, open: BTreeSet::new() }.follow(&ticket, &self.bytes)
+            }),
+        };
+        carried.unwrap_or_else(|refusal| RunReport { duration: began.elapsed(), ..RunReport::refused(refusal) })
+    }
+}
+
+/// A run on a worker, as it is followed here.
+struct Following<'a> {
+    tasks: &'a mut FleetTasks,
+    stop: &'a Stop,
+    sink: &'a mut dyn Sink,
+    /// The steps that have begun and not ended.
+    open: BTreeSet<StepPath>,
+}
+
+impl Following<'_> {
+    fn follow(mut self, ticket: &TicketDocument, files: &BTreeMap<String, Vec<u8>>) -> Result<RunReport, Refusal> {
+        let followed = self.followed(ticket, files);
+        end_open_steps(std::mem::take(&mut self.open), self.sink);
+        followed
+    }
+
+    fn followed(&mut self, ticket: &TicketDocument, files: &BTreeMap<String, Vec<u8>>) -> Result<RunReport, Refusal> {
+        if let TaskTaken::NoWorker(why) = self.tasks.give(ticket, files).map_err(|error| failed(&error))? {
+            return Err(
+                Refusal::new(Code::NoWorker, why).attempt("`cycod-hub worker list` shows the workers and their labels")
+            );
+        }
+        let (mut state, mut last, mut fence, mut lost) = ("new".to_owned(), 0, 0, 0);
+        let mut heard = Instant::now();
+        let mut stopped: Option<Instant> = None;
+        loop {
+            if self.stop.is_raised() && stopped.is_none() && self.tasks.cancel(&ticket.id).is_ok() {
+                stopped = Some(Instant::now());
+            }
+            if self.stop.is_raised() && stopped.map_or(heard, |at| at).elapsed() > GRACE {
+                return Err(Refusal::new(Code::Cancelled, "the run was stopped, and the worker didn't answer"));
+            }
+            let now = match self.tasks.watch(&ticket.id, (&state, last), WAIT) {
+                Ok(now) => now,
+                Err(error) if heard.elapsed() > PATIENCE => return Err(failed(&error)),
+                Err(_) => {
+                    _ = self.stop.wait(Duration::from_millis(WAIT));
+                    continue;
+                }
+            };
+            heard = Instant::now();
+            for piece in &now.pieces {
+                if piece.fence != fence && fence != 0 {
+                    end_open_steps(std::mem::take(&mut self.open), self.sink);
+                }
+                (fence, last) = (piece.fence, piece.number);
+                piece.events.iter().filter_map(event_of_json).for_each(|event| self.take(&event));
+            }
+            for worker in now.lost.iter().skip(lost).filter(|_| !matches!(now.state.as_str(), "lost" | "withdrawn")) {
+                self.take(&Event::Warning(format!(
+                    "the worker `{worker}` was lost, and the run starts again on another"
+                )));
+            }
+            lost = now.lost.len();
+            match now.state.as_str() {
+                "waiting" | "leased" => state = now.state,
+                "done" => {
+                    let report = now.result.as_ref().and_then(report_of_json);
+                    return report.ok_or_else(|| {
+                        Refusal::new(Code::HubFailed, "the worker's report can't be read: it has another version")
+                    });
+                }
+                "lost" => return Err(lost_worker(&now.lost)),
+                "withdrawn" => return Err(Refusal::new(Code::Cancelled, "the run was stopped")),
+                "expired" => return Err(Refusal::new(Code::NoWorker, "no worker had time for it within an hour")),
+                other => return Err(Refusal::new(Code::HubFailed, format!("the hub says that the run is `{other}`"))),
+            }
+        }
+    }
+
+    fn take(&mut self, event: &Event<'_>) {
+        match event {
+            Event::StepStarted { step, .. } => _ = self.open.insert(step.clone()),
+            Event::StepEnded { step, .. } => _ = self.open.remove(step),
+            _ => {}
+        }
+        self.sink.event(event);
+    }
+}
+
+fn failed(error: &SyncError) -> Refusal {
+    Refusal::new(Code::HubFailed, error.to_string())
+}
+
+/// A run whose worker is gone, and that may not start again.
+fn lost_worker(workers: &[String]) -> Refusal {
+    let names: Vec<String> = workers.iter().map(|worker| format!("`{worker}`")).collect();
+    let why = match &names[..] {
+        [one] => format!("the worker {one} was lost while it had the run"),
+        several => format!("the workers {} were lost while they had the run", several.join(", ")),
+    };
+    Refusal::new(Code::WorkerLost, why).attempt("check what it did before you run it again")
+}

@@ -1,0 +1,316 @@
+//! Tools on workers, with real processes: a hub, workers, and members who run tools on them.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+use cycod_hub::{Hub, HubStore as _, SqliteStore};
+use jiff::Timestamp;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::{
+    support::{Place, Ran, until},
+    team_hub::{done, fails, hub, key},
+};
+
+/// A member of a team with a hub, in a project with tools.
+struct Team {
+    ada: Place,
+    hub: Hub,
+    address: String,
+}
+
+/// A worker that runs until this is dropped.
+struct Worker {
+    place: Place,
+    child: Child,
+}
+
+impl Team {
+    fn new() -> Self {
+        let [ada, ben] = [(); 2].map(|()| Place::new());
+        key(&ada, "ada");
+        key(&ben, "ben");
+        let (hub, address, root) = hub(&ada, &[(&ada, "ada", true), (&ben, "ben", false)]);
+        _ = done(&ada, &["team", "join", &address, "--yes", "--root", &root, "--key", "ada"]);
+        Self { ada, hub, address }
+    }
+
+    fn worker(&self, name: &str, more: &[&str]) -> Worker {
+        self.worker_with(name, more, |_| {})
+    }
+
+    fn worker_with(&self, name: &str, more: &[&str], prepare: impl FnOnce(&Place)) -> Worker {
+        let place = Place::cloned();
+        let token = self.hub.worker_token(name, 1, Timestamp::now()).expect("a token");
+        let joined = done(&place, &["worker", "join", &self.address, "--token", &token]);
+        assert!(joined.stderr().contains(&format!("is the worker {name} of acme")), "{}", joined.block());
+        prepare(&place);
+        let words: Vec<&str> = ["worker"].iter().chain(more).copied().collect();
+        let mut child = place.command(&words).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
+        _ = said.read_line(&mut line).expect("a line");
+        assert!(line.contains("takes tasks"), "{line}");
+        // What it says later must not block it.
+        drop(cycod_thread::Thread::named("said").detach(move || drop(said.read_to_end(&mut Vec::new()))));
+        self.until_here(name);
+        Worker { place, child }
+    }
+
+    fn until_here(&self, name: &str) {
+        until("the worker asks for tasks", || {
+            let workers = self.hub.workers(Timestamp::now()).expect("a database");
+            workers.iter().any(|(worker, _, is_here)| worker == name && *is_here)
+        });
+    }
+
+    fn run(&self, words: &[&str]) -> Ran {
+        let words: Vec<&str> = ["run"].iter().chain(words).chain(&["--on", "fleet"]).copied().collect();
+        self.ada.run(&words)
+    }
+
+    /// Begins a run, and waits until it has written a line; returns the rest with how to read on.
+    fn begin(&self, words: &[&str], line: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+        let words: Vec<&str> = ["run"].iter().chain(words).chain(&["--on", "fleet"]).copied().collect();
+        let mut child =
+            self.ada.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut read = String::new();
+        _ = out.read_line(&mut read).expect("a line");
+        assert_eq!(read.trim_end(), line);
+        (child, out)
+    }
+
+    /// The journals of all runs so far, by file.
+    fn journals(&self) -> BTreeMap<String, Vec<Value>> {
+        let mut journals = BTreeMap::new();
+        for entry in fs::read_dir(self.ada.home().join(".cycod/journals")).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".jsonl") {
+                let text = fs::read_to_string(entry.path()).expect("a journal");
+                journals.insert(name, text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect());
+            }
+        }
+        journals
+    }
+
+    /// The lines that the run in `work` adds to the journals, without times, digests and identifiers.
+    fn lines_of(&self, work: impl FnOnce()) -> Vec<Value> {
+        let before = self.journals();
+        work();
+        let mut new = self.journals();
+        new.retain(|name, _| !before.contains_key(name));
+        let (_, mut lines) = new.pop_first().expect("a journal");
+        for line in lines.iter_mut().filter_map(Value::as_object_mut) {
+            line.retain(|name, _| !matches!(name.as_str(), "t" | "us" | "sha256" | "run" | "at"));
+        }
+        lines
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let process = Pid::from_raw(i32::try_from(child.id()).expect("a number")).expect("a process");
+    kill_process(process, signal).expect("a signal");
+}
+
+/// Whether a process runs.
+fn alive(pid: &str) -> bool {
+    fs::metadata(format!("/proc/{}", pid.trim())).is_ok()
+}
+
+const GREET: &str = "description: Greet\nbash: echo \"Hello, {WHO}\"; echo aside >&2; pwd\ntags: [read]\n\
+                     parameters:\n  WHO: {type: string, description: Whom}\n";
+
+#[test]
+fn a_tool_runs_on_a_worker_as_it_does_here() {
+    let team = Team::new();
+    team.ada.tool("greet", GREET);
+    // Without a worker, the answer comes at once.
+    let began = Instant::now();
+    let none = team.run(&["greet", "WHO=x"]);
+    assert!(none.code() == 1 && none.stderr().contains("error[no-worker]"), "{}", none.block());
+    assert!(began.elapsed() < Duration::from_secs(10));
+    let worker = team.worker("build-1", &["--label", "fast"]);
+    fails(&team.run(&["greet", "WHO=x", "--label", "gpu"]), "no worker offers `gpu`: the nearest is `build-1`");
+
+    let ran = team.run(&["greet", "WHO=$(reboot) 'ü'", "--label", "fast"]);
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    assert!(ran.stdout().starts_with("Hello, $(reboot) 'ü'\n"), "{}", ran.block());
+    assert!(!ran.stdout().contains("[PLACE]"), "it ran elsewhere: {}", ran.block());
+    assert!(ran.stderr().contains("aside"), "{}", ran.block());
+    // What it unpacked is gone.
+    let left = fs::read_dir(worker.place.path("tmp")).expect("a directory").count();
+    assert_eq!(left, 0);
+
+    // The history is that of a run here.
+    team.ada.tool("steps", "description: Steps\ntags: [read]\nsteps:\n- name: one\n  bash: echo 1\n- name: two\n  bash: echo {one.output}2; exit 3\n");
+    let (mut there, mut here) = (None, None);
+    let lines_there = team.lines_of(|| there = Some(team.run(&["steps"])));
+    let lines_here = team.lines_of(|| here = Some(team.ada.run(&["run", "steps"])));
+    let (there, here) = (there.expect("it ran"), here.expect("it ran"));
+    assert_eq!((there.code(), there.stdout()), (here.code(), here.stdout()), "{}", there.block());
+    assert_eq!(here.code(), 3);
+    assert_eq!(lines_there, lines_here);
+    assert!(lines_here.iter().filter(|line| line["e"] == "end").count() == 2, "{lines_here:?}");
+    // The worker remembers for whom.
+    let worker_runs = done(&worker.place, &["runs", "list", "--all", "--format", "json"]).stdout();
+    assert!(worker_runs.contains("ada@acme"), "{worker_runs}");
+}
+
+#[test]
+fn the_guide_is_as_printed() {
+    let page = include_str!("../../../../docs/guide/fleet.md");
+    let team = Team::new();
+    crate::guides::prepare(&team.ada, page);
+    let token = team.hub.worker_token("build-1", 1, Timestamp::now()).expect("a token");
+    let real = |words: &str| {
+        let words = words.replace("https://hub.example.com", &team.address);
+        let words = words.replace("4f1c0f….9d2e77…", &token);
+        shlex::split(&words).expect("words")[1..].to_vec()
+    };
+    let check = |place: &Place, begin: &str| {
+        let (words, printed) = crate::guides::printed_below(page, begin);
+        let words = real(&words);
+        let ran = place.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let said = format!("{}{}", ran.stdout(), ran.stderr());
+        assert!(crate::guides::is_printed(printed, &said), "{words:?}\n-- printed\n{printed}-- really\n{said}");
+    };
+    let place = Place::cloned();
+    check(&place, "cycod worker join");
+    let (words, printed) = crate::guides::printed_below(page, "cycod worker --label");
+    let words = real(&words);
+    let mut command = place.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut line = String::new();
+    _ = BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let worker = Worker { place, child };
+    let arch = format!("arch:{}", std::env::consts::ARCH);
+    assert_eq!(line, printed.replace("arch:x86_64", &arch));
+    team.until_here("build-1");
+    check(&team.ada, "cycod run train DATA=small --on fleet --label gpu");
+    check(&team.ada, "cycod run train DATA=small --on fleet --label tpu");
+    drop(worker);
+}
+
+#[test]
+fn output_arrives_while_a_run_goes_on_and_ctrl_c_ends_it_there() {
+    let team = Team::new();
+    team.ada.tool("wait", "description: Wait\nbash: echo $$; sleep 600\ntags: [run]\n");
+    let worker = team.worker("build-1", &[]);
+    let words = ["run", "wait", "--on", "fleet"];
+    let mut child = team.ada.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut pid = String::new();
+    _ = BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut pid).expect("a line");
+    assert!(alive(&pid), "it runs: {pid}");
+    signal(&child, Signal::INT);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    until("the process on the worker ends", || !alive(&pid));
+    drop(worker);
+}
+
+#[test]
+fn a_killed_worker_is_lost_and_only_what_reads_starts_again() {
+    let team = Team::new();
+    team.ada.tool("change", "description: Change\nbash: echo begun; sleep 600\ntags: [write]\n");
+    // It waits on the first worker that runs it, by a file of the machine.
+    let mark = team.ada.path("mark");
+    let look = format!(
+        "description: Look\nbash: if mkdir '{}' 2>/dev/null; then echo first; sleep 600; fi; echo again\ntags: [read]\nsecurity: {{isolation: none}}\n",
+        mark.display()
+    );
+    team.ada.tool("look", &look);
+    let mut first = team.worker("build-1", &[]);
+    let (child, _out) = team.begin(&["change"], "begun");
+    first.child.kill().expect("it is killed");
+    let ended = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.code() == Some(1) && said.contains("error[worker-lost]"), "{said}");
+    assert!(said.contains("the worker `build-1` was lost"), "{said}");
+    drop(first);
+
+    let mut second = team.worker("build-2", &[]);
+    let (mut child, mut out) = team.begin(&["look"], "first");
+    let third = team.worker("build-3", &[]);
+    second.child.kill().expect("it is killed");
+    let mut rest = String::new();
+    _ = out.read_to_string(&mut rest).expect("text");
+    let mut said = String::new();
+    _ = child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    assert!(child.wait().expect("it ends").success() && rest == "again\n", "{rest}{said}");
+    assert!(said.contains("the worker `build-2` was lost, and the run starts again"), "{said}");
+    drop(third);
+}
+
+#[test]
+fn a_worker_decides_by_its_own_rules_and_secrets_stay() {
+    let team = Team::new();
+    team.ada.tool("greet", GREET);
+    team.ada.tool(
+        "login",
+        "description: Log in\nbash: echo {TOKEN}\ntags: [read]\nparameters:\n  TOKEN: {type: string, description: Key, sensitive: true}\n",
+    );
+    let denying = team.worker_with("strict", &["--label", "strict"], |place| {
+        _ = done(place, &["policy", "add", "deny", "greet", "--user"]);
+    });
+    let denied = team.run(&["greet", "WHO=x", "--label", "strict"]);
+    assert!(denied.code() == 3 && denied.stderr().contains("error[denied-by-policy]"), "{}", denied.block());
+    let secret = team.run(&["login", "TOKEN=s3cr3t-value"]);
+    assert!(secret.stderr().contains("error[not-for-fleet]"), "{}", secret.block());
+    assert!(!secret.block().contains("s3cr3t-value"), "{}", secret.block());
+    let bytes = ["hub.db", "hub.db-wal"].map(|file| fs::read(team.ada.path(file)).unwrap_or_default()).concat();
+    assert!(!bytes.windows(12).any(|window| window == b"s3cr3t-value"), "the hub never gets it");
+    fails(&team.run(&["read_file", "path=x"]), "error[not-for-fleet]");
+    drop(denying);
+}
+
+#[test]
+fn a_worker_refuses_what_was_changed_at_the_hub() {
+    let team = Team::new();
+    team.ada.tool("greet", GREET);
+    let worker = team.worker("build-1", &[]);
+    // While it sleeps, someone at the hub changes what Ada signed.
+    signal(&worker.child, Signal::STOP);
+    std::thread::sleep(Duration::from_millis(1500));
+    let words = ["run", "greet", "WHO=x", "--on", "fleet"];
+    let child = team.ada.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let database = SqliteStore::open(&team.ada.path("hub.db")).expect("a database");
+    until("the ticket is there", || {
+        let change = "UPDATE tasks SET ticket = REPLACE(ticket, '\"x', '\"evil') WHERE state = 'waiting'";
+        let mut changed = 0;
+        database
+            .transaction(&mut |tx| {
+                changed = tx.execute(change, &[])?;
+                Ok(())
+            })
+            .expect("a change");
+        changed == 1
+    });
+    signal(&worker.child, Signal::CONT);
+    let ended = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.code() == Some(3) && said.contains("error[ticket-refused]"), "{said}");
+    assert!(said.contains("no device of ada signed the ticket") && ended.stdout.is_empty(), "{said}");
+}
+
+#[test]
+fn a_hub_that_is_gone_is_an_error() {
+    let team = Team::new();
+    team.ada.tool("greet", GREET);
+    let member = team.ada.home().join(".cycod/team/member.json");
+    let text = fs::read_to_string(&member).expect("a file").replace(&team.address, "http://127.0.0.1:1");
+    fs::write(&member, text).expect("a file");
+    fails(&team.run(&["greet", "WHO=x"]), "error[hub-failed]");
+}
