@@ -30,16 +30,25 @@ pub fn run_foreground(program: &Program) -> io::Result<ExitStatus> {
 mod keyboard {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
+    use std::sync::{Mutex, PoisonError};
 
     const SIGNALS: [libc::c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
 
-    /// We ignore what Ctrl-C and Ctrl-\ send; dropping it restores what was there before.
-    pub(super) struct Deaf([libc::sighandler_t; 2]);
+    /// How many programs run in the foreground, and what was there before the first of them.
+    static RUNNING: Mutex<(usize, [libc::sighandler_t; 2])> = Mutex::new((0, [libc::SIG_DFL; 2]));
+
+    /// We ignore what Ctrl-C and Ctrl-\ send; dropping the last one restores what was there before the first.
+    pub(super) struct Deaf(());
 
     impl Deaf {
         pub(super) fn new(command: &mut Command) -> Self {
-            // SAFETY: ignoring a signal runs no code of ours.
-            let before = SIGNALS.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
+            let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+            if running.0 == 0 {
+                // SAFETY: ignoring a signal runs no code of ours.
+                running.1 = SIGNALS.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
+            }
+            running.0 += 1;
+            let before = running.1;
             let restore = move || {
                 for (signal, before) in SIGNALS.into_iter().zip(before) {
                     // What was ignored before us (`nohup`) stays so; a handler of ours becomes the default by itself.
@@ -52,13 +61,18 @@ mod keyboard {
             };
             // SAFETY: the closure only calls `signal`, which may be called between `fork` and `exec`.
             unsafe { command.pre_exec(restore) };
-            Self(before)
+            Self(())
         }
     }
 
     impl Drop for Deaf {
         fn drop(&mut self) {
-            for (signal, before) in SIGNALS.into_iter().zip(self.0) {
+            let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+            running.0 = running.0.saturating_sub(1);
+            if running.0 > 0 {
+                return;
+            }
+            for (signal, before) in SIGNALS.into_iter().zip(running.1) {
                 // SAFETY: `before` is what the system gave us for this signal.
                 unsafe { libc::signal(signal, before) };
             }
@@ -93,6 +107,16 @@ mod tests {
             .env("GIVEN", "yes");
         let ended = run_foreground(&program).expect("sh starts");
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(libc::SIGINT), "{ended}");
+        // So it is while another one runs.
+        let other = Program::new("/bin/sleep", "/").arg("1");
+        let second = std::thread::scope(|scope| {
+            let first = scope.spawn(|| run_foreground(&other).expect("sleep starts"));
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            let second = run_foreground(&program).expect("sh starts");
+            assert!(first.join().expect("no panic").success());
+            second
+        });
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&second), Some(libc::SIGINT), "{second}");
         let missing = Program::new("/nonexistent/editor", "/");
         assert_eq!(run_foreground(&missing).map_err(|error| error.kind()).err(), Some(io::ErrorKind::NotFound));
     }
