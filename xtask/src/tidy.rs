@@ -61,8 +61,11 @@ const ARROWS: [(&str, &[&str]); 45] = [
         &["cycod-diagnostic", "cycod-definition", "cycod-catalog", "cycod-policy", "cycod-settings", "cycod-team"],
     ),
     ("cycod-page", &["cycod-http", "cycod-diagnostic"]),
-    ("cycod-hub", &["cycod-thread", "cycod-file", "cycod-http", "cycod-page", "cycod-team", "cycod-team-change"]),
     ("cycod-process", &["cycod-thread"]),
+    (
+        "cycod-hub",
+        &["cycod-thread", "cycod-file", "cycod-process", "cycod-http", "cycod-page", "cycod-team", "cycod-team-change"],
+    ),
     ("cycod-proxy", &["cycod-thread"]),
     ("cycod-script", &["cycod-thread", "cycod-definition"]),
     (

@@ -86,7 +86,10 @@ impl HubKey {
     }
 
     /// Signs a document for a purpose.
-    pub(crate) fn sign_as(&self, role: SignedRole, document: &[u8]) -> Result<Vec<u8>, HubError> {
+    ///
+    /// # Errors
+    /// When the key can't.
+    pub fn sign_as(&self, role: SignedRole, document: &[u8]) -> Result<Vec<u8>, HubError> {
         let failed = |error: ssh_key::Error| HubError::failed("the hub's key didn't sign", error);
         let signed = signed_bytes(role, document);
         let signature = SshSig::sign(&self.0, NAMESPACE, HashAlg::Sha512, &signed).map_err(failed)?;

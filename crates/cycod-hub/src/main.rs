@@ -1,5 +1,7 @@
 //! The program `cycod-hub`: prepares a hub, looks after its members, and serves it.
 
+mod dev;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -74,6 +76,17 @@ enum Command {
         /// The highest number of a release that members have
         #[arg(long, value_name = "N")]
         after: u32,
+    },
+    /// Try workers on this machine: create a hub if there is none, serve it, and start workers
+    Dev {
+        #[command(flatten)]
+        place: Place,
+        /// Where to listen
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7420")]
+        listen: SocketAddr,
+        /// How many workers to start
+        #[arg(long, value_name = "N", default_value_t = 2)]
+        workers: u8,
     },
     /// Serve the hub
     Serve {
@@ -267,6 +280,7 @@ fn run(command: Command) -> Result<Vec<String>, HubError> {
             let number = hub.recover(after, now)?;
             Ok(vec![format!("Made release {number} of {}", hub.team()?)])
         }
+        Command::Dev { place, listen, workers } => try_out(&place, listen, workers.into()),
         Command::Serve { place, listen } => serve(place.hub()?, listen),
     }
 }
@@ -314,6 +328,37 @@ fn roots(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>, HubError> {
         }
     }
     Ok(files)
+}
+
+/// Serves a hub for trying it, until its workers end.
+fn try_out(place: &Place, listen: SocketAddr, count: usize) -> Result<Vec<String>, HubError> {
+    if !listen.ip().is_loopback() {
+        return Err(HubError::new(HubRefusal::Invalid, "a hub for trying listens on this machine only: 127.0.0.1"));
+    }
+    let now = Timestamp::now();
+    if !place.key().exists() {
+        _ = init(place, None)?;
+        dev::prepare(&place.hub()?, &place.data, &HubKey::read(&place.key())?, now)?;
+    }
+    let hub = place.hub()?;
+    if hub.team()? != dev::TEAM {
+        let message = format!("`{}` has the hub of a real team: cycod-hub serve", place.data.display());
+        return Err(HubError::new(HubRefusal::Conflict, message));
+    }
+    let workers = dev::Workers::find(&place.data)?;
+    let begin = |error: &dyn std::fmt::Display| HubError::new(HubRefusal::Failed, format!("cannot begin: {error}"));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| begin(&error))?;
+    runtime.block_on(async {
+        let server = HubServer::listen(hub.clone(), listen).await.map_err(|error| begin(&error))?;
+        let url = format!("http://{}", server.address());
+        print(&[format!("The hub of {} is at {url}", dev::TEAM)]);
+        print(&dev::advice(&hub, &place.data, &url, now)?);
+        let working = cycod_thread::blocking(move || workers.run(&hub, &url, count));
+        tokio::select! {
+            () = server.run(report) => Ok(Vec::new()),
+            ended = working => ended.map_err(|broken| begin(&broken))?.map(|()| Vec::new()),
+        }
+    })
 }
 
 fn serve(hub: Hub, listen: SocketAddr) -> Result<Vec<String>, HubError> {

@@ -139,3 +139,62 @@ fn a_database_that_asks_for_encryption_is_refused_at_once() {
     fails(scratch.path(), &words, "doesn't connect with sslmode=require");
     assert!(!scratch.path().join("data/release.key").exists());
 }
+
+/// A program in the place of `cycod`, which says how it was started and ends with the file `stop`.
+const STANDING_IN: &str =
+    "#!/bin/sh\necho \"$CYCOD_HOME $*\" >> log\n[ \"$2\" = join ] || while [ ! -e stop ]; do sleep 0.05; done\n";
+
+#[test]
+fn a_hub_to_try_workers() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let directory = scratch.path();
+    let begin = |words: &[&str], path: &str| {
+        let mut command = program(directory, words);
+        command.env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("it starts")
+    };
+    let words = ["dev", "--data", "data", "--listen", "127.0.0.1:0"];
+    fails(directory, &["dev", "--data", "data", "--listen", "0.0.0.0:0"], "on this machine only");
+    assert!(!directory.join("data").exists());
+    let ended = begin(&words, "/nowhere").wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success() && said.contains("workers are processes of `cycod`"), "{said}");
+
+    let bin = directory.join("bin");
+    fs::create_dir(&bin).expect("a directory");
+    fs::write(bin.join("cycod"), STANDING_IN).expect("a program");
+    fs::set_permissions(bin.join("cycod"), fs::Permissions::from_mode(0o755)).expect("permissions");
+    let mut child = begin(&words, &format!("{}:/usr/bin:/bin", bin.display()));
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map(|line| line.expect("a line"));
+    let url = lines.next().expect("a line").rsplit(' ').next().expect("an address").to_owned();
+    let join = lines.find(|line| line.contains("team join")).expect("how to join");
+    let words: Vec<&str> = join.split_whitespace().collect();
+    assert_eq!((&words[..4], words[4], words[6]), (&["cycod", "team", "join", &*url][..], "--token", "--root"));
+
+    // The token and the root are those of the hub.
+    let (address, team) = find_hub(&url.parse().expect("an address")).expect("it answers").expect("a hub");
+    assert_eq!(team, "dev");
+    let device = DeviceKey::generate().expect("a key");
+    let hub = TeamHub::open(address.clone(), device.clone()).expect("a client");
+    assert_eq!(hub.enrol(&EnrolmentProof::Token(words[5].to_owned())).expect("a device"), "you");
+    let place = cycod_catalog::TeamPlace::within(directory, false);
+    let store = cycod_team_sync::TeamStore::with_device(place, device);
+    let root = words[7].parse().expect("a digest");
+    let source = cycod_team_sync::TeamSource::Web(address);
+    assert!(store.fetch(&source, Some(root), jiff::Timestamp::now()).is_ok());
+
+    // Its workers have homes of their own; with their end, it ends.
+    let log = || fs::read_to_string(directory.join("data/log")).unwrap_or_default();
+    let began = std::time::Instant::now();
+    while log().lines().count() < 4 {
+        assert!(began.elapsed().as_secs() < 60, "{}", log());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for number in 1..=2 {
+        let home = directory.join(format!("data/worker-{number}"));
+        assert!(log().contains(&format!("{} worker join {url} --token ", home.display())), "{}", log());
+        assert!(log().lines().any(|line| line == format!("{} worker", home.display())), "{}", log());
+    }
+    fs::write(directory.join("data/stop"), "").expect("a file");
+    assert!(child.wait().expect("it ends").success());
+}

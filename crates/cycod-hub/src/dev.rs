@@ -1,0 +1,115 @@
+//! `cycod-hub dev`: a hub with workers on this machine, to try them. Its root key is next to the hub, so it is for nothing else.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use cycod_file::{Durability, FileAccess};
+use cycod_hub::{Hub, HubError, HubKey, HubRefusal};
+use cycod_process::{Program, find_program, run_foreground};
+use cycod_team::{BlobDigest, ReviewRole, RootDraft, SignedRole, TeamKeys, TeamRoles};
+use jiff::{SignedDuration, Timestamp};
+
+/// The team of such a hub, and its only member.
+pub(crate) const TEAM: &str = "dev";
+const MEMBER: &str = "you";
+
+/// How long the root of such a team is valid, in hours.
+const VALID: i64 = 24 * 365;
+
+fn failed(what: &str, error: impl std::fmt::Display) -> HubError {
+    HubError::new(HubRefusal::Failed, format!("{what}: {error}"))
+}
+
+/// Gives a new hub a root and a member, whose keys are next to it.
+pub(crate) fn prepare(hub: &Hub, data: &Path, release: &HubKey, now: Timestamp) -> Result<(), HubError> {
+    let (root, member) = (HubKey::generate()?, HubKey::generate()?);
+    root.write(&data.join("root.key"))?;
+    member.write(&data.join("member.key"))?;
+    let only = |key: &HubKey| Ok::<_, HubError>(TeamKeys { threshold: 1, keys: vec![key.public()?] });
+    let roles = TeamRoles {
+        root: only(&root)?,
+        release: only(release)?,
+        review: Some(ReviewRole {
+            threshold: 1,
+            classes: BTreeMap::new(),
+            keys: vec![member.public()?],
+            authors: Vec::new(),
+        }),
+    };
+    let draft =
+        RootDraft { team: TEAM.to_owned(), version: 1, expires: now + SignedDuration::from_hours(VALID), roles };
+    let (path, bytes) = draft.file().map_err(|error| failed("the root", error))?;
+    let signature = root.sign_as(SignedRole::Root, &bytes)?;
+    let digest = BlobDigest::of(&bytes).to_string();
+    hub.take_roots(&BTreeMap::from([(format!("{path}.sigs"), signature), (path, bytes)]), now)?;
+    hub.add_member(MEMBER, &member.public()?, true, now)?;
+    cycod_file::replace(&data.join("root"), digest.as_bytes(), FileAccess::Usual, Durability::Power)
+        .map_err(|error| failed("cannot write the digest of the root", error))
+}
+
+/// What its user types on this machine to use the hub at an address.
+pub(crate) fn advice(hub: &Hub, data: &Path, url: &str, now: Timestamp) -> Result<Vec<String>, HubError> {
+    let root = fs::read_to_string(data.join("root")).map_err(|error| failed("the digest of the root", error))?;
+    let token = hub.token(MEMBER, 1, now)?;
+    Ok(vec![
+        "Join it in another terminal, and run a tool of your project on a worker:".to_owned(),
+        format!("  cycod team join {url} --token {token} --root {} --yes", root.trim()),
+        "  cycod run TOOL_NAME --on fleet".to_owned(),
+        "Press Ctrl-C to stop the workers and the hub".to_owned(),
+    ])
+}
+
+/// The workers of such a hub: processes of the program `cycod`, each with a home of its own.
+pub(crate) struct Workers {
+    program: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    data: PathBuf,
+}
+
+impl Workers {
+    /// Finds the program.
+    #[expect(clippy::disallowed_methods, reason = "the one place where this program reads its environment")]
+    pub(crate) fn find(data: &Path) -> Result<Self, HubError> {
+        let data = std::path::absolute(data).map_err(|error| failed("the directory of the hub", error))?;
+        let environment: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "CYCOD_HOME").collect();
+        let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
+        let program = find_program("cycod".as_ref(), &path.unwrap_or_default(), &data)
+            .map_err(|error| failed("workers are processes of `cycod`", error))?;
+        Ok(Self { program, environment, data })
+    }
+
+    /// Makes each a worker of the hub at an address, and returns when all have ended.
+    pub(crate) fn run(&self, hub: &Hub, url: &str, count: usize) -> Result<(), HubError> {
+        let mut programs = Vec::new();
+        for number in 1..=count {
+            let name = format!("worker-{number}");
+            let home = self.data.join(&name);
+            fs::create_dir_all(&home).map_err(|error| failed("the home of a worker", error))?;
+            let token = hub.worker_token(&name, 1, Timestamp::now())?;
+            let joined = run_foreground(&self.program(&home, &["worker", "join", url, "--token", &token]));
+            if !joined.map_err(|error| failed("a worker", error))?.success() {
+                return Err(failed("a worker", "it can't join the hub"));
+            }
+            programs.push(self.program(&home, &["worker"]));
+        }
+        thread::scope(|scope| {
+            let running: Vec<_> =
+                programs.iter().map(|program| scope.spawn(move || run_foreground(program).map(drop))).collect();
+            let ended = running.into_iter().map(|worker| worker.join().unwrap_or(Ok(())));
+            ended.collect::<Result<Vec<()>, _>>().map(drop).map_err(|error| failed("a worker", error))
+        })
+    }
+
+    fn program(&self, home: &Path, words: &[&str]) -> Program {
+        let mut program = Program::new(&self.program, &self.data);
+        program.env.clone_from(&self.environment);
+        program.env.push(("CYCOD_HOME".into(), home.into()));
+        program.args = words.iter().map(OsString::from).collect();
+        program
+    }
+}
