@@ -105,8 +105,11 @@ fn collect<'a>(root: &'a Node, workspace: &Path, into: &mut Vec<&'a Member>) {
     for member in root.members() {
         match folded(&member.key).as_str() {
             "mcpservers" | "contextservers" | "servers" => into.extend(member.value.members()),
-            // VS Code's older settings.
-            "mcp" => collect(&member.value, workspace, into),
+            // VS Code's older settings, and the servers of opencode.
+            "mcp" => {
+                collect(&member.value, workspace, into);
+                into.extend(member.value.members().iter().filter(|member| looks_like_a_server(&member.value)));
+            }
             // Claude Code's servers of one person in one project.
             "projects" => {
                 let here = member.value.members().iter().find(|project| Path::new(&project.key) == workspace);
@@ -173,6 +176,7 @@ fn translate(text: &str, variables: Variables, host: &Host, notes: &mut Vec<Stri
     match variables {
         Variables::None | Variables::Braces => text.to_owned(),
         Variables::Bare => bare(text),
+        Variables::Env => env(text),
         Variables::Prefixed => pieces(text)
             .into_iter()
             .map(|piece| match piece {
@@ -215,6 +219,19 @@ fn translate(text: &str, variables: Variables, host: &Host, notes: &mut Vec<Stri
             })
             .collect(),
     }
+}
+
+/// Writes `{env:NAME}` as `${NAME}`, and keeps a `${` as text.
+fn env(text: &str) -> String {
+    let literal = |text: &str| text.replace("${", "$${");
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("{env:") {
+        let Some((name, after)) = behind.split_once('}') else { break };
+        result.push_str(&format!("{}${{{name}}}", literal(before)));
+        rest = after;
+    }
+    result + &literal(rest)
 }
 
 /// Puts braces around `$NAME`.

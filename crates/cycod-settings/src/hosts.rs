@@ -20,6 +20,8 @@ pub struct McpHost {
     pub(crate) table: &'static str,
     /// Whether an entry says that it is a program.
     pub(crate) says_type: bool,
+    /// Whether `command` is the list of all words.
+    pub(crate) lists_command: bool,
     /// How it refers to variables.
     pub(crate) variables: Variables,
     /// How many milliseconds a `timeout` of 1 is.
@@ -58,6 +60,8 @@ pub(crate) enum Variables {
     Prefixed,
     /// `$NAME` and `${NAME}`.
     Bare,
+    /// `{env:NAME}`.
+    Env,
 }
 
 /// A path below a directory that depends on the machine.
@@ -92,6 +96,7 @@ const USUAL: McpHost = McpHost {
     format: Format::Json,
     table: "mcpServers",
     says_type: false,
+    lists_command: false,
     variables: Variables::None,
     timeout_unit: 1,
     url_is_sse: false,
@@ -224,6 +229,31 @@ pub const HOSTS: &[McpHost] = &[
             "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
             "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         ),
+        ..USUAL
+    },
+    // https://opencode.ai/docs/mcp-servers and https://opencode.ai/docs/config (places, variables); on Windows, too, the
+    // user's file is below `.config`.
+    McpHost {
+        name: "opencode",
+        title: "opencode",
+        table: "mcp",
+        lists_command: true,
+        variables: Variables::Env,
+        starts_in_project: true,
+        user: [
+            Place(Base::Config, "opencode/opencode.json"),
+            Place(Base::Config, "opencode/opencode.json"),
+            Place(Base::Config, "opencode/opencode.json"),
+        ],
+        project: Some("opencode.json"),
+        ..USUAL
+    },
+    // https://junie.jetbrains.com/docs/junie-cli-mcp-configuration.html; Junie in the IDEs of JetBrains reads the same files
+    McpHost {
+        name: "junie",
+        title: "Junie",
+        user: everywhere(".junie/mcp/mcp.json"),
+        project: Some(".junie/mcp/mcp.json"),
         ..USUAL
     },
 ];

@@ -60,9 +60,15 @@ impl HostEntry {
         if host.says_type {
             entry.insert("type".to_owned(), json!("stdio"));
         }
-        let args: Vec<&str> = SERVE.into_iter().chain(self.options.iter().map(String::as_str)).collect();
-        entry.insert("command".to_owned(), json!(self.program));
-        entry.insert("args".to_owned(), json!(args));
+        let args = SERVE.into_iter().chain(self.options.iter().map(String::as_str));
+        if host.lists_command {
+            entry.insert("type".to_owned(), json!("local"));
+            entry.insert("command".to_owned(), std::iter::once(self.program.as_str()).chain(args).collect());
+            entry.insert("enabled".to_owned(), json!(true));
+        } else {
+            entry.insert("command".to_owned(), json!(self.program));
+            entry.insert("args".to_owned(), args.collect());
+        }
         if host.names_tools {
             entry.insert("tools".to_owned(), json!(["*"]));
         }
@@ -170,8 +176,12 @@ fn find(text: &str, host: &McpHost, name: &str) -> Result<Option<Value>, Wrong> 
 
 /// Whether an entry starts our server, from wherever it did.
 pub(crate) fn is_ours(entry: &Value) -> bool {
-    let command = entry["command"].as_str().unwrap_or_default();
+    let words = |key: &str| match &entry[key] {
+        Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
+        word => word.as_str().into_iter().collect::<Vec<_>>(),
+    };
+    let words = [words("command"), words("args")].concat();
+    let Some((command, args)) = words.split_first() else { return false };
     let program = Path::new(command).file_stem().or_else(|| command.rsplit(['/', '\\']).next().map(AsRef::as_ref));
-    let args: Vec<&str> = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     program.is_some_and(|program| program.to_string_lossy().contains("cycod")) && args.starts_with(&SERVE)
 }

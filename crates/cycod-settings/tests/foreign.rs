@@ -175,6 +175,32 @@ fn gemini_zed_and_windsurf() {
 }
 
 #[test]
+fn opencode_and_junie() {
+    check(
+        "opencode",
+        "home/.config/opencode/opencode.json",
+        r#"{"model": "m", "mcp": {
+  "a": {"type": "local", "command": ["x", "1"], "environment": {"K": "{env:KEY} and ${B} {env:"}, "enabled": true},
+  "b": {"type": "remote", "url": "https://h", "headers": {"Authorization": "Bearer {env:T}"}, "oauth": false},
+  "c": {"enabled": false}}}"#,
+        &expect![[r#"
+            2:3 a {"command":"x","args":["1"],"env":{"K":"${KEY} and $${B} {env:"}}
+            3:3 b {"type":"http","url":"https://h","headers":{"Authorization":"Bearer ${T}"}}
+              `oauth` is ignored: it has no meaning here
+        "#]],
+    );
+    check(
+        "junie",
+        "home/.junie/mcp/mcp.json",
+        r#"{"mcpServers": {"a": {"command": "x", "args": ["${A}"]}, "b": {"url": "https://h"}}}"#,
+        &expect![[r#"
+            1:17 a {"command":"x","args":["$${A}"]}
+            1:58 b {"type":"http","url":"https://h"}
+        "#]],
+    );
+}
+
+#[test]
 fn any_file_with_servers_in_it() {
     let usual = expect![[r#"
         1:17 a {"command":"x"}

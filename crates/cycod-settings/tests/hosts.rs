@@ -66,6 +66,14 @@ fn every_host_has_its_files_on_every_platform() {
         cline /Users/ada/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json
         cline C:/Users/ada/AppData/Roaming/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json
         cline none
+        opencode /home/ada/.config/opencode/opencode.json
+        opencode /cfg/opencode/opencode.json
+        opencode C:/Users/ada/.config/opencode/opencode.json
+        opencode /p/opencode.json
+        junie /home/ada/.junie/mcp/mcp.json
+        junie /Users/ada/.junie/mcp/mcp.json
+        junie C:/Users/ada/.junie/mcp/mcp.json
+        junie /p/.junie/mcp/mcp.json
     "#]]
     .assert_eq(&text.replace('\\', "/"));
 }

@@ -135,6 +135,25 @@ fn every_host_gets_what_it_reads_and_loses_it_again() {
             }
           }
         }
+        opencode
+        {
+          "mcp": {
+            "cycod": {
+              "type": "local",
+              "command": ["/opt/bin/cycod", "mcp", "serve"],
+              "enabled": true
+            }
+          }
+        }
+        junie
+        {
+          "mcpServers": {
+            "cycod": {
+              "command": "/opt/bin/cycod",
+              "args": ["mcp", "serve"]
+            }
+          }
+        }
     "#]]
     .assert_eq(&texts.concat());
 }
