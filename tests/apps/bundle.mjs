@@ -1,4 +1,4 @@
-// Bundles in the programs of others: `mcpb` unpacks and validates one, and starts it as a host does; npm installs the package.
+// Bundles in the programs of others: `mcpb` unpacks and validates one, and starts it as a host does; npm and pip install the packages.
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -52,10 +52,10 @@ const waits = async (server, env, [program, args, cwd]) => {
 export const checks = {
   "a bundle is written"() {
     const options = ["--name", "shop", "--bundle-version", "1.0.0", "--author", "Ada Lovelace", "--license", "MIT"];
-    const more = ["--npm", "@ada/shop-tools", "--registry", "io.github.ada/shop", "--url", "https://example.com/shop.mcpb"];
+    const more = ["--npm", "@ada/shop-tools", "--pypi", "shop-tools", "--registry", "io.github.ada/shop", "--url", "https://example.com/shop.mcpb"];
     ran(cycod, ["mcp", "bundle", ...options, ...more], home("author"), project);
     const server = JSON.parse(fs.readFileSync(path.join(project, "server.json"), "utf8"));
-    equal(server.packages.map(({ registryType }) => registryType), ["npm", "mcpb"]);
+    equal(server.packages.map(({ registryType }) => registryType), ["npm", "pypi", "mcpb"]);
   },
   async "mcpb unpacks and validates it, and a host starts it"() {
     const directory = path.join(scratch, "extension");
@@ -81,5 +81,20 @@ export const checks = {
     await waits({ command: program, args: ["--level", "read"] }, env, [program, ["trust", "--yes"]]);
     const without = spawnSync(program, [], { env: { ...env, HOME: "/nonexistent", PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin` } });
     holds(`${without.stderr}`.includes("cycod is not installed"), `without cycod it says: ${without.stderr}`);
+  },
+  async "pip installs it, and its program starts it"() {
+    const directory = path.join(scratch, "venv");
+    const env = home("pip");
+    ran("python3", ["-m", "venv", directory], env);
+    const wheel = path.join(project, "shop_tools-1.0.0-py3-none-any.whl");
+    ran(path.join(directory, "bin/pip"), ["install", "--quiet", "--no-index", "--disable-pip-version-check", wheel], env);
+    const about = ran(path.join(directory, "bin/pip"), ["show", "--verbose", "shop-tools"], env);
+    holds(/Author: Ada Lovelace/.test(about) && /License: MIT/.test(about), `pip shows: ${about}`);
+    const program = path.join(directory, "bin/shop-tools");
+    await waits({ command: program, args: ["--level", "read"] }, env, [program, ["trust", "--yes"]]);
+    const without = spawnSync(program, [], { env: { ...env, HOME: "/nonexistent", PATH: "/usr/bin:/bin" } });
+    holds(`${without.stderr}`.includes("cycod is not installed"), `without cycod it says: ${without.stderr}`);
+    ran(path.join(directory, "bin/pip"), ["uninstall", "--quiet", "--yes", "shop-tools"], env);
+    holds(!fs.existsSync(program), "pip leaves the program");
   },
 };

@@ -11,6 +11,7 @@ pub struct BundleForm {
     description: Option<String>,
     license: Option<String>,
     npm: Option<String>,
+    pypi: Option<String>,
     registry: Option<String>,
     url: Option<String>,
 }
@@ -71,6 +72,29 @@ impl BundleForm {
         Ok(Self { npm: Some(package.into()), ..self })
     }
 
+    /// Adds the name of its package on PyPI.
+    ///
+    /// # Errors
+    /// When that cannot be one, or the version isn't one there.
+    pub fn with_pypi(self, package: &str) -> Result<Self, FormProblem> {
+        let is_outer = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let bytes = package.as_bytes();
+        let is_package = package.len() <= 128
+            && bytes.first().is_some_and(is_outer)
+            && bytes.last().is_some_and(is_outer)
+            && bytes.iter().all(|byte| is_outer(byte) || b"-_.".contains(byte));
+        check(
+            is_package,
+            "pypi",
+            package,
+            "a package has lowercase letters and digits, and `-`, `_` and `.` between them",
+        )?;
+        let is_release = semver::Version::parse(&self.version).is_ok_and(|it| it.pre.is_empty() && it.build.is_empty());
+        let why = "PyPI writes versions before a release in another way; use MAJOR.MINOR.PATCH alone";
+        check(is_release, "bundle-version", &self.version, why)?;
+        Ok(Self { pypi: Some(package.into()), ..self })
+    }
+
     /// Adds its name in the MCP registry.
     ///
     /// # Errors
@@ -85,8 +109,9 @@ impl BundleForm {
             && parts.next().is_some_and(|name| is_part(name, b"._-"))
             && parts.next().is_none();
         check(is_name, "registry", name, "a name in the registry is written `io.github.USER/NAME`")?;
-        let is_somewhere = self.npm.is_some() || self.url.is_some();
-        check(is_somewhere, "registry", name, "say where the server can be had: --npm PACKAGE or --url URL")?;
+        let is_somewhere = self.npm.is_some() || self.pypi.is_some() || self.url.is_some();
+        let why = "say where the server can be had: --npm PACKAGE, --pypi PACKAGE or --url URL";
+        check(is_somewhere, "registry", name, why)?;
         Ok(Self { registry: Some(name.into()), ..self })
     }
 
@@ -126,6 +151,10 @@ impl BundleForm {
 
     pub(super) fn npm(&self) -> Option<&str> {
         self.npm.as_deref()
+    }
+
+    pub(super) fn pypi(&self) -> Option<&str> {
+        self.pypi.as_deref()
     }
 
     pub(super) fn registry(&self) -> Option<&str> {

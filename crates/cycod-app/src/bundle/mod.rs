@@ -5,6 +5,7 @@
 mod archive;
 mod form;
 mod tar;
+mod wheel;
 
 use std::collections::BTreeMap;
 
@@ -124,6 +125,25 @@ impl Bundle {
         Some(tar::package(&files))
     }
 
+    /// The package for PyPI that starts the same, if it has a name: the name of its file, and the file.
+    pub fn wheel(&self) -> Option<(String, Vec<u8>)> {
+        let summary = self.description();
+        let mut readme = self.readme();
+        if let Some(name) = self.form.registry() {
+            // The registry compares it with the name in `server.json`.
+            readme += &format!("\n<!-- mcp-name: {name} -->\n");
+        }
+        let about = wheel::WheelAbout {
+            package: self.form.pypi()?,
+            version: self.form.version(),
+            summary: &summary,
+            author: self.form.author(),
+            license: self.form.license(),
+            readme: &readme,
+        };
+        Some((about.file_name(), about.wheel(&self.project)))
+    }
+
     /// `server.json`, for the MCP registry, if the server has a name there. `mcpb` is the digest of the `.mcpb` file.
     pub fn server_json(&self, sha256: &str) -> Option<String> {
         let version = self.form.version();
@@ -138,6 +158,16 @@ impl Bundle {
                 "transport": transport,
             })
         });
+        let pypi = self.form.pypi().map(|package| {
+            json!({
+                "registryType": "pypi",
+                "registryBaseUrl": "https://pypi.org",
+                "identifier": package,
+                "version": version,
+                "runtimeHint": "uvx",
+                "transport": transport,
+            })
+        });
         let mcpb = self.form.url().map(|url| {
             json!({
                 "registryType": "mcpb",
@@ -147,7 +177,7 @@ impl Bundle {
                 "transport": transport,
             })
         });
-        let packages: Vec<Json> = npm.into_iter().chain(mcpb).collect();
+        let packages: Vec<Json> = npm.into_iter().chain(pypi).chain(mcpb).collect();
         let server = json!({
             "$schema": SERVER_SCHEMA,
             "name": self.form.registry()?,
@@ -219,6 +249,9 @@ impl Bundle {
         if let Some(package) = self.form.npm() {
             text += &format!("If you installed the npm package, `npx {package} trust` does the same.\n\n");
         }
+        if let Some(package) = self.form.pypi() {
+            text += &format!("If you installed the package of PyPI, `uvx {package} trust` does the same.\n\n");
+        }
         text += "## Tools\n\n";
         for tool in &self.tools {
             let description = tool.description.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
@@ -239,9 +272,14 @@ fn pretty(value: &Json) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
+/// A text without line breaks.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The beginning of a description, as long as `server.json` has it.
 fn cut(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     match line.char_indices().nth(LONGEST_DESCRIPTION) {
         None => line,
         Some(_) => line.chars().take(LONGEST_DESCRIPTION - 1).chain(['…']).collect(),

@@ -44,10 +44,10 @@ fn the_same_files_give_the_same_bytes() {
     let (one, other) = (Place::new(), Place::new());
     let bytes = [&one, &other].map(|place| {
         shop(place);
-        let npm = ["--npm", "@ada/shop", "--registry", "io.github.ada/shop", "--out", "../tmp"];
+        let npm = ["--npm", "@ada/shop", "--pypi", "ada-shop", "--registry", "io.github.ada/shop", "--out", "../tmp"];
         let ran = bundle(place, &npm);
         assert_eq!(ran.code(), 0, "{}", ran.block());
-        ["shop-1.2.3.mcpb", "shop-1.2.3.tgz", "server.json"]
+        ["shop-1.2.3.mcpb", "shop-1.2.3.tgz", "ada_shop-1.2.3-py3-none-any.whl", "server.json"]
             .map(|name| fs::read(place.path("tmp").join(name)).expect("the file"))
     });
     assert_eq!(bytes[0], bytes[1]);
@@ -102,6 +102,8 @@ fn mistakes() {
         r#"cycod mcp bundle --bundle-version 1 --author Ada
 cycod mcp bundle --bundle-version 1.0.0 --author Ada --name 'A b'
 cycod mcp bundle --bundle-version 1.0.0 --author Ada --npm 'Not A Package'
+cycod mcp bundle --bundle-version 1.0.0 --author Ada --pypi shop-
+cycod mcp bundle --bundle-version 1.0.0-rc.1 --author Ada --pypi shop
 cycod mcp bundle --bundle-version 1.0.0 --author Ada --registry io.github.ada/shop
 cycod mcp bundle --bundle-version 1.0.0 --author Ada --registry shop --npm shop
 cycod mcp bundle --bundle-version 1.0.0 --author Ada --registry a/b --url http://x/y
@@ -117,7 +119,9 @@ cd ..; rm -r .cycod; cycod mcp bundle --bundle-version 1.0.0 --author Ada"#,
         error: --bundle-version 1: a version is written MAJOR.MINOR.PATCH
         error: --name A b: a name has lowercase letters, digits, `-`, `_` and `.`, at most 64 characters
         error: --npm Not A Package: a package is called `name` or `@scope/name`, in lowercase
-        error: --registry io.github.ada/shop: say where the server can be had: --npm PACKAGE or --url URL
+        error: --pypi shop-: a package has lowercase letters and digits, and `-`, `_` and `.` between them
+        error: --bundle-version 1.0.0-rc.1: PyPI writes versions before a release in another way; use MAJOR.MINOR.PATCH alone
+        error: --registry io.github.ada/shop: say where the server can be had: --npm PACKAGE, --pypi PACKAGE or --url URL
         error: --registry shop: a name in the registry is written `io.github.USER/NAME`
         error: --url http://x/y: it is the address of the `.mcpb` file, and begins with `https://`
         error: --include ../x: it is not a path below the project

@@ -48,6 +48,9 @@ struct Arguments {
     /// Also write an npm package of this name
     #[arg(long, value_name = "PACKAGE")]
     npm: Option<String>,
+    /// Also write a package for PyPI, of this name
+    #[arg(long, value_name = "PACKAGE")]
+    pypi: Option<String>,
     /// Also write server.json, with this name in the MCP registry
     #[arg(long, value_name = "NAME")]
     registry: Option<String>,
@@ -97,6 +100,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let server = bundle.server_json(&BlobDigest::of(&mcpb).to_string());
     let mut written = vec![(format!("{file}.mcpb"), mcpb)];
     written.extend(bundle.npm().map(|package| (format!("{file}.tgz"), package)));
+    written.extend(bundle.wheel());
     written.extend(server.map(|text| ("server.json".to_owned(), text.into_bytes())));
     for (name, bytes) in written {
         let path = out.join(name);
@@ -136,6 +140,9 @@ fn form(args: &Arguments, workspace: &Path) -> Result<BundleForm, CommandError> 
         .described(args.description.clone(), args.license.clone());
     if let Some(package) = &args.npm {
         form = form.with_npm(package).map_err(wrong)?;
+    }
+    if let Some(package) = &args.pypi {
+        form = form.with_pypi(package).map_err(wrong)?;
     }
     if let Some(url) = &args.url {
         form = form.with_url(url).map_err(wrong)?;
