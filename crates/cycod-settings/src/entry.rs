@@ -388,7 +388,7 @@ impl Parts {
 
     fn take<'a>(&mut self, key: &str, written: &str, node: &'a Node, dialect: Dialect) -> Result<(), Problem<'a>> {
         match key {
-            "command" => match &node.kind {
+            "command" | "cmd" => match &node.kind {
                 // Zed once wrote the whole command line here.
                 Kind::Table(members) => {
                     for member in members {
@@ -402,10 +402,10 @@ impl Parts {
                 _ => self.command = Some(vec![text(node)?]),
             },
             "args" | "arguments" => self.args = texts(node)?,
-            "env" | "environment" => self.env = pairs(node)?,
+            "env" | "envs" | "environment" => self.env = pairs(node)?,
             "cwd" | "workingdirectory" => self.cwd = Some(text(node)?),
             "type" | "transport" => self.kind = Some(text(node)?),
-            "url" | "serverurl" | "httpurl" => self.url = Some(text(node)?),
+            "url" | "uri" | "serverurl" | "httpurl" => self.url = Some(text(node)?),
             "headers" | "httpheaders" => self.headers.extend(pairs(node)?),
             "bearertokenenvvar" => {
                 self.references.push(("Authorization".to_owned(), format!("Bearer ${{{}}}", text(node)?)));

@@ -19,6 +19,7 @@ use crate::{
     toml,
     tree::{Member, Node, Wrong},
     variables::{Piece, pieces},
+    yaml,
 };
 
 /// A server that another program knows.
@@ -66,11 +67,14 @@ pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> R
     }
     let of = of.or_else(|| HOSTS.iter().find(|host| host.keeps(path)));
     let wrong = |wrong: Wrong| FileError::wrong(path, &text, &wrong);
-    let is_toml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
-    let format = of.map_or(if is_toml { Format::Toml } else { Format::Json }, |host| host.format);
-    let root = match format {
-        Format::Json => jsonc::parse(&text),
-        Format::Toml => toml::parse(&text),
+    let ends_with = |known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
+    let root = match of.map(|host| host.format) {
+        Some(Format::Toml) => toml::parse(&text),
+        Some(Format::Yaml) => yaml::parse(&text),
+        Some(Format::Json) => jsonc::parse(&text),
+        None if ends_with("toml") => toml::parse(&text),
+        None if ends_with("yaml") || ends_with("yml") => yaml::parse(&text),
+        None => jsonc::parse(&text),
     };
     let root = root.map_err(wrong)?;
     let mut members = Vec::new();
@@ -105,6 +109,10 @@ fn collect<'a>(root: &'a Node, workspace: &Path, into: &mut Vec<&'a Member>) {
     for member in root.members() {
         match folded(&member.key).as_str() {
             "mcpservers" | "contextservers" | "servers" => into.extend(member.value.members()),
+            // Goose's; those that are part of it have no command.
+            "extensions" => {
+                into.extend(member.value.members().iter().filter(|member| looks_like_a_server(&member.value)));
+            }
             // VS Code's older settings, and the servers of opencode.
             "mcp" => {
                 collect(&member.value, workspace, into);
@@ -121,9 +129,9 @@ fn collect<'a>(root: &'a Node, workspace: &Path, into: &mut Vec<&'a Member>) {
 }
 
 fn looks_like_a_server(node: &Node) -> bool {
-    node.members()
-        .iter()
-        .any(|member| matches!(folded(&member.key).as_str(), "command" | "url" | "serverurl" | "httpurl"))
+    node.members().iter().any(|member| {
+        matches!(folded(&member.key).as_str(), "command" | "cmd" | "url" | "uri" | "serverurl" | "httpurl")
+    })
 }
 
 fn found(member: &Member, of: Option<&McpHost>, host: &Host, lines: &LineStarts<'_>) -> ForeignServer {

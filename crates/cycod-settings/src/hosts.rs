@@ -20,8 +20,8 @@ pub struct McpHost {
     pub(crate) table: &'static str,
     /// Whether an entry says that it is a program.
     pub(crate) says_type: bool,
-    /// Whether `command` is the list of all words.
-    pub(crate) lists_command: bool,
+    /// How an entry says what is started.
+    pub(crate) form: EntryForm,
     /// How it refers to variables.
     pub(crate) variables: Variables,
     /// How many milliseconds a `timeout` of 1 is.
@@ -40,6 +40,17 @@ pub struct McpHost {
     project: Option<&'static str>,
 }
 
+/// How an entry says what is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EntryForm {
+    /// `command` and `args`.
+    Usual,
+    /// `command` is the list of all words.
+    Listed,
+    /// `cmd` and `args`, below a name and a type.
+    Extension,
+}
+
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -47,6 +58,8 @@ pub(crate) enum Format {
     Json,
     /// TOML.
     Toml,
+    /// YAML.
+    Yaml,
 }
 
 /// How a program refers to variables in its file.
@@ -96,7 +109,7 @@ const USUAL: McpHost = McpHost {
     format: Format::Json,
     table: "mcpServers",
     says_type: false,
-    lists_command: false,
+    form: EntryForm::Usual,
     variables: Variables::None,
     timeout_unit: 1,
     url_is_sse: false,
@@ -237,7 +250,7 @@ pub const HOSTS: &[McpHost] = &[
         name: "opencode",
         title: "opencode",
         table: "mcp",
-        lists_command: true,
+        form: EntryForm::Listed,
         variables: Variables::Env,
         starts_in_project: true,
         user: [
@@ -246,6 +259,21 @@ pub const HOSTS: &[McpHost] = &[
             Place(Base::Config, "opencode/opencode.json"),
         ],
         project: Some("opencode.json"),
+        ..USUAL
+    },
+    // https://block.github.io/goose/docs/guides/config-files
+    McpHost {
+        name: "goose",
+        title: "Goose",
+        format: Format::Yaml,
+        table: "extensions",
+        form: EntryForm::Extension,
+        timeout_unit: 1000,
+        user: [
+            Place(Base::Config, "goose/config.yaml"),
+            Place(Base::Home, ".config/goose/config.yaml"),
+            Place(Base::AppData, "Block/goose/config/config.yaml"),
+        ],
         ..USUAL
     },
     // https://junie.jetbrains.com/docs/junie-cli-mcp-configuration.html; Junie in the IDEs of JetBrains reads the same files

@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 use crate::{
     FileError, edit,
     file::{self, Change, Privacy, Target},
-    hosts::{Format, McpHost},
+    hosts::{EntryForm, Format, McpHost},
     jsonc, toml,
     tree::{Node, Wrong},
+    yaml,
 };
 
 /// The entry that starts our server.
@@ -61,13 +62,24 @@ impl HostEntry {
             entry.insert("type".to_owned(), json!("stdio"));
         }
         let args = SERVE.into_iter().chain(self.options.iter().map(String::as_str));
-        if host.lists_command {
-            entry.insert("type".to_owned(), json!("local"));
-            entry.insert("command".to_owned(), std::iter::once(self.program.as_str()).chain(args).collect());
-            entry.insert("enabled".to_owned(), json!(true));
-        } else {
-            entry.insert("command".to_owned(), json!(self.program));
-            entry.insert("args".to_owned(), args.collect());
+        let mut set = |key: &str, value: Value| _ = entry.insert(key.to_owned(), value);
+        match host.form {
+            EntryForm::Usual => {
+                set("command", json!(self.program));
+                set("args", args.collect());
+            }
+            EntryForm::Listed => {
+                set("type", json!("local"));
+                set("command", std::iter::once(self.program.as_str()).chain(args).collect());
+                set("enabled", json!(true));
+            }
+            EntryForm::Extension => {
+                set("enabled", json!(true));
+                set("type", json!("stdio"));
+                set("name", json!(self.name));
+                set("cmd", json!(self.program));
+                set("args", args.collect());
+            }
         }
         if host.names_tools {
             entry.insert("tools".to_owned(), json!(["*"]));
@@ -80,6 +92,7 @@ impl HostEntry {
         match host.format {
             Format::Json => edit::fresh(&[host.table, &self.name], &self.entry(host)),
             Format::Toml => toml::append("", host.table, &self.name, &self.entry(host)).unwrap_or_default(),
+            Format::Yaml => yaml::append("", host.table, &self.name, &self.entry(host)).unwrap_or_default(),
         }
     }
 
@@ -95,6 +108,7 @@ impl HostEntry {
             let added = |text: &str| match host.format {
                 Format::Json => edit::set(text, &path, &entry),
                 Format::Toml => toml::append(text, host.table, &self.name, &entry),
+                Format::Yaml => yaml::append(text, host.table, &self.name, &entry),
             };
             match found {
                 None => Ok((Some(Some(added(text)?)), Done::Added)),
@@ -106,6 +120,7 @@ impl HostEntry {
                         after = match host.format {
                             Format::Json => edit::set(&after, &[path[0], path[1], key], value)?,
                             Format::Toml => toml::set_key(&after, host.table, &self.name, key, value)?,
+                            Format::Yaml => yaml::set_key(&after, host.table, &self.name, key, value)?,
                         };
                     }
                     Ok(if after == text { (None, Done::Unchanged) } else { (Some(Some(after)), Done::Updated) })
@@ -115,6 +130,7 @@ impl HostEntry {
                     let after = match host.format {
                         Format::Json => edit::set(text, &path, &entry)?,
                         Format::Toml => added(&toml::remove(text, host.table, &self.name)?.unwrap_or_default())?,
+                        Format::Yaml => added(&yaml::remove(text, host.table, &self.name)?.unwrap_or_default())?,
                     };
                     Ok((Some(Some(after)), Done::Replaced))
                 }
@@ -135,6 +151,7 @@ pub fn uninstall(host: &McpHost, file: &HostFile, name: &str, force: bool) -> Re
             let after = match host.format {
                 Format::Json => edit::remove(text, host.table, name)?,
                 Format::Toml => toml::remove(text, host.table, name)?,
+                Format::Yaml => yaml::remove(text, host.table, name)?,
             };
             Ok((Some(after), Done::Removed))
         }
@@ -169,6 +186,7 @@ fn find(text: &str, host: &McpHost, name: &str) -> Result<Option<Value>, Wrong> 
     let root = match host.format {
         Format::Json => jsonc::parse(text)?,
         Format::Toml => toml::parse(text)?,
+        Format::Yaml => yaml::parse(text)?,
     };
     let Some(table) = root.member(host.table)? else { return Ok(None) };
     Ok(table.value.member(name)?.map(|entry| Node::to_json(&entry.value)))
@@ -180,7 +198,7 @@ pub(crate) fn is_ours(entry: &Value) -> bool {
         Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
         word => word.as_str().into_iter().collect::<Vec<_>>(),
     };
-    let words = [words("command"), words("args")].concat();
+    let words = [words("command"), words("cmd"), words("args")].concat();
     let Some((command, args)) = words.split_first() else { return false };
     let program = Path::new(command).file_stem().or_else(|| command.rsplit(['/', '\\']).next().map(AsRef::as_ref));
     program.is_some_and(|program| program.to_string_lossy().contains("cycod")) && args.starts_with(&SERVE)

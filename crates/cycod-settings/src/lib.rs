@@ -25,6 +25,7 @@ mod servers;
 mod toml;
 mod tree;
 mod variables;
+mod yaml;
 
 pub use consent::Consents;
 pub use entry::{EntryProblem, Protocol, ServerEntry, Transport};

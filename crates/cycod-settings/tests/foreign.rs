@@ -175,7 +175,7 @@ fn gemini_zed_and_windsurf() {
 }
 
 #[test]
-fn opencode_and_junie() {
+fn opencode_goose_and_junie() {
     check(
         "opencode",
         "home/.config/opencode/opencode.json",
@@ -187,6 +187,19 @@ fn opencode_and_junie() {
             2:3 a {"command":"x","args":["1"],"env":{"K":"${KEY} and $${B} {env:"}}
             3:3 b {"type":"http","url":"https://h","headers":{"Authorization":"Bearer ${T}"}}
               `oauth` is ignored: it has no meaning here
+        "#]],
+    );
+    check(
+        "goose",
+        "home/.config/goose/config.yaml",
+        "GOOSE_MODEL: m\nextensions:\n  developer: {enabled: true, name: developer, type: builtin, timeout: 300}\n  a:\n    \
+         enabled: true\n    type: stdio\n    name: a\n    cmd: npx\n    args:\n    - -y\n    - x\n    envs: {K: $V}\n    env_keys: []\n    timeout: 30\n  \
+         b: {type: streamable_http, uri: 'https://h', enabled: false}\n",
+        &expect![[r#"
+            4:3 a {"command":"npx","args":["-y","x"],"env":{"K":"$V"},"timeout":30000}
+              `name` is ignored: it has no meaning here
+              `env_keys` is ignored: it has no meaning here
+            15:3 b {"type":"http","url":"https://h","enabled":false}
         "#]],
     );
     check(

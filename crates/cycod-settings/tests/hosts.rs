@@ -70,6 +70,10 @@ fn every_host_has_its_files_on_every_platform() {
         opencode /cfg/opencode/opencode.json
         opencode C:/Users/ada/.config/opencode/opencode.json
         opencode /p/opencode.json
+        goose /home/ada/.config/goose/config.yaml
+        goose /Users/ada/.config/goose/config.yaml
+        goose C:/Users/ada/AppData/Roaming/Block/goose/config/config.yaml
+        goose none
         junie /home/ada/.junie/mcp/mcp.json
         junie /Users/ada/.junie/mcp/mcp.json
         junie C:/Users/ada/.junie/mcp/mcp.json

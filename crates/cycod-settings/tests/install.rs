@@ -145,6 +145,14 @@ fn every_host_gets_what_it_reads_and_loses_it_again() {
             }
           }
         }
+        goose
+        extensions:
+          cycod:
+            enabled: true
+            type: "stdio"
+            name: "cycod"
+            cmd: "/opt/bin/cycod"
+            args: ["mcp", "serve"]
         junie
         {
           "mcpServers": {

@@ -186,7 +186,7 @@ cycod mcp import zed"#,
           one of list, get, add, remove, import, test, accept, confine, login, serve, install, uninstall, bundle
           see: cycod help mcp
         error: `emacs` is not a host that cycod knows
-          one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf, kiro, copilot-cli, cline, opencode, junie
+          one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf, kiro, copilot-cli, cline, opencode, goose, junie
           for another host, copy the entry from: cycod mcp install claude-code --print
         error: `cursr` is not a host that cycod knows
           did you mean `cursor`?
@@ -195,7 +195,7 @@ cycod mcp import zed"#,
           give --scope user or --scope project
         error: Cursor has no entry `cycod`: ~/.cursor/mcp.json
         error: `nothing` is not a host that cycod knows
-          one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf, kiro, copilot-cli, cline, opencode, junie
+          one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, zed, windsurf, kiro, copilot-cli, cline, opencode, goose, junie
           for another host, copy the entry from: cycod mcp install claude-code --print
         error: there is no file `nothing.json`
         error: Zed has no file of servers here
