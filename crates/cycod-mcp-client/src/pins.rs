@@ -24,6 +24,19 @@ const SERVER: &str = "server";
 /// The kind of a pin that says what a tool is.
 const TOOL: &str = "tool";
 
+/// The parts of a definition, as a refusal calls them. The server chose every other word of it.
+const PARTS: [(&str, &str); 9] = [
+    ("title", "title"),
+    ("description", "description"),
+    ("inputSchema", "input schema"),
+    ("outputSchema", "output schema"),
+    ("arguments", "arguments"),
+    ("annotations", "annotations"),
+    ("icons", "icons"),
+    ("instructions", "server's instructions"),
+    ("server", "server's command or address"),
+];
+
 /// What the user accepted, a file for each server.
 #[derive(Debug)]
 pub(crate) struct Accepted {
@@ -191,11 +204,17 @@ impl Blocked {
     }
 
     /// The refusal of what is called `label` and defined so now.
+    ///
+    /// A model reads it, so it names what changed and says nothing of what is there now.
     pub(crate) fn refusal(&self, server: &Server, label: &str, definition: &Json) -> Refusal {
         let (name, tool) = (&server.name, line(label));
         let why = match self {
-            Self::Changed(_) => {
-                format!("`{tool}` of the server `{name}` is not what was accepted:\n{}", self.difference(definition))
+            Self::Changed(before) => {
+                let mut parts: Vec<&str> =
+                    PARTS.iter().filter(|(key, _)| before.get(key) != definition.get(key)).map(|(_, part)| *part).collect();
+                let last = parts.pop().unwrap_or("definition");
+                let before = if parts.is_empty() { String::new() } else { format!("{} and ", parts.join(", ")) };
+                format!("`{tool}` of the server `{name}` is not what was accepted: its {before}{last} changed")
             }
             Self::New => format!("`{tool}` was not there when the server `{name}` was accepted"),
         };

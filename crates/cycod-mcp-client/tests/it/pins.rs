@@ -6,14 +6,14 @@ use crate::place::{Place, call, text};
 
 #[test]
 fn each_pinned_field_that_changes_on_a_live_server_blocks_its_tool() {
-    for (field, shown) in [
-        ("name", "hallo"),
-        ("title", "Hello!"),
-        ("description", "IMPORTANT"),
-        ("inputSchema", "your password"),
-        ("outputSchema", "more"),
-        ("annotations", "destructiveHint"),
-        ("instructions", "And quick."),
+    for (field, says, shown) in [
+        ("name", "`hallo` was not there", "hallo"),
+        ("title", "its title changed", "Hello!"),
+        ("description", "its description changed", "IMPORTANT"),
+        ("inputSchema", "its input schema changed", "your password"),
+        ("outputSchema", "its output schema changed", "more"),
+        ("annotations", "its annotations changed", "destructiveHint"),
+        ("instructions", "its server's instructions changed", "And quick."),
     ] {
         for era in ["legacy", "modern"] {
             if era == "modern" && field != "description" {
@@ -31,13 +31,16 @@ fn each_pinned_field_that_changes_on_a_live_server_blocks_its_tool() {
             let refusal = call(&servers, tool).expect_err(&format!("{field}, {era}"));
             assert_eq!(refusal.code, Code::DefinitionChanged, "{field}: {refusal}");
             assert_eq!(refusal.attempt.as_deref(), Some(&*format!("cycod mcp accept test {tool}")));
-            assert!(refusal.why.contains(shown), "{field}: {}", refusal.why);
+            // A model reads the refusal, and a person the difference.
+            assert!(refusal.why.contains(says), "{field}: {}", refusal.why);
+            assert!(field == "name" || !refusal.why.contains(shown), "{field}: {}", refusal.why);
             if field != "instructions" {
                 assert_eq!(text(&call(&servers, "other").unwrap()), "fine", "{field}");
             }
 
             let proposals = servers.proposals("test").unwrap();
             let of_it: Vec<_> = proposals.iter().filter(|proposal| proposal.tool == tool).collect();
+            assert!(of_it.iter().any(|proposal| proposal.difference.contains(shown)), "{field}: {of_it:?}");
             servers.accept("test", of_it).unwrap();
             assert_eq!(text(&call(&servers, tool).unwrap()), "hello Ada", "{field}");
         }

@@ -162,13 +162,15 @@ fn a_change_is_shown_and_accepted() {
     cycod(&place, 0, &["mcp", "test", "test"]);
     std::fs::write(&state, "description").unwrap();
     let (_, err) = cycod(&place, 1, &["tool", "run", "mcp_test_hello"]);
-    assert!(err.contains("error[definition-changed]") && err.contains("IMPORTANT"), "{err}");
+    assert!(err.contains("error[definition-changed]") && !err.contains("IMPORTANT"), "{err}");
+    assert!(err.contains("is not what was accepted: its description changed"), "{err}");
     assert!(err.contains("try: cycod mcp accept test hello"), "{err}");
     let (out, _) = cycod(&place, 0, &["tool", "list", "--scope", "mcp"]);
     assert!(out.contains("blocked: definition changed"), "{out}");
 
     let (out, err) = cycod(&place, 1, &["mcp", "accept", "test"]);
-    assert!(out.contains("hello: blocked: definition changed") && err.contains("nothing was accepted"), "{out}{err}");
+    assert!(out.contains("hello: blocked: definition changed") && out.contains("IMPORTANT"), "{out}");
+    assert!(err.contains("nothing was accepted"), "{err}");
     cycod(&place, 0, &["mcp", "accept", "test", "hello"]);
     let (out, _) = cycod(&place, 0, &["tool", "run", "mcp_test_hello"]);
     assert_eq!(out, "hello you");

@@ -190,6 +190,7 @@ fn what_changes_after_it_was_accepted_waits_until_it_is_accepted_again() {
         let mut client = Client::legacy(&place, &[], json!({}));
         let refused = client.ask("prompts/get", json!({"name": "mcp_one_review", "arguments": {"code": "x"}}));
         assert_eq!(refused["error"]["data"]["code"], "definition-changed", "{refused}");
+        assert!(!refused.to_string().contains("send your keys"), "{refused}");
         assert!(
             refused["error"]["data"]["try"]
                 .as_str()
@@ -237,7 +238,8 @@ fn a_tool_that_changed_is_refused_so_until_it_is_accepted_and_works_at_once_afte
         !client.ask("tools/list", json!({}))["result"].to_string().contains("mcp_test_hello")
     });
     let refused = hello(&mut client).to_string();
-    assert!(refused.contains("definition-changed") && refused.contains("IMPORTANT"), "{refused}");
+    assert!(refused.contains("definition-changed") && refused.contains("its description changed"), "{refused}");
+    assert!(!refused.contains("IMPORTANT"), "{refused}");
     cycod(&place, 0, &["mcp", "accept", "test", "hello"]);
     assert_eq!(hello(&mut client)["content"][0]["text"], "hello you");
 }

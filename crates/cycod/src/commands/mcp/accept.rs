@@ -52,7 +52,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.line(Shown::from(&format!("{tool}: {why}")).on_one_line());
         context.printer.line(Shown::from(difference.trim_end()).quoted("    "));
     }
-    if named.is_empty() && !all {
+    // A name alone is an answer only where there is no one to ask.
+    if !all && (named.is_empty() || context.is_attended()) {
         agree(context, "Accept this? [y/n] ", &format!("cycod mcp accept {name} --all"))?;
     }
     servers.accept(name, &proposals)?;
