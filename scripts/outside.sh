@@ -127,7 +127,8 @@ for part; do
         ;;
     apps)
         install_apart apps
-        run "$part" env NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" "$node" tests/apps/run.mjs
+        run "$part" env PYTHON="$apart/python/bin" NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" \
+            "$node" tests/apps/run.mjs
         ;;
     hub)
         install_apart page

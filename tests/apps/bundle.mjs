@@ -1,4 +1,5 @@
-// Bundles in the programs of others: `mcpb` unpacks and validates one, and starts it as a host does; npm and pip install the packages.
+// Bundles in the programs of others: `mcpb` unpacks and validates one, and starts it as a host does; npm, pip and uvx install the
+// packages; a linter checks `server.json` against the schema that the registry publishes.
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -8,6 +9,7 @@ import { load, NODE_MODULES } from "./load.mjs";
 const { getMcpConfigForManifest } = await load("@anthropic-ai/mcpb");
 // The npm that came with this Node.
 const npm = path.join(path.dirname(process.execPath), "../lib/node_modules/npm/bin/npm-cli.js");
+const python = (name) => path.join(process.env.PYTHON, name);
 const mcpb = path.join(NODE_MODULES, "@anthropic-ai/mcpb/dist/cli/cli.js");
 
 const project = path.join(scratch, "shop");
@@ -57,6 +59,23 @@ export const checks = {
     const server = JSON.parse(fs.readFileSync(path.join(project, "server.json"), "utf8"));
     equal(server.packages.map(({ registryType }) => registryType), ["npm", "pypi", "mcpb"]);
   },
+  "the registry takes its description"() {
+    // The schema and the rules of the registry are part of the linter.
+    const directory = path.join(scratch, "registry");
+    fs.mkdirSync(directory);
+    const written = fs.readFileSync(path.join(project, "server.json"), "utf8");
+    const env = home("registrar");
+    const lint = (text) => {
+      fs.writeFileSync(path.join(directory, "server.json"), text);
+      const linted = spawnSync(python("skillsaw"), ["lint", "--strict", "--no-progress", directory], { env, encoding: "utf8" });
+      return `${linted.stdout}${linted.stderr}`;
+    };
+    const said = lint(written);
+    holds(/Repo type: *mcp-registry/.test(said) && /Errors: *0\n *Warnings: *0/.test(said), said);
+    const wrong = JSON.parse(written);
+    for (const member of wrong.packages) delete member.transport;
+    holds(/does not conform to MCP Registry 2025-12-11/.test(lint(JSON.stringify(wrong))), "the linter takes anything");
+  },
   async "mcpb unpacks and validates it, and a host starts it"() {
     const directory = path.join(scratch, "extension");
     const env = home("installed");
@@ -96,5 +115,11 @@ export const checks = {
     holds(`${without.stderr}`.includes("cycod is not installed"), `without cycod it says: ${without.stderr}`);
     ran(path.join(directory, "bin/pip"), ["uninstall", "--quiet", "--yes", "shop-tools"], env);
     holds(!fs.existsSync(program), "pip leaves the program");
+  },
+  async "uvx starts it"() {
+    const env = { ...home("uvx"), UV_PYTHON_DOWNLOADS: "never" };
+    const wheel = path.join(project, "shop_tools-1.0.0-py3-none-any.whl");
+    const from = ["--quiet", "--offline", "--no-index", "--from", wheel, "shop-tools"];
+    await waits({ command: python("uvx"), args: [...from, "--level", "read"] }, env, [python("uvx"), [...from, "trust", "--yes"]]);
   },
 };

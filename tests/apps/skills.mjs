@@ -58,6 +58,16 @@ export const checks = {
         "skill://notes/SKILL.md", "skill://notes/logo.bin", "skill://notes/references/Gr%C3%B6%C3%9Fe%20%26%20more.md",
       ]);
       equal(notes.frontmatter.metadata, { version: "2.1", tags: ["a", "b"] });
+      holds(skills.serverSupportsDirectoryRead(host), "directories cannot be read");
+      const walked = await skills.walkDirectory(host, "skill://notes");
+      equal(walked.map(({ uri, size }) => ({ uri, size })), notes.resources.map(({ uri, size }) => ({ uri, size })));
+      const { resources: above } = await skills.readDirectory(host, "skill://shop");
+      equal(above, [{ uri: "skill://shop/refunds", name: "refunds", mimeType: "inode/directory" }]);
+      const { resources: inside } = await skills.readDirectory(host, "skill://notes/references");
+      equal(inside.map(({ name }) => name), ["Größe & more.md"]);
+      for (const uri of ["skill://", "skill://nothing", "skill://notes/SKILL.md", "skill://wrong", "skill://notes/.."]) {
+        holds(await refused(skills.readDirectory(host, uri)), `${uri} is a directory`);
+      }
       for (const uri of ["skill://notes/.hidden", "skill://notes/../own/SKILL.md", "skill://wrong/SKILL.md", "skill://notes"]) {
         holds(await refused(host.readResource({ uri })), `${uri} is read`);
       }
