@@ -23,7 +23,10 @@ use crate::{
     moment::{Moments, Once},
     ourselves::Ourselves,
     rules::RulesHere,
-    trust::trusted::{Known, Trusted},
+    trust::{
+        skills::KnownSkillFiles,
+        trusted::{Known, Trusted},
+    },
 };
 
 /// The tools of one place, and everything that can be done with them.
@@ -40,6 +43,7 @@ pub struct Engine {
     pub(crate) configured: Once<Settings>,
     pub(crate) trusted: Once<Trusted>,
     pub(crate) fingerprints: Mutex<Option<Known>>,
+    pub(crate) skill_files: KnownSkillFiles,
     pub(crate) remotes: AllRemotes,
     pub(crate) models: Option<Arc<dyn Models>>,
     pub(crate) built_ins: Option<Arc<dyn BuiltIns>>,
@@ -84,6 +88,7 @@ impl Engine {
             configured: Once::holding(configured),
             trusted: Once::default(),
             fingerprints: Mutex::default(),
+            skill_files: KnownSkillFiles::default(),
             remotes: AllRemotes::default(),
             models: None,
             built_ins: None,

@@ -17,7 +17,7 @@ mod pins;
 mod portable;
 mod programs;
 mod repository;
-mod skills;
+pub(crate) mod skills;
 mod team;
 mod texts;
 pub(crate) mod trusted;

@@ -20,7 +20,8 @@ use rmcp::{
         GetPromptResponse, GetPromptResult, GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult,
         Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult, LoggingLevel,
-        PaginatedRequestParams, PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+        PaginatedRequestParams, PromptMessage, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
         Reference, ResourceContents, Role, ServerCapabilities, ServerConfig, SetLevelRequestParams,
         SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
     },
@@ -295,7 +296,7 @@ impl ServerHandler for Handler {
             .enable_tools()
             .enable_tool_list_changed()
             .enable_tasks()
-            .enable_skills()
+            .enable_skills_with_directory_read()
             .build();
         capabilities.extensions.get_or_insert_default().insert(pages::EXTENSION.to_owned(), JsonObject::new());
         let mut info = ServerConfig::new(capabilities);
@@ -612,6 +613,18 @@ impl ServerHandler for Handler {
         let entry = skills.iter().find(|skill| skills::is_at(skill, &request.uri)).and_then(skills::entry);
         let entry = entry.ok_or_else(|| ErrorData::invalid_params(format!("no skill is at {}", request.uri), None))?;
         Ok(GetSkillResult::new(entry).with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn read_resource_directory(
+        &self,
+        request: ReadResourceDirectoryRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceDirectoryResult, ErrorData> {
+        let skills = self.skills(&self.stock(&context).await?).await?;
+        let children = skills::children(&skills, &request.uri);
+        let missing = || ErrorData::invalid_params(format!("no directory of skills is at {}", request.uri), None);
+        let result = ReadResourceDirectoryResult::with_all_items(children.ok_or_else(missing)?);
+        Ok(result.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

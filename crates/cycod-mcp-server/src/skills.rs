@@ -3,15 +3,18 @@
 use cycod_engine::{Engine, diagnostic::Refusal, trust::ScopedSkill};
 use rmcp::{
     ErrorData,
-    model::{ResourceContents, Skill, SkillFrontmatter, SkillResource, SkillResources},
+    model::{DIRECTORY_MIME_TYPE, Resource, ResourceContents, Skill, SkillFrontmatter, SkillResource, SkillResources},
 };
 use serde_json::Value as Json;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use crate::reply;
 
 /// How addresses of skills begin.
 pub(crate) const SCHEME: &str = "skill://";
+
+/// The type of instructions.
+const MARKDOWN: &str = "text/markdown";
 
 /// The skills that are offered.
 pub(crate) fn offered(engine: &Engine) -> Result<Vec<ScopedSkill>, Refusal> {
@@ -40,6 +43,35 @@ pub(crate) fn has(skill: &ScopedSkill, uri: &str) -> bool {
     skill.files.keys().any(|path| address(skill, path) == uri)
 }
 
+/// What is directly in the directory of skills at an address; nothing when no skill has or is below such a directory.
+pub(crate) fn children(skills: &[ScopedSkill], uri: &str) -> Option<Vec<Resource>> {
+    let directory = uri.strip_suffix('/').unwrap_or(uri);
+    directory.strip_prefix(SCHEME).filter(|path| !path.is_empty())?;
+    let before = format!("{directory}/");
+    let mut children = BTreeMap::new();
+    for skill in skills {
+        for (path, file) in &skill.files {
+            let address = address(skill, path);
+            let Some(below) = address.strip_prefix(&before) else { continue };
+            let whole = format!("{}/{path}", skill.path);
+            let name = whole.rsplit('/').nth(below.matches('/').count()).unwrap_or(&whole).to_owned();
+            let child = match below.split_once('/') {
+                Some((inner, _)) => {
+                    Resource::new(format!("{before}{inner}"), name).with_mime_type(DIRECTORY_MIME_TYPE)
+                }
+                None => {
+                    let mut child = Resource::new(address, name);
+                    child.mime_type = is_markdown(path).then(|| MARKDOWN.to_owned());
+                    child.size = Some(file.size);
+                    child
+                }
+            };
+            children.entry(child.uri.clone()).or_insert(child);
+        }
+    }
+    (!children.is_empty()).then(|| children.into_values().collect())
+}
+
 /// Reads a file of one of the skills.
 pub(crate) fn read(skills: &[ScopedSkill], uri: &str) -> Result<ResourceContents, ErrorData> {
     let missing = |why: &str| reply::missing(why, uri);
@@ -53,12 +85,15 @@ pub(crate) fn read(skills: &[ScopedSkill], uri: &str) -> Result<ResourceContents
         Ok(None) => return Err(missing("the file has changed; ask for the skill again")),
         Err(error) => return Err(missing(&format!("the file cannot be read: {error}"))),
     };
-    let is_markdown = path.to_ascii_lowercase().ends_with(".md");
     let (payload, kind) = match String::from_utf8(bytes) {
-        Ok(text) => (cycod_engine::Payload::Text(text), if is_markdown { "text/markdown" } else { "text/plain" }),
+        Ok(text) => (cycod_engine::Payload::Text(text), if is_markdown(path) { MARKDOWN } else { "text/plain" }),
         Err(error) => (cycod_engine::Payload::Bytes(error.into_bytes()), "application/octet-stream"),
     };
     Ok(reply::contents(uri.to_owned(), Some(kind.to_owned()), payload))
+}
+
+fn is_markdown(path: &str) -> bool {
+    path.to_ascii_lowercase().ends_with(".md")
 }
 
 /// The address of a file of a skill.

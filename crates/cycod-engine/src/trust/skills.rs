@@ -3,14 +3,16 @@
 //! What a skill says is followed by a model. So one of a project is trusted like a tool is: by content, every file of it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fs, io,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use cycod_catalog::Scope;
 use cycod_definition::yaml_json;
 use cycod_diagnostic::{Refusal, SourceFile};
+use cycod_file::Seen;
 use cycod_run::Guarded;
 use cycod_store::{Digest, Pin, PinKey};
 use serde_json::{Map, Value as Json, json};
@@ -46,6 +48,12 @@ pub struct SkillFile {
     /// Its length in bytes.
     pub size: u64,
 }
+
+/// The files of skills by their real paths, as they were looked at last. One that has not changed since is not read again.
+#[derive(Debug, Default)]
+pub(crate) struct KnownSkillFiles(Mutex<Arc<FileLooks>>);
+
+type FileLooks = HashMap<PathBuf, (Seen, SkillFile)>;
 
 /// A skill of a scope.
 #[derive(Clone, Debug)]
@@ -106,6 +114,8 @@ impl Engine {
     pub fn skills(&self) -> Result<Skills, Refusal> {
         self.moments.begin();
         let mut skills = Skills::default();
+        let known = Arc::clone(&self.skill_files.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut looks = FileLooks::new();
         let (mut directories, mut paths) = (BTreeSet::new(), BTreeSet::new());
         let guarded = Guarded::new(self.host());
         let scopes = self.catalog().scopes();
@@ -130,7 +140,7 @@ impl Engine {
                 }
                 // The user put into their own directory what is in it, next to what cycod keeps there.
                 let guarded = (scope == Scope::Local).then_some(&guarded);
-                let files = Reader::read(&directory, guarded);
+                let files = Reader::read(&directory, guarded, &known, &mut looks);
                 match files.and_then(|files| Ok((head(&path, &directory)?, files))) {
                     Ok((head, files)) => {
                         let mut skill = ScopedSkill { path, directory, head, files, is_trusted: true };
@@ -141,6 +151,7 @@ impl Engine {
                 }
             }
         }
+        *self.skill_files.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(looks);
         Ok(skills)
     }
 
@@ -218,6 +229,9 @@ type Head = Map<String, Json>;
 struct Reader<'a> {
     directory: &'a Path,
     guarded: Option<&'a Guarded>,
+    /// What the files were in the last look, and what they are in this one.
+    known: &'a FileLooks,
+    looks: &'a mut FileLooks,
     files: BTreeMap<String, SkillFile>,
     /// How many bytes there may still be.
     left: u64,
@@ -225,8 +239,13 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Looks at the files of a skill.
-    fn read(directory: &'a Path, guarded: Option<&'a Guarded>) -> Result<BTreeMap<String, SkillFile>, String> {
-        let mut reader = Reader { directory, guarded, files: BTreeMap::new(), left: MOST_BYTES };
+    fn read(
+        directory: &'a Path,
+        guarded: Option<&'a Guarded>,
+        known: &'a FileLooks,
+        looks: &'a mut FileLooks,
+    ) -> Result<BTreeMap<String, SkillFile>, String> {
+        let mut reader = Reader { directory, guarded, known, looks, files: BTreeMap::new(), left: MOST_BYTES };
         reader.add(directory, "", DEEP_INSIDE)?;
         Ok(reader.files)
     }
@@ -256,8 +275,16 @@ impl<'a> Reader<'a> {
             if self.files.len() >= MOST_FILES {
                 return Err(format!("it has more than {MOST_FILES} files"));
             }
-            let bytes = fs::read(&real).map_err(failed)?;
-            self.files.insert(path, SkillFile { digest: Digest::of(&bytes), size: bytes.len() as u64 });
+            let look = match self.known.get(&real).filter(|(seen, _)| seen.is_current()) {
+                Some(look) => look.clone(),
+                None => {
+                    let seen = Seen::at(real.clone());
+                    let bytes = fs::read(&real).map_err(failed)?;
+                    (seen, SkillFile { digest: Digest::of(&bytes), size: bytes.len() as u64 })
+                }
+            };
+            self.files.insert(path, look.1.clone());
+            self.looks.insert(real, look);
         }
         Ok(())
     }
@@ -293,5 +320,35 @@ fn front_matter(text: &str) -> Option<Head> {
     match yaml_json(&SourceFile::new(SKILL_FILE, text)) {
         Some(Json::Object(head)) => Some(head),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cycod_file::Stamp;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_again_only_when_it_changed() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().canonicalize().unwrap();
+        let file = directory.join(SKILL_FILE);
+        fs::write(&file, "one").unwrap();
+        // What was known of it is wrong, so that a second reading would show.
+        let wrong = SkillFile { digest: Digest::of(b"as known"), size: 3 };
+        let seen = Seen::restored(file.clone(), Stamp::at(&file));
+        let known = FileLooks::from([(file.clone(), (seen, wrong.clone()))]);
+        let mut looks = FileLooks::new();
+        assert_eq!(Reader::read(&directory, None, &known, &mut looks).unwrap()[SKILL_FILE], wrong);
+        assert_eq!(looks[&file].1, wrong);
+
+        // Of the same size and with the same time of writing.
+        let written = fs::metadata(&file).unwrap().modified().unwrap();
+        fs::write(place.path().join("other"), "two").unwrap();
+        fs::File::options().write(true).open(place.path().join("other")).unwrap().set_modified(written).unwrap();
+        fs::rename(place.path().join("other"), &file).unwrap();
+        let read = Reader::read(&directory, None, &known, &mut FileLooks::new()).unwrap();
+        assert_eq!(read[SKILL_FILE].digest, Digest::of(b"two"));
     }
 }

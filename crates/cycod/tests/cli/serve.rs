@@ -1437,6 +1437,17 @@ fn skills_are_offered_once_they_are_trusted() {
     assert!(said.contains("| Do it\\u{202e}.") && said.contains("Trusted the skill `notes`"), "{}", trusted.block());
     let skills = listed(&place);
     assert_eq!((skills.len(), &skills[0]["uri"]), (1, &json!("skill://notes/SKILL.md")));
+    let mut client = Client::modern(&place, &[], json!({}));
+    let below = client.ask("resources/directory/read", json!({"uri": "skill://notes"}));
+    assert_eq!(
+        below["result"]["resources"],
+        json!([
+            {"uri": "skill://notes/SKILL.md", "name": "SKILL.md", "mimeType": "text/markdown", "size": 47},
+            {"uri": "skill://notes/more.txt", "name": "more.txt", "size": 5},
+        ]),
+        "{below}"
+    );
+    drop(client);
     // Any file of it counts.
     place.write(".cycod/skills/notes/more.txt", "other\n");
     assert_eq!(listed(&place), Vec::<Value>::new());
