@@ -24,7 +24,7 @@ use crate::{
     ourselves::Ourselves,
     rules::RulesHere,
     trust::{
-        skills::KnownSkillFiles,
+        skill_file::KnownSkillFiles,
         trusted::{Known, Trusted},
     },
 };

@@ -210,8 +210,11 @@ impl Blocked {
         let (name, tool) = (&server.name, line(label));
         let why = match self {
             Self::Changed(before) => {
-                let mut parts: Vec<&str> =
-                    PARTS.iter().filter(|(key, _)| before.get(key) != definition.get(key)).map(|(_, part)| *part).collect();
+                let mut parts: Vec<&str> = PARTS
+                    .iter()
+                    .filter(|(key, _)| before.get(key) != definition.get(key))
+                    .map(|(_, part)| *part)
+                    .collect();
                 let last = parts.pop().unwrap_or("definition");
                 let before = if parts.is_empty() { String::new() } else { format!("{} and ", parts.join(", ")) };
                 format!("`{tool}` of the server `{name}` is not what was accepted: its {before}{last} changed")

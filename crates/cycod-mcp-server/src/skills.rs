@@ -56,9 +56,7 @@ pub(crate) fn children(skills: &[ScopedSkill], uri: &str) -> Option<Vec<Resource
             let whole = format!("{}/{path}", skill.path);
             let name = whole.rsplit('/').nth(below.matches('/').count()).unwrap_or(&whole).to_owned();
             let child = match below.split_once('/') {
-                Some((inner, _)) => {
-                    Resource::new(format!("{before}{inner}"), name).with_mime_type(DIRECTORY_MIME_TYPE)
-                }
+                Some((inner, _)) => Resource::new(format!("{before}{inner}"), name).with_mime_type(DIRECTORY_MIME_TYPE),
                 None => {
                     let mut child = Resource::new(address, name);
                     child.mime_type = is_markdown(path).then(|| MARKDOWN.to_owned());

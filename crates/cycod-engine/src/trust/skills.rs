@@ -3,10 +3,10 @@
 //! What a skill says is followed by a model. So one of a project is trusted like a tool is: by content, every file of it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, PoisonError},
 };
 
 use cycod_catalog::Scope;
@@ -17,7 +17,11 @@ use cycod_run::Guarded;
 use cycod_store::{Digest, Pin, PinKey};
 use serde_json::{Map, Value as Json, json};
 
-use super::{now, unreadable};
+use super::{
+    now,
+    skill_file::{FileLooks, SkillFile},
+    unreadable,
+};
 use crate::Engine;
 
 /// The kind of the pins.
@@ -39,21 +43,6 @@ const MOST_BYTES: u64 = 16 << 20;
 
 /// The longest name.
 const LONGEST_NAME: usize = 64;
-
-/// A file of a skill, as it was looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SkillFile {
-    /// Its digest.
-    pub digest: Digest,
-    /// Its length in bytes.
-    pub size: u64,
-}
-
-/// The files of skills by their real paths, as they were looked at last. One that has not changed since is not read again.
-#[derive(Debug, Default)]
-pub(crate) struct KnownSkillFiles(Mutex<Arc<FileLooks>>);
-
-type FileLooks = HashMap<PathBuf, (Seen, SkillFile)>;
 
 /// A skill of a scope.
 #[derive(Clone, Debug)]
