@@ -2,17 +2,19 @@
 
 use cycod_shell::{FilePart, Programs, Question, ReadAs, Reader, Segment, Shell, Starts, starts};
 
-/// What a script starts: a line for each file, with how it is read, then what cannot be told.
-fn shown(script: &str) -> String {
-    let command = [Segment::Text(script)];
-    let found = starts(&Question {
+fn starts_of(script: &str) -> Starts {
+    starts(&Question {
         reader: Reader::Shell(Shell::Bash),
-        command: &command,
+        command: &[Segment::Text(script)],
         environment: &[],
         input: &[],
         programs: &Programs::default(),
-    });
-    lines(&found)
+    })
+}
+
+/// What a script starts: a line for each file, with how it is read, then what cannot be told.
+fn shown(script: &str) -> String {
+    lines(&starts_of(script))
 }
 
 fn lines(found: &Starts) -> String {
@@ -151,14 +153,7 @@ fn what_starts_nothing_says_nothing() {
 
 /// The programs that a script starts, and the variables by which others may run.
 fn programs(script: &str) -> String {
-    let command = [Segment::Text(script)];
-    let found = starts(&Question {
-        reader: Reader::Shell(Shell::Bash),
-        command: &command,
-        environment: &[],
-        input: &[],
-        programs: &Programs::default(),
-    });
+    let found = starts_of(script);
     let by_programs = found.by_programs.iter().map(|what| format!("({what})"));
     let unknown =
         found.unpinned.iter().filter(|what| !found.by_programs.contains(what)).map(|what| format!("? {what}"));
