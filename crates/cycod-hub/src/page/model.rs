@@ -1,6 +1,6 @@
 //! What the pages show, as plain values. Every list is a window.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use cycod_page::form::Form;
 use cycod_team::{
@@ -481,16 +481,15 @@ impl Fleet {
                 why,
             });
         }
-        let mut workers = Vec::new();
-        for worker in all {
-            let select = "SELECT tool, member FROM tasks WHERE state = 'leased' AND worker = $1 LIMIT 1";
-            let runs = tx.row(select, &[worker.name.as_str().into()])?;
-            let runs =
-                runs.map(|row| Ok::<_, HubError>(format!("{} for {}", row.text(0)?, row.text(1)?))).transpose()?;
-            let is_here = worker.is_here(now);
-            workers.push((worker, is_here, runs));
+        let mut running = HashMap::new();
+        for row in tx.rows("SELECT worker, tool, member FROM tasks WHERE state = 'leased'", &[])? {
+            running.insert(row.text(0)?, format!("{} for {}", row.text(1)?, row.text(2)?));
         }
-        Ok(Self { workers, tasks, window })
+        let with_run = |worker: FleetWorker| {
+            let (is_here, runs) = (worker.is_here(now), running.remove(&worker.name));
+            (worker, is_here, runs)
+        };
+        Ok(Self { workers: all.into_iter().map(with_run).collect(), tasks, window })
     }
 }
 
