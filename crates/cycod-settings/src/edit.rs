@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     jsonc::{is_blank, parse},
+    lines::{newline, start_of_line},
     tree::{Kind, Node, Wrong},
 };
 
@@ -99,8 +100,7 @@ impl<'a> Style<'a> {
     fn of(text: &'a str, root: &Node) -> Self {
         let first = root.members().first().and_then(|member| own_line(text, member.key_span.start));
         let unit = first.map_or("", |(_, indent)| indent);
-        let newline = if text.find('\n').is_some_and(|at| text[..at].ends_with('\r')) { "\r\n" } else { "\n" };
-        Self { unit: if unit.is_empty() { "  " } else { unit }, newline }
+        Self { unit: if unit.is_empty() { "  " } else { unit }, newline: newline(text) }
     }
 
     /// Adds a member to a table that lacks it.
@@ -113,7 +113,7 @@ impl<'a> Style<'a> {
             if !blank.contains('\n') {
                 return vec![insert(open, format!(" {} ", entry(None)))];
             }
-            let line = text[..open].rfind('\n').map_or(0, |at| at + 1);
+            let line = start_of_line(text, open);
             let indent: String =
                 text[line..open].chars().take_while(|character| matches!(character, ' ' | '\t')).collect();
             return vec![insert(open, format!("{}{indent}{}{}", self.newline, self.unit, entry(None)))];

@@ -16,10 +16,8 @@ use crate::{
     install::is_ours,
     jsonc,
     servers::is_server_name,
-    toml,
     tree::{Member, Node, Wrong},
     variables::{Piece, pieces},
-    yaml,
 };
 
 /// A server that another program knows.
@@ -67,16 +65,8 @@ pub fn read_foreign(path: &Path, of: Option<&'static McpHost>, host: &Host) -> R
     }
     let of = of.or_else(|| HOSTS.iter().find(|host| host.keeps(path)));
     let wrong = |wrong: Wrong| FileError::wrong(path, &text, &wrong);
-    let ends_with = |known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
-    let root = match of.map(|host| host.format) {
-        Some(Format::Toml) => toml::parse(&text),
-        Some(Format::Yaml) => yaml::parse(&text),
-        Some(Format::Json) => jsonc::parse(&text),
-        None if ends_with("toml") => toml::parse(&text),
-        None if ends_with("yaml") || ends_with("yml") => yaml::parse(&text),
-        None => jsonc::parse(&text),
-    };
-    let root = root.map_err(wrong)?;
+    let format = of.map_or_else(|| Format::of(path), |host| host.format);
+    let root = format.parse(&text).map_err(wrong)?;
     let mut members = Vec::new();
     collect(&root, &host.workspace, &mut members);
     if members.is_empty()

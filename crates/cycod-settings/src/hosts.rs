@@ -1,11 +1,14 @@
 //! The programs that drive language models, and where each keeps its servers: one table.
 
-use std::{
-    ffi::OsStr,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use cycod_definition::{Host, Platform};
+
+use crate::{
+    jsonc, toml,
+    tree::{Node, Wrong},
+    yaml,
+};
 
 /// A program that drives a language model and keeps MCP servers in a file.
 #[derive(Debug)]
@@ -60,6 +63,27 @@ pub(crate) enum Format {
     Toml,
     /// YAML.
     Yaml,
+}
+
+impl Format {
+    /// The format of a file, by its name.
+    pub(crate) fn of(path: &Path) -> Self {
+        let ends_with = |known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
+        match () {
+            () if ends_with("toml") => Self::Toml,
+            () if ends_with("yaml") || ends_with("yml") => Self::Yaml,
+            () => Self::Json,
+        }
+    }
+
+    /// Reads a text.
+    pub(crate) fn parse(self, text: &str) -> Result<Node, Wrong> {
+        match self {
+            Self::Json => jsonc::parse(text),
+            Self::Toml => toml::parse(text),
+            Self::Yaml => yaml::parse(text),
+        }
+    }
 }
 
 /// How a program refers to variables in its file.
@@ -294,16 +318,7 @@ impl McpHost {
 
     /// The file of the user on this machine.
     pub fn user_file(&self, host: &Host) -> PathBuf {
-        let variable = |name: &str| {
-            let same = |known: &&std::ffi::OsString| match host.platform {
-                Platform::Windows => known.eq_ignore_ascii_case(name),
-                Platform::Linux | Platform::Macos => known.as_os_str() == OsStr::new(name),
-            };
-            host.environment
-                .iter()
-                .find(|(known, value)| same(known) && !value.is_empty())
-                .map(|(_, value)| PathBuf::from(value))
-        };
+        let variable = |name: &str| host.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some((name, path)) = self.moved
             && let Some(directory) = variable(name)
         {

@@ -183,11 +183,7 @@ fn find(text: &str, host: &McpHost, name: &str) -> Result<Option<Value>, Wrong> 
     if jsonc::is_blank(text) {
         return Ok(None);
     }
-    let root = match host.format {
-        Format::Json => jsonc::parse(text)?,
-        Format::Toml => toml::parse(text)?,
-        Format::Yaml => yaml::parse(text)?,
-    };
+    let root = host.format.parse(text)?;
     let Some(table) = root.member(host.table)? else { return Ok(None) };
     Ok(table.value.member(name)?.map(|entry| Node::to_json(&entry.value)))
 }

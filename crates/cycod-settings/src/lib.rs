@@ -16,6 +16,7 @@ mod foreign;
 mod hosts;
 mod install;
 mod jsonc;
+mod lines;
 mod looked;
 mod overriding;
 pub mod policy;

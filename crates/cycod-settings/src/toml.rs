@@ -10,6 +10,7 @@ use toml_edit::{Document, Item, Table, Value};
 
 use crate::{
     jsonc::BOM,
+    lines::{end_of_line, newline, start_of_line},
     tree::{Kind, Member, Node, Wrong},
 };
 
@@ -97,10 +98,6 @@ fn block(before: &str, table: &str, name: &str, value: &Json) -> String {
     format!("{head}{}{tail}", lines.join(newline))
 }
 
-fn newline(text: &str) -> &'static str {
-    if text.find('\n').is_some_and(|at| text[..at].ends_with('\r')) { "\r\n" } else { "\n" }
-}
-
 fn scalar(value: &Json) -> String {
     match value {
         Json::String(text) => Value::from(text.as_str()).to_string(),
@@ -148,14 +145,6 @@ fn lines_of(table: &Table, text: &str, ranges: &mut Vec<Range<usize>>) {
             _ => {}
         }
     }
-}
-
-fn start_of_line(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |newline| newline + 1)
-}
-
-fn end_of_line(text: &str, at: usize) -> usize {
-    text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
 }
 
 fn members(table: &Table, text: &str) -> Vec<Member> {

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use crate::{
     jsonc::BOM,
+    lines::{end_of_line, newline, start_of_line},
     tree::{Kind, Member, Node, Wrong},
 };
 
@@ -177,18 +178,6 @@ fn flow(value: &Json) -> String {
         }
         other => other.to_string(),
     }
-}
-
-fn newline(text: &str) -> &'static str {
-    if text.find('\n').is_some_and(|at| text[..at].ends_with('\r')) { "\r\n" } else { "\n" }
-}
-
-fn start_of_line(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |newline| newline + 1)
-}
-
-fn end_of_line(text: &str, at: usize) -> usize {
-    text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
 }
 
 /// The end of the last line of an entry.
