@@ -8,8 +8,10 @@
 use std::{
     collections::{BTreeMap, HashSet},
     fs,
+    io::{self, BufRead as _, BufReader, Read as _, Write as _},
     path::Path,
-    process::Command,
+    process::{Command, Stdio},
+    thread,
 };
 
 /// Where the build script of the program looks for the order.
@@ -37,8 +39,38 @@ steps:
 ";
 
 /// What is run to learn the order: what people and models do all day.
-const RUNS: [&[&str]; 5] =
-    [&["tool", "run", "echo", "WORD=hello"], &["--version"], &["tool", "run", "steps"], &["list"], &["mcp", "serve"]];
+const RUNS: [Run; 5] = [
+    Run::command(&["tool", "run", "echo", "WORD=hello"]),
+    Run::command(&["--version"]),
+    Run::command(&["tool", "run", "steps"]),
+    Run::command(&["list"]),
+    Run { arguments: &["mcp", "serve"], requests: &REQUESTS },
+];
+
+/// A session of an agent. The numbers of the requests count up from 1.
+const REQUESTS: [&str; 5] = [
+    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"order","version":"1"}}}"#,
+    concat!(
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#
+    ),
+    r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"WORD":"hello"}}}"#,
+    r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"steps","arguments":{}}}"#,
+    r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":{"WORD":"again"}}}"#,
+];
+
+struct Run {
+    arguments: &'static [&'static str],
+    /// Lines for its input, each written once the one before is answered.
+    requests: &'static [&'static str],
+}
+
+impl Run {
+    const fn command(arguments: &'static [&'static str]) -> Self {
+        Self { arguments, requests: &[] }
+    }
+}
 
 type Step<T> = Result<T, String>;
 
@@ -70,13 +102,11 @@ fn write_order(root: &Path) -> Step<String> {
     for run in RUNS {
         let mut command = Command::new(&steps);
         command.args([format!("{lowest:x}"), format!("{highest:x}")]);
-        command.arg(root.join("target").join(TARGET).join("release/cycod")).args(run).current_dir(&project);
+        command.arg(root.join("target").join(TARGET).join("release/cycod")).args(run.arguments).current_dir(&project);
         command.env("HOME", work.join("home")).env("CYCOD_TRUSTED_DIRECTORIES", &project);
-        let output = command.output().map_err(|error| format!("cannot start `steps`: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("`cycod {}` failed: {}", run.join(" "), String::from_utf8_lossy(&output.stderr)));
-        }
-        for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let addresses = watched(command, run.requests)
+            .map_err(|problem| format!("`cycod {}`: {problem}", run.arguments.join(" ")))?;
+        for line in addresses.lines() {
             let at = u64::from_str_radix(line, 16).map_err(|error| format!("`{line}`: {error}"))?;
             let (_, name) = functions.range(..=at).next_back().ok_or("an address lies before all functions")?;
             if seen.insert(*name) {
@@ -86,6 +116,37 @@ fn write_order(root: &Path) -> Step<String> {
     }
     fs::write(root.join(ORDER), order.join("\n") + "\n").map_err(|error| error.to_string())?;
     Ok(format!("{ORDER}: {} functions", order.len()))
+}
+
+/// What `steps` prints about a run, to whose program it gives the requests.
+fn watched(mut command: Command, requests: &[&str]) -> Step<String> {
+    let text = |error: io::Error| error.to_string();
+    let mut steps =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(text)?;
+    let (Some(mut input), Some(mut addresses), Some(output)) =
+        (steps.stdin.take(), steps.stdout.take(), steps.stderr.take())
+    else {
+        return Err("`steps` has no pipes".to_owned());
+    };
+    let mut output = BufReader::new(output);
+    let (addresses, said) = thread::scope(|scope| {
+        let addresses = scope.spawn(move || io::read_to_string(&mut addresses));
+        let mut said = String::new();
+        for (request, number) in requests.iter().zip(1..) {
+            // A program that has ended reads no more; its exit code and what it said tell why.
+            let mut at = said.len();
+            let mut is_over = writeln!(input, "{request}").is_err();
+            while !is_over && !said[at..].contains(&format!("\"id\":{number},")) {
+                at = said.len();
+                is_over = output.read_line(&mut said).map_err(text)? == 0;
+            }
+        }
+        drop(input);
+        output.read_to_string(&mut said).map_err(text)?;
+        let addresses = addresses.join().map_err(|_| "the thread that reads `steps` ended early".to_owned())?;
+        Ok::<_, String>((addresses.map_err(text)?, said))
+    })?;
+    if steps.wait().map_err(text)?.success() { Ok(addresses) } else { Err(said) }
 }
 
 /// The functions of a map that lld wrote, by their addresses.

@@ -1,13 +1,18 @@
-/* steps LOWEST HIGHEST PROGRAM [ARGUMENT...]: runs the first thread of a program one instruction at a time, and prints the
- * addresses between LOWEST and HIGHEST at which it has been, each once, in the order in which it came there. */
+/* steps LOWEST HIGHEST PROGRAM [ARGUMENT...]: runs a program one instruction at a time, and prints the addresses between
+ * LOWEST and HIGHEST at which it has been, each once, in the order in which it came there. Threads and children count until
+ * they run another program. What the program prints goes to standard error. */
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/types.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { MOST_PROCESSES = 1 << 22 };
+static unsigned char is_followed[MOST_PROCESSES + 1];
 
 int main(int count, char **arguments) {
     if (count < 4) {
@@ -25,17 +30,37 @@ int main(int count, char **arguments) {
         _exit(127);
     }
     int status = 0;
-    if (was_there == NULL || program < 0 || waitpid(program, &status, 0) < 0)
+    if (was_there == NULL || program < 0 || waitpid(program, &status, 0) < 0 || !WIFSTOPPED(status))
         return 1;
-    while (WIFSTOPPED(status)) {
-        unsigned long at = ptrace(PTRACE_PEEKUSER, program, offsetof(struct user_regs_struct, rip), 0) - lowest;
-        if (at <= highest - lowest && !was_there[at]) {
-            was_there[at] = 1;
-            printf("%lx\n", at + lowest);
+    long births = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+    if (ptrace(PTRACE_SETOPTIONS, program, 0, births | PTRACE_O_TRACEEXEC) < 0)
+        return 1;
+    is_followed[program] = 1;
+    for (pid_t at_stop = program;;) {
+        if (WIFSTOPPED(status)) {
+            long signal = WSTOPSIG(status);
+            unsigned event = (unsigned)status >> 16;
+            if (signal == SIGTRAP)
+                signal = 0;
+            if (!is_followed[at_stop]) {
+                /* It stops by itself when it begins. */
+                is_followed[at_stop] = 1;
+                signal = 0;
+            }
+            unsigned long address = ptrace(PTRACE_PEEKUSER, at_stop, offsetof(struct user_regs_struct, rip), 0) - lowest;
+            if (address <= highest - lowest && !was_there[address]) {
+                was_there[address] = 1;
+                printf("%lx\n", address + lowest);
+            }
+            /* One that was killed meanwhile can't be told to go on, and its end is the next that comes of it. */
+            ptrace(event == PTRACE_EVENT_EXEC ? PTRACE_DETACH : PTRACE_SINGLESTEP, at_stop, 0, signal);
+        } else {
+            is_followed[at_stop] = 0;
+            if (at_stop == program)
+                return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : 1;
         }
-        long signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
-        if (ptrace(PTRACE_SINGLESTEP, program, 0, signal) < 0 || waitpid(program, &status, __WALL) < 0)
+        at_stop = waitpid(-1, &status, __WALL);
+        if (at_stop < 0)
             return 1;
     }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : 1;
 }
