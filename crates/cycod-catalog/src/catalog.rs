@@ -291,16 +291,21 @@ impl Catalog {
 
     /// Decides between the files that hold one name: those that take it first, in the order in which they win.
     fn resolve(&self, key: &str, group: Vec<Candidate<'_>>, known: Vec<Known>) -> Vec<Entry> {
-        let winning = group.iter().filter(|one| one.takes_name()).map(|one| one.directory.rank()).min();
-        let mut by_rank: BTreeMap<_, Vec<&Path>> = BTreeMap::new();
-        for one in group.iter().filter(|one| one.takes_name()) {
-            by_rank.entry(one.directory.rank()).or_default().push(&one.path);
-        }
-        by_rank.values_mut().for_each(|paths| paths.sort_unstable());
-        let others_in = |rank, but: &Path| -> Vec<PathBuf> {
-            let there = by_rank.get(&rank).into_iter().flatten().filter(|path| **path != but);
-            there.take(MOST_OTHERS).map(|path| path.to_path_buf()).collect()
+        // The usual one is alone.
+        let mut takers: Vec<(_, &Path)> = match group.len() {
+            1 => Vec::new(),
+            _ => {
+                let takers = group.iter().filter(|one| one.takes_name());
+                takers.map(|one| (one.directory.rank(), one.path.as_path())).collect()
+            }
         };
+        takers.sort_unstable();
+        let others_in = |rank, but: &Path| -> Vec<PathBuf> {
+            let there = &takers[takers.partition_point(|(other, _)| *other < rank)..];
+            let there = there.iter().take_while(|(other, _)| *other == rank).map(|(_, path)| *path);
+            there.filter(|path| *path != but).take(MOST_OTHERS).map(Path::to_path_buf).collect()
+        };
+        let winning = takers.first().map(|(rank, _)| *rank);
         let state = |one: &Candidate<'_>| {
             let rank = one.directory.rank();
             match &one.reading.outcome {
@@ -394,12 +399,14 @@ struct Known {
 impl Known {
     fn of(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Summary>) -> Self {
         let mut bases: Vec<Summary> = Vec::new();
-        let mut seen = BTreeSet::from([key.to_owned()]);
         let mut next = match &reading.outcome {
-            Outcome::Tool(summary) => Some(&**summary),
+            Outcome::Tool(summary) => base(summary),
             _ => None,
+        };
+        let mut seen = BTreeSet::new();
+        if next.is_some() {
+            seen.insert(key.to_owned());
         }
-        .and_then(base);
         while let Some(base_key) = next.filter(|key| seen.insert(key.clone())) {
             let Some(summary) = used(&base_key) else { break };
             next = base(&summary);
@@ -432,6 +439,7 @@ fn level(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Summary>) -
         level
     }
     match &reading.outcome {
+        Outcome::Tool(summary) if summary.uses.is_empty() => summary.own_level.unwrap_or(Level::Run),
         Outcome::Tool(summary) => highest(summary, &mut BTreeSet::from([key.to_owned()]), used),
         _ => Level::Run,
     }
