@@ -1242,6 +1242,30 @@ fn a_long_list_is_searched() {
     }
 }
 
+/// What people write: a sentence about the tool, and one about each of its parameters.
+#[cfg(feature = "exact-tokens")]
+#[test]
+fn what_500_tools_cost_a_model() {
+    let place = Place::new();
+    for n in 0..500 {
+        let text = format!(
+            "description: Restart service {n} of the shop and wait until it answers again\nbash: echo \"shop-{n} in {{ZONE}}, {{WAIT}} s\"\ntags: [write]\nparameters:\n  ZONE: {{description: The zone in which it runs, enum: [north, south]}}\n  WAIT: {{type: integer, description: How many seconds to wait at most, default: 30}}\n"
+        );
+        place.tool(&format!("restart-{n}"), &text);
+    }
+    let tokens = cycod_tokens::Counter::exact().expect("this build has the vocabulary");
+    let cost = |options: &[&str]| {
+        let mut client = Client::modern(&place, options, json!({}));
+        let listed = client.ask("tools/list", json!({}))["result"]["tools"].take();
+        let tools = listed.as_array().expect("tools").len();
+        (tools, tokens.count(&listed.to_string()))
+    };
+    let (tools, plain) = cost(&["--list-tokens", "1000000"]);
+    assert!(tools >= 500 && plain <= 90 * tools, "{tools} tools cost {plain} tokens");
+    let (tools, searched) = cost(&["--list-tokens", "1000"]);
+    assert!(tools < 20 && searched <= 1500, "{tools} tools cost {searched} tokens");
+}
+
 #[test]
 fn a_list_within_the_budget_is_whole_and_so_is_one_for_who_searches_it() {
     let place = many();
