@@ -291,14 +291,9 @@ impl Catalog {
 
     /// Decides between the files that hold one name: those that take it first, in the order in which they win.
     fn resolve(&self, key: &str, group: Vec<Candidate<'_>>, known: Vec<Known>) -> Vec<Entry> {
-        // The usual one is alone.
-        let mut takers: Vec<(_, &Path)> = match group.len() {
-            1 => Vec::new(),
-            _ => {
-                let takers = group.iter().filter(|one| one.takes_name());
-                takers.map(|one| (one.directory.rank(), one.path.as_path())).collect()
-            }
-        };
+        // Nothing is decided where one is alone, as most are.
+        let takers = group.iter().filter(|one| group.len() > 1 && one.takes_name());
+        let mut takers: Vec<(_, &Path)> = takers.map(|one| (one.directory.rank(), one.path.as_path())).collect();
         takers.sort_unstable();
         let others_in = |rank, but: &Path| -> Vec<PathBuf> {
             let there = &takers[takers.partition_point(|(other, _)| *other < rank)..];
@@ -404,10 +399,7 @@ impl Known {
             _ => None,
         };
         let mut seen = BTreeSet::new();
-        if next.is_some() {
-            seen.insert(key.to_owned());
-        }
-        while let Some(base_key) = next.filter(|key| seen.insert(key.clone())) {
+        while let Some(base_key) = next.filter(|base| base != key && seen.insert(base.clone())) {
             let Some(summary) = used(&base_key) else { break };
             next = base(&summary);
             bases.push(summary);
@@ -424,7 +416,12 @@ fn base(summary: &Summary) -> Option<String> {
 
 /// The highest of a tool's own level and those of the tools it uses; one that is missing or broken may do anything.
 fn level(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Summary>) -> Level {
-    fn highest(summary: &Summary, seen: &mut BTreeSet<String>, used: &dyn Fn(&str) -> Option<Summary>) -> Level {
+    fn highest(
+        first: &str,
+        summary: &Summary,
+        seen: &mut BTreeSet<String>,
+        used: &dyn Fn(&str) -> Option<Summary>,
+    ) -> Level {
         let mut level = summary.own_level.unwrap_or(Level::Run);
         for name in &summary.uses {
             let key = name.to_ascii_lowercase();
@@ -432,15 +429,14 @@ fn level(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Summary>) -
                 break;
             }
             // A cycle adds nothing; that it is an error is for the plan to say.
-            if seen.insert(key.clone()) {
-                level = level.max(used(&key).map_or(Level::Run, |summary| highest(&summary, seen, used)));
+            if key != first && seen.insert(key.clone()) {
+                level = level.max(used(&key).map_or(Level::Run, |summary| highest(first, &summary, seen, used)));
             }
         }
         level
     }
     match &reading.outcome {
-        Outcome::Tool(summary) if summary.uses.is_empty() => summary.own_level.unwrap_or(Level::Run),
-        Outcome::Tool(summary) => highest(summary, &mut BTreeSet::from([key.to_owned()]), used),
+        Outcome::Tool(summary) => highest(key, summary, &mut BTreeSet::new(), used),
         _ => Level::Run,
     }
 }
