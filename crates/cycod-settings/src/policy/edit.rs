@@ -13,6 +13,7 @@ use super::{FileRule, RuleFile, Rules, read};
 use crate::{
     Consents, FileError,
     file::{self, Change, Privacy, Target},
+    lines::{end_of_line, start_of_line},
     tree::Wrong,
 };
 
@@ -129,10 +130,9 @@ fn appended(text: &str, file: &RuleFile, new: &NewRule) -> Result<String, EditEr
 fn without_only_key(file: &RuleFile, text: &str) -> Option<String> {
     let root = yaml::parse(&file.report.source).0?;
     let [only] = root.as_mapping()? else { return None };
-    let start = text[..only.key_span.start as usize].rfind('\n').map_or(0, |newline| newline + 1);
-    let rest = &text[only.value.span.end as usize..];
-    let end = rest.find('\n').map_or(rest.len(), |newline| newline + 1);
-    Some(format!("{}{}", &text[..start], &rest[end..]))
+    let start = start_of_line(text, only.key_span.start as usize);
+    let end = end_of_line(text, only.value.span.end as usize);
+    Some(format!("{}{}", &text[..start], &text[end..]))
 }
 
 fn target<'a>(scopes: &'a Scopes, scope: Scope, path: &'a Path) -> Target<'a> {
