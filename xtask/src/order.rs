@@ -20,10 +20,12 @@ const ORDER: &str = "crates/cycod/link-order.txt";
 /// The only target for which there is an order.
 pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 
+// One instruction at a time, a run takes longer than tools may by default.
 const TOOL: &str = "\
 name: echo
 description: Says a word
 tags: [read]
+timeout: 600000
 parameters:
   WORD: {description: A word, required: true}
 bash: echo hello \"{WORD}\"
@@ -33,6 +35,7 @@ const STEPS: &str = "\
 name: steps
 description: Says two words
 tags: [read]
+timeout: 600000
 steps:
   - {name: one, bash: echo one}
   - {name: two, run: 'echo {one.output}'}

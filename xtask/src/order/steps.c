@@ -35,25 +35,22 @@ int main(int count, char **arguments) {
     long births = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
     if (ptrace(PTRACE_SETOPTIONS, program, 0, births | PTRACE_O_TRACEEXEC) < 0)
         return 1;
-    is_followed[program] = 1;
     for (pid_t at_stop = program;;) {
         if (WIFSTOPPED(status)) {
             long signal = WSTOPSIG(status);
             unsigned event = (unsigned)status >> 16;
-            if (signal == SIGTRAP)
+            /* One that begins stops by itself. */
+            if (signal == SIGTRAP || !is_followed[at_stop])
                 signal = 0;
-            if (!is_followed[at_stop]) {
-                /* It stops by itself when it begins. */
-                is_followed[at_stop] = 1;
-                signal = 0;
-            }
             unsigned long address = ptrace(PTRACE_PEEKUSER, at_stop, offsetof(struct user_regs_struct, rip), 0) - lowest;
             if (address <= highest - lowest && !was_there[address]) {
                 was_there[address] = 1;
                 printf("%lx\n", address + lowest);
             }
             /* One that was killed meanwhile can't be told to go on, and its end is the next that comes of it. */
-            ptrace(event == PTRACE_EVENT_EXEC ? PTRACE_DETACH : PTRACE_SINGLESTEP, at_stop, 0, signal);
+            int goes_on = event != PTRACE_EVENT_EXEC;
+            ptrace(goes_on ? PTRACE_SINGLESTEP : PTRACE_DETACH, at_stop, 0, signal);
+            is_followed[at_stop] = goes_on;
         } else {
             is_followed[at_stop] = 0;
             if (at_stop == program)
