@@ -141,8 +141,14 @@ pub(crate) fn review(
     let made = review.document.made.as_second();
     let is_newer = "SELECT made FROM reviews WHERE proposal = $1 AND reviewer = $2 AND made > $3";
     let of: [crate::SqlValue; 2] = [digest.as_str().into(), member.name.as_str().into()];
-    if tx.row(is_newer, &[of[0].clone(), of[1].clone(), made.into()])?.is_some() {
-        return Err(HubError::new(HubRefusal::Conflict, "you have signed a newer review"));
+    if let Some(newer) = tx.row(is_newer, &[of[0].clone(), of[1].clone(), made.into()])? {
+        let newer = Timestamp::from_second(newer.number(0)?).unwrap_or(now);
+        let message = format!(
+            "this review was made at {}, and the hub has one of yours that was made at {newer}; if the clock of this \
+             machine is slow, set it and sign again",
+            review.document.made
+        );
+        return Err(HubError::new(HubRefusal::Conflict, message));
     }
     tx.execute("DELETE FROM reviews WHERE proposal = $1 AND reviewer = $2", &of)?;
     let insert = "INSERT INTO reviews (proposal, reviewer, made, document, signature) VALUES ($1, $2, $3, $4, $5)";

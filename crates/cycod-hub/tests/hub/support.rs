@@ -174,6 +174,10 @@ pub(crate) fn proposal_of(by: &str, path: &str, before: Option<&[u8]>, after: &[
 }
 
 pub(crate) fn review(by: &str, proposal: BlobDigest, verdict: ReviewVerdict) -> SignedText {
+    review_made(now(), by, proposal, verdict)
+}
+
+pub(crate) fn review_made(made: Timestamp, by: &str, proposal: BlobDigest, verdict: ReviewVerdict) -> SignedText {
     let document = ReviewDocument {
         format: FORMAT,
         team: "acme".to_owned(),
@@ -181,7 +185,7 @@ pub(crate) fn review(by: &str, proposal: BlobDigest, verdict: ReviewVerdict) -> 
         classes: [ChangeClass::New].into(),
         verdict,
         why: String::new(),
-        made: now(),
+        made,
     };
     Signer::new(by).signed(SignedRole::Review, text("review", &document).expect("text"))
 }

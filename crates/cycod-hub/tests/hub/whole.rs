@@ -10,7 +10,7 @@ use cycod_team::{
 use cycod_team_sync::{DeviceKey, EnrolmentProof, ReviewDesk as _, TeamHub, TeamSource, TeamStore};
 use jiff::SignedDuration;
 
-use crate::support::{Signer, TOOL, Team, now, open, proposal, refused, review, yank};
+use crate::support::{Signer, TOOL, Team, now, open, proposal, refused, review, review_made, yank};
 
 const EVIL: &[u8] = b"description: Deploy\nbash: echo owned\n";
 
@@ -32,7 +32,13 @@ pub(crate) fn whole(store: Arc<dyn HubStore>) {
     let approval = review("ben", first.digest(), ReviewVerdict::Approve);
     refused(ada.review(first.digest(), &approval), "doesn't name `ada` as a reviewer");
     refused(dana.review(first.digest(), &approval), "signed it, not `dana`");
-    ben.review(first.digest(), &review("ben", first.digest(), ReviewVerdict::Refuse)).expect("a review");
+    let made =
+        |seconds, verdict| review_made(now() - SignedDuration::from_secs(seconds), "ben", first.digest(), verdict);
+    ben.review(first.digest(), &made(60, ReviewVerdict::Refuse)).expect("a review");
+    refused(
+        ben.review(first.digest(), &made(120, ReviewVerdict::Approve)),
+        "the hub has one of yours that was made at",
+    );
     assert_eq!(dana.release(1).expect("a release").applied, []);
     ben.review(first.digest(), &approval).expect("another review");
     refused(ben.release(2), "is no administrator");
