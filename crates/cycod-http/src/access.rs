@@ -38,9 +38,30 @@ impl fmt::Debug for HttpAccess {
     }
 }
 
-/// For whom a request is answered: the digest of a bearer token, or the subject of an access token.
+/// For whom a request is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Principal(pub String);
+pub struct Principal {
+    /// What it is called: by the digest of a bearer token, or by the subject of an access token.
+    pub name: String,
+    /// What its access token says, if it came with one.
+    pub token: Option<TokenHolder>,
+}
+
+/// Whom an authorization server gave an access token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenHolder {
+    /// The authorization server.
+    pub issuer: String,
+    /// The subject, which is unique there; some tokens name a client alone.
+    pub subject: Option<String>,
+}
+
+impl Principal {
+    /// One that came without an access token.
+    pub fn unknown(name: impl Into<String>) -> Self {
+        Self { name: name.into(), token: None }
+    }
+}
 
 /// What decides on each request.
 pub struct Gate(Kind);
@@ -83,10 +104,10 @@ impl Gate {
     pub async fn admit(&self, headers: &HeaderMap) -> Result<Principal, Refused> {
         let token = bearer(headers);
         match &self.0 {
-            Kind::Anyone => Ok(Principal("anyone".to_owned())),
+            Kind::Anyone => Ok(Principal::unknown("anyone")),
             // Hashes are compared, in constant time: neither it nor the length tells about the token.
             Kind::Token(expected) => match token.map(hash).filter(|given| given.ct_eq(expected).into()) {
-                Some(_) => Ok(Principal(format!("token:{}", hex(&expected[..16])))),
+                Some(_) => Ok(Principal::unknown(format!("token:{}", hex(&expected[..16])))),
                 None => Err(challenge(StatusCode::UNAUTHORIZED, "the server's token is needed", token, "")),
             },
             Kind::OAuth(verifier) => {

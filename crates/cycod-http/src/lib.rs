@@ -20,7 +20,7 @@ mod wire;
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
-pub use access::{Gate, HttpAccess, IssuerKeys, OAuth, Principal};
+pub use access::{Gate, HttpAccess, IssuerKeys, OAuth, Principal, TokenHolder};
 pub use body::read_body;
 pub use listen::{Connections, serve};
 pub use names::AllowedNames;

@@ -1,7 +1,10 @@
 //! Who sent a request, and until when.
 
-use cycod_engine::approvals::LOCAL;
-use cycod_http::Principal;
+use cycod_engine::{
+    approvals::LOCAL,
+    settings::{ProfileChoice, TokenSubject},
+};
+use cycod_http::{Principal, TokenHolder};
 use rmcp::{RoleServer, model::Extensions, service::RequestContext};
 use tokio_util::sync::CancellationToken;
 
@@ -21,13 +24,39 @@ impl Client {
     pub(crate) fn of(extensions: &Extensions) -> Self {
         let parts = extensions.get::<hyper::http::request::Parts>();
         let client = parts.and_then(|parts| parts.extensions.get::<Self>()).cloned();
-        client.unwrap_or_else(|| Self { principal: Principal(STDIO.to_owned()), gone: CancellationToken::new() })
+        client.unwrap_or_else(|| Self { principal: Principal::unknown(STDIO), gone: CancellationToken::new() })
+    }
+}
+
+/// To whom something is offered.
+#[derive(Clone, Debug)]
+pub(crate) struct Guest {
+    /// The name that the client announces.
+    pub(crate) client: Option<String>,
+    /// Whose token came with the request.
+    token: Option<TokenHolder>,
+}
+
+impl Guest {
+    /// Who sent a request, as a client of this name.
+    pub(crate) fn of(client: Option<String>, extensions: &Extensions) -> Self {
+        Self { client, token: Client::of(extensions).principal.token }
+    }
+
+    /// What chooses its profiles, where the server was started with the profile `named`.
+    pub(crate) fn choice<'a>(&'a self, named: Option<&'a str>) -> ProfileChoice<'a> {
+        let token = match &self.token {
+            None => TokenSubject::NoToken,
+            Some(TokenHolder { subject: None, .. }) => TokenSubject::Unnamed,
+            Some(TokenHolder { subject: Some(subject), .. }) => TokenSubject::Named(subject),
+        };
+        ProfileChoice { named, client: self.client.as_deref(), token }
     }
 }
 
 /// Who calls.
 pub(crate) fn principal(context: &RequestContext<RoleServer>) -> String {
-    Client::of(&context.extensions).principal.0
+    Client::of(&context.extensions).principal.name
 }
 
 /// Whose the outputs are that a principal may read. A client on standard input is the user of this machine.

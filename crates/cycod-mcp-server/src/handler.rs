@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use cycod_engine::{
@@ -36,7 +36,7 @@ use crate::{
     call::{Call, Goal, Outcome, drive},
     caller::{Caller, is_modern},
     changes::Listener,
-    client::{owner, principal},
+    client::{Guest, owner, principal},
     complete, finding,
     gateway::{Gateway, Missing, Retry, Watched, listed},
     handles::{Handle, State},
@@ -65,6 +65,8 @@ pub(crate) struct Handler {
 /// What a session of the era with handshakes remembers.
 #[derive(Debug, Default)]
 struct Session {
+    /// The name that the client announced in its handshake.
+    client: OnceLock<String>,
     log: Mutex<Option<LoggingLevel>>,
     watched: Mutex<BTreeMap<String, Option<Watched>>>,
     /// The tools that were found by searching, which are listed from then on.
@@ -91,11 +93,17 @@ impl Handler {
 
     /// What is offered now to the client of a request.
     async fn stock(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Stock>, ErrorData> {
-        self.stock_for(context.client_info().map(|client| client.name)).await
+        self.stock_for(&self.guest(context)).await
     }
 
-    /// What is offered now to a client that announces this name.
-    async fn stock_for(&self, client: Option<String>) -> Result<Arc<Stock>, ErrorData> {
+    /// Who sent a request. A session keeps the name with which it began.
+    fn guest(&self, context: &RequestContext<RoleServer>) -> Guest {
+        let of_request = || context.client_info().map(|client| client.name);
+        Guest::of(self.session.client.get().cloned().or_else(of_request), &context.extensions)
+    }
+
+    /// What is offered now to a guest.
+    async fn stock_for(&self, guest: &Guest) -> Result<Arc<Stock>, ErrorData> {
         self.settle().await;
         let stock = match self.shared.shelf.ready() {
             Some(stock) => stock,
@@ -104,12 +112,12 @@ impl Handler {
                 blocking(move || shared.shelf.stock()).await?
             }
         };
-        Ok(stock.of_client(client.as_deref()))
+        Ok(stock.of_guest(guest))
     }
 
     /// What is offered now, when a tool or a prompt of another server is missing from it. One whose definition was accepted
     /// since the last look is there now.
-    async fn stock_with(&self, stock: Arc<Stock>, name: &str, client: Option<String>) -> Result<Arc<Stock>, Missing> {
+    async fn stock_with(&self, stock: Arc<Stock>, name: &str, guest: &Guest) -> Result<Arc<Stock>, Missing> {
         let (asked, name) = (Arc::clone(&stock), name.to_owned());
         match blocking(move || asked.may_use(&name)).await? {
             None => Ok(stock),
@@ -118,7 +126,7 @@ impl Handler {
                 let shared = Arc::clone(&self.shared);
                 let difference = blocking(move || shared.shelf.reload()).await?;
                 self.shared.changes.publish(difference);
-                Ok(self.stock_for(client).await?)
+                Ok(self.stock_for(guest).await?)
             }
         }
     }
@@ -161,8 +169,8 @@ impl Handler {
     }
 
     /// What a model is told that it could not see from the lists.
-    async fn instructions(&self, client: Option<String>) -> Result<Option<String>, ErrorData> {
-        let stock = self.stock_for(client).await?;
+    async fn instructions(&self, context: &RequestContext<RoleServer>) -> Result<Option<String>, ErrorData> {
+        let stock = self.stock(context).await?;
         blocking(move || Some(stock.instructions().to_owned())).await
     }
 
@@ -174,6 +182,9 @@ impl Handler {
 
     /// The skills that are offered now.
     async fn skills(&self, stock: &Arc<Stock>) -> Result<Vec<ScopedSkill>, ErrorData> {
+        if stock.offer.is_barred {
+            return Ok(Vec::new());
+        }
         let stock = Arc::clone(stock);
         let found = blocking(move || skills::offered(&stock.engine)).await?;
         found.map_err(|refusal| reply::refused_as_error(&refusal))
@@ -311,7 +322,9 @@ impl ServerHandler for Handler {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        result.instructions = self.instructions(Some(request.client_info.name.clone())).await?;
+        // A second handshake of a session doesn't make it another client's.
+        _ = self.session.client.set(request.client_info.name);
+        result.instructions = self.instructions(&context).await?;
         if self.follows_roots(&context.peer) {
             self.session.is_unsettled.send_replace(true);
         }
@@ -320,8 +333,7 @@ impl ServerHandler for Handler {
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let mut info = self.get_info();
-        let client = context.client_info().map(|client| client.name);
-        info.instructions = self.instructions(client).await?;
+        info.instructions = self.instructions(&context).await?;
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
 
@@ -381,8 +393,7 @@ impl ServerHandler for Handler {
             tool = named(&stock, &request.name);
         }
         if tool.is_none() {
-            let client = context.client_info().map(|client| client.name);
-            stock = match Box::pin(self.stock_with(stock, &request.name, client)).await {
+            stock = match Box::pin(self.stock_with(stock, &request.name, &self.guest(&context))).await {
                 Ok(stock) => stock,
                 Err(Missing::Refused(refusal)) => {
                     return Ok(wire::for_era(reply::refused(&refusal), None, is_modern(&context)).into());
@@ -465,8 +476,7 @@ impl ServerHandler for Handler {
             return Ok(response);
         }
         if stock.tool(&request.name).is_none() {
-            let client = context.client_info().map(|client| client.name);
-            stock = Box::pin(self.stock_with(stock, &request.name, client)).await?;
+            stock = Box::pin(self.stock_with(stock, &request.name, &self.guest(&context))).await?;
             if let Some(response) = Box::pin(self.gateway(&stock, &context).prompt(&request)).await? {
                 return Ok(response);
             }

@@ -15,7 +15,7 @@ use cycod_engine::{
     diagnostic::{Refusal, closest, visible},
     group_of, host,
     outputs::LOOK,
-    settings::ClientProfile,
+    settings::{ClientProfile, ClientProfiles, HoldingProfiles},
 };
 use cycod_mcp_client::{RemoteServers, ServerOffers};
 use cycod_process::{Pool, PoolSize};
@@ -23,7 +23,9 @@ use cycod_search::Index;
 use rmcp::model::{self, CallToolResult, JsonObject};
 
 use crate::{
-    Equip, NotOfferedSink, ServerOptions, builtin, finding, pages,
+    Equip, NotOfferedSink, ServerOptions, builtin,
+    client::Guest,
+    finding, pages,
     upstream::{self, Routes},
     uri::UriTemplate,
     wire::{self, Listed},
@@ -73,15 +75,25 @@ pub(crate) struct Stock {
     pub(crate) upstream: Option<Arc<RemoteServers>>,
     offers: OnceLock<Vec<ServerOffers>>,
     /// The profiles as they were then.
-    profiles: Vec<ClientProfile>,
+    profiles: ClientProfiles,
     /// The same for clients with profiles, by what the profiles are.
-    views: Mutex<Vec<(Vec<ClientProfile>, Arc<Stock>)>>,
+    views: Mutex<Vec<View>>,
+}
+
+/// What clients are offered for whom the same profiles hold.
+#[derive(Debug)]
+struct View {
+    parts: Vec<ClientProfile>,
+    is_barred: bool,
+    stock: Arc<Stock>,
 }
 
 /// What a client is offered.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
     selection: Selection,
+    /// Whether it is nothing at all.
+    pub(crate) is_barred: bool,
     /// The most of an output that is handed over at once, in tokens.
     pub(crate) reply_tokens: usize,
     /// The longest list of tools, in tokens.
@@ -93,9 +105,16 @@ impl Offer {
     fn of(options: &ServerOptions) -> Self {
         Self {
             selection: options.selection.clone(),
+            is_barred: false,
             reply_tokens: options.reply_tokens,
             list_tokens: options.list_tokens,
         }
+    }
+
+    /// Nothing.
+    fn barred(self) -> Self {
+        let nothing = Selection { names: Some(Vec::new()), ..Selection::default() };
+        Self { selection: self.selection.narrowed(nothing), is_barred: true, ..self }
     }
 
     /// What is left of it under a part of a profile, which can only take away.
@@ -105,6 +124,7 @@ impl Offer {
         };
         Self {
             selection: self.selection.narrowed(Selection::of_profile(profile)),
+            is_barred: self.is_barred,
             reply_tokens: least(self.reply_tokens, profile.reply_tokens),
             list_tokens: least(self.list_tokens, profile.list_tokens),
         }
@@ -234,7 +254,7 @@ impl Shelf {
         // What nobody has asked for, nobody is told about.
         let known = old.lists.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut difference = known.map(|known| known.difference(&new.lists())).unwrap_or_default();
-        if !old.profiles.iter().eq(&new.profiles) {
+        if old.profiles != new.profiles {
             // Which clients that concerns, their next requests tell.
             difference = Difference { tools: true, prompts: true, resources: true, ..difference };
         }
@@ -347,7 +367,7 @@ impl Stock {
             engine = equip(engine);
         }
         let engine = Arc::new(engine.build());
-        let profiles = engine.settings_now().profiles().map(|said| said.value.clone()).collect();
+        let profiles = engine.settings_now().profiles();
         let upstream = options.upstreams.as_ref().and_then(|upstreams| (upstreams.0)(&engine));
         Self { profiles, upstream, ..Self::with(engine, Offer::of(&options), options) }
     }
@@ -356,7 +376,7 @@ impl Stock {
         Self {
             engine,
             offer,
-            profiles: Vec::new(),
+            profiles: ClientProfiles::default(),
             selected: Mutex::default(),
             lists: Mutex::default(),
             instructions: OnceLock::new(),
@@ -369,30 +389,29 @@ impl Stock {
         }
     }
 
-    /// What a client is offered that announces this name.
-    pub(crate) fn of_client(self: &Arc<Self>, client: Option<&str>) -> Arc<Self> {
-        let named = self.options.profile.as_deref();
-        let parts = ClientProfile::holding(&self.profiles, named, client);
-        let is_gone = named.is_some_and(|named| !parts.iter().any(|part| part.name.eq_ignore_ascii_case(named)));
-        if parts.is_empty() && !is_gone {
+    /// What a guest is offered.
+    pub(crate) fn of_guest(self: &Arc<Self>, guest: &Guest) -> Arc<Self> {
+        let HoldingProfiles { parts, is_barred } = self.profiles.holding(guest.choice(self.options.profile.as_deref()));
+        if parts.is_empty() && !is_barred {
             return Arc::clone(self);
         }
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, view)) = views.iter().find(|(known, _)| known.iter().eq(parts.iter().copied())) {
-            return Arc::clone(view);
+        let is_same = |view: &&View| view.is_barred == is_barred && view.parts.iter().eq(parts.iter().copied());
+        if let Some(view) = views.iter().find(is_same) {
+            return Arc::clone(&view.stock);
         }
         let mut offer = parts.iter().fold(Offer::of(&self.options), |offer, part| offer.under(part));
-        if is_gone {
-            // The profile that was asked for is no longer there: nothing is offered in its place.
-            offer.selection = offer.selection.narrowed(Selection { names: Some(Vec::new()), ..Selection::default() });
+        if is_barred {
+            offer = offer.barred();
         }
-        let view = Self::with(Arc::clone(&self.engine), offer, Arc::clone(&self.options));
-        let view = Arc::new(Self { upstream: self.upstream.clone(), ..view });
+        let stock = Self::with(Arc::clone(&self.engine), offer, Arc::clone(&self.options));
+        let stock = Arc::new(Self { upstream: self.upstream.clone(), ..stock });
         if views.len() >= MOST_VIEWS {
             views.clear();
         }
-        views.push((parts.into_iter().cloned().collect(), Arc::clone(&view)));
-        view
+        let parts = parts.into_iter().cloned().collect();
+        views.push(View { parts, is_barred, stock: Arc::clone(&stock) });
+        stock
     }
 
     /// Everything that is offered.
@@ -528,7 +547,7 @@ impl Stock {
         let servers = self.upstream.as_ref()?;
         let is_selected = match self.engine.entry(name, ScopeFilter::Any) {
             Ok(entry) => self.offer.selection.admits(&entry),
-            Err(_) => true,
+            Err(_) => !self.offer.is_barred,
         };
         servers.may_use(name).filter(|_| is_selected)
     }

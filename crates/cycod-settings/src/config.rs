@@ -29,7 +29,7 @@ use crate::{FileError, file, looked::Looked};
 pub use edit::{path, turn};
 pub use models::{KnownModel, ModelProvider, ModelSettings};
 pub use name::ToolPattern;
-pub use profile::ClientProfile;
+pub use profile::{ClientProfile, ClientProfiles, HoldingProfiles, ProfileChoice, TokenSubject};
 
 /// What our own file is called.
 const NAME: &str = "config.yaml";

@@ -1,6 +1,6 @@
 use cycod_catalog::Scope;
 use cycod_diagnostic::{RenderStyle, render_text};
-use cycod_settings::config::{ClientProfile, Settings, ToolPattern, path, turn};
+use cycod_settings::config::{ProfileChoice, Settings, TokenSubject, ToolPattern, path, turn};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -452,9 +452,11 @@ fn profiles_of_all_layers_hold_together() {
         "profiles:\n  A: {clients: [\"Visual Studio*\"], tools: [\"git_*\"]}\n  b: {clients: [x]}\n",
     );
     place.write("project/.cycod/config.yaml", "profiles:\n  b: {clients: [\"*\"]}\n");
-    let parts: Vec<ClientProfile> = settings(&place).profiles().map(|said| said.value.clone()).collect();
+    let profiles = settings(&place).profiles();
     let names = |named, client| {
-        ClientProfile::holding(&parts, named, client)
+        profiles
+            .holding(ProfileChoice { named, client, ..ProfileChoice::default() })
+            .parts
             .iter()
             .map(|part| part.name.as_str())
             .collect::<Vec<_>>()
@@ -464,13 +466,54 @@ fn profiles_of_all_layers_hold_together() {
     assert_eq!(names(None, Some("y")), "b b");
     assert_eq!(names(Some("A"), None), "a A");
     assert_eq!(names(Some("c"), None), "");
+    assert!(profiles.holding(ProfileChoice { named: Some("c"), ..ProfileChoice::default() }).is_barred);
+}
+
+#[test]
+fn a_token_gets_the_profiles_that_name_its_subject_most_exactly() {
+    let place = Place::new();
+    place.write(
+        "home/.cycod/config.yaml",
+        "profiles:\n  all: {subjects: [\"*\"]}\n  team: {subjects: [\"*@shop\"]}\n  ada: {subjects: [ada@shop, root]}\n  \
+         too: {subjects: [ada@shop]}\n  none: {subjects: []}\n  screen: {clients: [\"cur*\"]}\n",
+    );
+    let with = |place: &Place, named, client, token| {
+        let profiles = settings(place).profiles();
+        let held = profiles.holding(ProfileChoice { named, client, token });
+        let parts: Vec<&str> = held.parts.iter().map(|part| part.name.as_str()).collect();
+        format!("{}{}", parts.join(" "), if held.is_barred { " barred" } else { "" })
+    };
+    let of = |token| with(&place, None, None, token);
+    assert_eq!(of(TokenSubject::Named("ada@shop")), "ada too");
+    assert_eq!(of(TokenSubject::Named("bob@shop")), "team");
+    assert_eq!(of(TokenSubject::Named("Root")), "all");
+    assert_eq!(of(TokenSubject::Named("*@shop")), "team", "a subject is no pattern");
+    assert_eq!(of(TokenSubject::Unnamed), " barred");
+    assert_eq!(of(TokenSubject::NoToken), "");
+    assert_eq!(with(&place, None, Some("cursor"), TokenSubject::Named("root")), "ada screen");
+    // No option gives a profile that is for tokens, and no token adds to what one says.
+    assert_eq!(with(&place, Some("ada"), None, TokenSubject::NoToken), " barred");
+    assert_eq!(with(&place, Some("ADA"), None, TokenSubject::Named("bob@shop")), "team barred");
+    assert_eq!(with(&place, Some("ada"), None, TokenSubject::Named("root")), "ada");
+
+    // A project can take away, and never give.
+    place
+        .write("project/.cycod/config.yaml", "profiles:\n  mine: {subjects: [\"*\"]}\n  ada: {subjects: [bob@shop]}\n");
+    assert_eq!(of(TokenSubject::Named("bob@shop")), "team ada");
+    assert_eq!(of(TokenSubject::Named("root")), "ada mine");
+    let place = Place::new();
+    place.write("home/.cycod/config.yaml", "profiles:\n  ada: {subjects: [ada]}\n");
+    place.write("project/.cycod/config.yaml", "profiles:\n  bob: {subjects: [bob]}\n");
+    for token in ["ada", "bob"] {
+        assert!(with(&place, None, None, TokenSubject::Named(token)).ends_with(" barred"), "{token}");
+    }
 }
 
 #[test]
 fn what_is_wrong_in_a_profile_is_told() {
     check_wrong(
         "home/.cycod/config.yaml",
-        "profiles:\n  a b: {}\n  c:\n    tool: [x]\n    tools: x\n    servers: [[]]\n    level: harmless\n    replyTokens: 99\n    listTokens: many\n  d: {tools: [\"a b\"]}\n",
+        "profiles:\n  a b: {}\n  c:\n    tool: [x]\n    tools: x\n    servers: [[]]\n    level: harmless\n    replyTokens: 99\n    listTokens: many\n  d: {tools: [\"a b\"]}\n  e: {clients: [x], subjects: [y]}\n",
         &expect![[r#"
             error[invalid-name]: no profile can be called `a b`
              --> ~/.cycod/config.yaml:2:3
@@ -535,6 +578,14 @@ fn what_is_wrong_in_a_profile_is_told() {
                |              ^^^^^^^
                |
                = help: a name holds letters, digits, `_`, `.` and `-`; `*` means any of them
+
+            error[unused-key]: `clients` and `subjects` exclude each other
+              --> ~/.cycod/config.yaml:11:3
+               |
+            11 |   e: {clients: [x], subjects: [y]}
+               |   ^
+               |
+               = help: a client can announce any name, so no name chooses what the subject of a token gets
             flaw: ~/.cycod/config.yaml:2:3: no profile can be called `a b`
         "#]],
     );

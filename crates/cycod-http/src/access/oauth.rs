@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Principal,
+    Principal, TokenHolder,
     keys::{IssuerKeys, Keys},
 };
 use crate::HttpError;
@@ -176,7 +176,13 @@ impl Verifier {
         if !self.oauth.scopes.iter().all(|scope| given.contains(&scope.as_str())) {
             return Err(Denied::Scope);
         }
-        let subject = claims.sub.or(claims.client_id).ok_or_else(|| invalid("does not say for whom it is"))?;
-        Ok(Principal(format!("subject:{subject}")))
+        let subject = claims.sub.filter(|subject| !subject.is_empty());
+        // A client that is called as a subject is not that subject.
+        let name = match (&subject, claims.client_id) {
+            (Some(subject), _) => format!("subject:{subject}"),
+            (None, Some(client)) => format!("client:{client}"),
+            (None, None) => return Err(invalid("does not say for whom it is")),
+        };
+        Ok(Principal { name, token: Some(TokenHolder { issuer: self.oauth.issuer.clone(), subject }) })
     }
 }

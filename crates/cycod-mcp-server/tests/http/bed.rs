@@ -74,6 +74,11 @@ impl Bed {
         Self::new(http)
     }
 
+    /// The home of the user whose tools are offered.
+    pub(crate) fn home(&self) -> &std::path::Path {
+        self.directory.path()
+    }
+
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -7,3 +7,4 @@ mod limits;
 mod oauth;
 mod owners;
 mod panics;
+mod subjects;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use cycod_mcp_server::{Equip, HttpAccess, IssuerKeys, OAuth};
+use cycod_mcp_server::{Equip, HttpAccess, IssuerKeys, OAuth, ServerOptions};
 use cycod_store::{History, NewRow, RowDurability, RowKind, RunId};
 use serde_json::{Value as Json, json};
 
@@ -20,14 +20,19 @@ const TOOLS: [(&str, &str); 4] = [
 ];
 
 /// A server with two principals.
-struct Place {
-    bed: Bed,
+pub(crate) struct Place {
+    pub(crate) bed: Bed,
     signer: Signer,
     history: Arc<Mutex<Option<Arc<History>>>>,
 }
 
 impl Place {
     fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// The same, set up in another way.
+    pub(crate) fn with(prepare: impl FnOnce(&mut ServerOptions)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let signer = Signer::ed();
         let IssuerKeys::File(keys) = write_keys(directory.path(), &[signer.published("ed")]) else { unreachable!() };
@@ -45,6 +50,7 @@ impl Place {
                 let path = options.host.home.join(".cycod/tools").join(format!("{name}.yaml"));
                 std::fs::write(path, format!("name: {name}\n{text}")).unwrap();
             }
+            prepare(options);
             let kept = Arc::new(History::at(&options.host.home));
             *place.lock().unwrap() = Some(Arc::clone(&kept));
             options.equip = Some(Equip(Arc::new(move |engine| engine.history(Arc::clone(&kept)))));
@@ -52,12 +58,17 @@ impl Place {
         Self { bed, signer, history }
     }
 
-    fn bearer(&self, who: &str) -> String {
-        format!("Bearer {}", self.signer.token("ed", &json!({"sub": who})))
+    pub(crate) fn bearer(&self, who: &str) -> String {
+        self.bearer_of(&json!({"sub": who}))
+    }
+
+    /// A token that says this.
+    pub(crate) fn bearer_of(&self, claims: &Json) -> String {
+        format!("Bearer {}", self.signer.token("ed", claims))
     }
 
     /// What the server answers to a request of the era without handshakes.
-    fn ask(&self, who: &str, method: &str, params: &Json) -> Json {
+    pub(crate) fn ask(&self, who: &str, method: &str, params: &Json) -> Json {
         let name = ["name", "uri", "taskId"].iter().find_map(|key| params[key].as_str()).unwrap_or_default();
         let bearer = self.bearer(who);
         let mut headers = head_of(method, name).to_vec();
@@ -66,7 +77,7 @@ impl Place {
         json!({"status": response.status, "said": response.message()})
     }
 
-    fn call(&self, who: &str, tool: &str, arguments: &Json) -> Json {
+    pub(crate) fn call(&self, who: &str, tool: &str, arguments: &Json) -> Json {
         self.ask(who, "tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
@@ -108,7 +119,7 @@ impl Place {
         answer["said"]["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
-    fn session(&self, who: &str) -> String {
+    pub(crate) fn session(&self, who: &str) -> String {
         let bearer = self.bearer(who);
         let response = self.bed.post(&[("Authorization", &bearer)], &initialize());
         let id = response.header("mcp-session-id").expect("a session").to_owned();

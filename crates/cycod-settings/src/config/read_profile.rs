@@ -7,7 +7,8 @@ use cycod_syntax::yaml::{MappingEntry, Node};
 use super::{ClientProfile, Said, ToolPattern, read::Reader};
 use crate::is_server_name;
 
-const KEYS: [&str; 8] = ["clients", "tools", "servers", "groups", "tags", "level", "replyTokens", "listTokens"];
+const KEYS: [&str; 9] =
+    ["clients", "subjects", "tools", "servers", "groups", "tags", "level", "replyTokens", "listTokens"];
 
 /// The least of an output that can be returned, in tokens.
 const FEWEST_TOKENS: u32 = 100;
@@ -35,6 +36,9 @@ impl Reader<'_> {
         for entry in self.entries(&profile.value, "a profile") {
             match entry.key.as_str() {
                 "clients" => read.clients = self.names(entry, "[claude-code, \"cursor*\"]").unwrap_or_default(),
+                "subjects" => {
+                    read.subjects = Some(self.names(entry, "[\"ada@example.com\", \"ci-*\"]").unwrap_or_default());
+                }
                 "tools" => read.tools = self.patterns(entry),
                 "servers" => read.servers = self.names(entry, "[github]"),
                 "groups" => read.groups = self.names(entry, "[git]"),
@@ -45,6 +49,11 @@ impl Reader<'_> {
                 // No one may believe that something is not offered because of a key that means nothing.
                 _ => self.unknown(entry, &KEYS, "a profile", true),
             }
+        }
+        if read.subjects.is_some() && !read.clients.is_empty() {
+            let message = "`clients` and `subjects` exclude each other".to_owned();
+            let help = "a client can announce any name, so no name chooses what the subject of a token gets";
+            self.push(Code::UnusedKey, profile.key_span, message, help, true);
         }
         read
     }

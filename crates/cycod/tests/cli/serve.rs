@@ -1333,6 +1333,19 @@ fn a_profile_narrows_what_a_client_is_offered() {
     assert_eq!(ran.code(), 2, "{}", ran.block());
     assert!(ran.stderr().contains("--profile raeder: the settings have no profile of this name"), "{}", ran.stderr());
     assert!(ran.stderr().contains("did you mean `reader`?"), "{}", ran.stderr());
+    // Only a token gets a profile that names subjects.
+    std::fs::write(place.home().join(".cycod/config.yaml"), "profiles:\n  reader: {}\n  ada: {subjects: [ada]}\n")
+        .unwrap();
+    for command in [&["mcp", "serve"][..], &["mcp", "install", "cursor", "--print"]] {
+        let ran = place.run(&[command, &["--profile", "ada"]].concat());
+        assert_eq!(ran.code(), 2, "{}", ran.block());
+        assert!(
+            ran.stderr().contains("--profile ada: this profile has `subjects`, so only a token chooses it"),
+            "{}",
+            ran.block()
+        );
+    }
+    assert_eq!(offered_to(&place, &["--profile", "reader"], "x"), ["long", "run_output", "wipe"]);
     let ran = place.run(&["mcp", "install", "cursor", "--print", "--profile", "reader"]);
     assert!(ran.stdout().contains("\"--profile\"") && ran.stdout().contains("\"reader\""), "{}", ran.block());
 }

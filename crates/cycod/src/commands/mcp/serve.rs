@@ -159,7 +159,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 
 /// Refuses a profile that no settings describe.
 pub(super) fn known_profile(name: &str, settings: &Settings) -> Result<(), CommandError> {
-    let known: BTreeSet<&str> = settings.profiles().map(|said| said.value.name.as_str()).collect();
+    let profiles = settings.profiles();
+    if profiles.is_for_subjects(name) {
+        let error = format!("--profile {name}: this profile has `subjects`, so only a token chooses it");
+        return Err(CommandError::usage(error).hint("for every client of a server: a profile without `subjects`"));
+    }
+    let known: BTreeSet<&str> = profiles.parts().map(|part| part.name.as_str()).collect();
     if known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
         return Ok(());
     }
