@@ -129,6 +129,7 @@ const ARROWS: [(&str, &[&str]); 45] = [
             "cycod-run",
             "cycod-schema",
             "cycod-settings",
+            "cycod-shell",
             "cycod-store",
             "cycod-engine",
         ],

@@ -9,7 +9,7 @@ use std::{
 use cycod_builtin::Toolbox;
 use cycod_cli_tools::CliTools;
 use cycod_engine::{BuiltIns, Engine, EngineBuilder, Together, Workers, definition::Host};
-use cycod_mcp_client::{NoPerson, Person, RemoteServers};
+use cycod_mcp_client::{Account, NoPerson, Person, RemoteServers};
 use cycod_model::ModelSource;
 use cycod_secret::{PassphrasePrompt, Store};
 use cycod_store::History;
@@ -152,9 +152,9 @@ pub struct Lasting {
 }
 
 impl Lasting {
-    /// Gives an engine everything that a tool in its place may need.
-    pub fn equip(&self, engine: EngineBuilder) -> EngineBuilder {
-        let servers = self.servers(engine.place());
+    /// Gives an engine everything that a tool in its place may need, for whom it runs.
+    pub fn equip(&self, engine: EngineBuilder, account: &Account) -> EngineBuilder {
+        let servers = self.servers(engine.place(), account);
         let engine = self.app.equip(engine, &self.workers, &self.history);
         match servers {
             Some(servers) => servers.adopt_into(engine),
@@ -162,8 +162,13 @@ impl Lasting {
         }
     }
 
-    /// The servers that were configured for this place when it was first opened. Another place has others.
-    pub fn servers(&self, place: &Engine) -> Option<Arc<RemoteServers>> {
+    /// The servers that were configured for this place when it was first opened, as an account reaches them. Another place has
+    /// others.
+    pub fn servers(&self, place: &Engine, account: &Account) -> Option<Arc<RemoteServers>> {
+        Some(self.servers_of_owner(place)?.of_account(account))
+    }
+
+    fn servers_of_owner(&self, place: &Engine) -> Option<Arc<RemoteServers>> {
         let workspace = place.catalog().scopes().workspace();
         let mut known = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {

@@ -38,5 +38,7 @@ pub use servers::{
 };
 pub use worker::{jq_worker, worker_main};
 
-pub use cycod_mcp_client::{NoPerson, Person, RemoteServers, ServerQuestion, ServerReply, ToolProposal, Visit};
+pub use cycod_mcp_client::{
+    Account, NoPerson, Person, RemoteServers, ServerQuestion, ServerReply, ToolProposal, Visit,
+};
 pub use cycod_secret::PassphrasePrompt;

@@ -122,10 +122,11 @@ impl Engine {
         let context = trace.as_ref().map(RunTrace::context);
         let trace_of = context.as_ref().map(|root| |step: &StepPath| tracing::names(root, step));
         let began = OnceLock::new();
+        let caller = self.caller(control);
         let begin = || {
             began.get_or_init(|| waiting.as_ref().map_or(Ok(()), |waiting| self.write_beginning(waiting)));
         };
-        let cache = self.run_cache(approved.subject(), &self.caller(control));
+        let cache = self.run_cache(approved.subject(), &caller);
         let cache_use = cache_use(control, is_test);
         let driver = Driver {
             cache: cache.as_ref().map(|cache| cache as &dyn StepCache),
@@ -136,6 +137,7 @@ impl Engine {
             stop: &control.stop,
             is_attended: control.is_attended,
             remotes: Some(&self.remotes),
+            principal: caller.owner(),
             models: self.models.as_deref(),
             built_ins: self.built_ins.as_deref(),
             workers: Some(&self.workers),

@@ -41,7 +41,7 @@ impl fmt::Debug for HttpAccess {
 /// For whom a request is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
-    /// What it is called: by the digest of a bearer token, or by the subject of an access token.
+    /// What it is called: by the digest of a bearer token, or as `ISSUER#SUBJECT` by an access token.
     pub name: String,
     /// What its access token says, if it came with one.
     pub token: Option<TokenHolder>,
@@ -50,9 +50,7 @@ pub struct Principal {
 /// Whom an authorization server gave an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenHolder {
-    /// The authorization server.
-    pub issuer: String,
-    /// The subject, which is unique there; some tokens name a client alone.
+    /// The subject; some tokens name a client alone.
     pub subject: Option<String>,
 }
 

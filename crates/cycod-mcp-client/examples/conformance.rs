@@ -141,7 +141,8 @@ fn call(servers: &RemoteServers, tool: &Tool, arguments: &Json) -> Result<ToolOu
         .collect();
     let stop = Stop::new().map_err(|error| Refusal::new(Code::NotStarted, error.to_string()))?;
     let deadline = Instant::now() + Duration::from_secs(20);
-    let call = RemoteCall { tool: remote, arguments: &arguments, stop: &stop, deadline, trace: &[] };
+    let call =
+        RemoteCall { tool: remote, arguments: &arguments, stop: &stop, deadline, trace: &[], principal: "local" };
     servers.call(&call, &mut |line| println!("  {line}"))
 }
 

@@ -66,6 +66,8 @@ pub(crate) struct Connection {
     listing: RwLock<(Instant, Arc<Listing>)>,
     others: RwLock<Arc<OtherLists>>,
     logins: Logins,
+    /// Which login it was opened with.
+    login: Option<String>,
 }
 
 /// What a connection needs beside the server's entry.
@@ -135,6 +137,7 @@ impl Connection {
             }
         };
         let mut is_closed = false;
+        let mut login = None;
         let mut confined = None;
         let starting = async {
             let service = match server.resolve(&around.host)? {
@@ -152,6 +155,7 @@ impl Connection {
                         .max_sse_event_size(MESSAGE_LIMIT);
                     let client = http::client().map_err(|error| failure::unreachable(&server.name, error))?;
                     let client = AuthClient::new(client, around.logins.manager(&server.name, &url).await?);
+                    login = around.logins.current(&server.name);
                     let transport = StreamableHttpClientTransport::with_client(client, config);
                     handler.clone().serve_with_lifecycle(transport, mode).await
                 }
@@ -169,6 +173,7 @@ impl Connection {
                 listing: RwLock::new((Instant::now(), Arc::default())),
                 others: RwLock::default(),
                 logins: around.logins.clone(),
+                login,
             };
             connection.list().await?;
             listen(connection.peer().clone(), &watch);
@@ -209,6 +214,11 @@ impl Connection {
     /// What the server offered when it was last asked.
     pub(crate) fn listing(&self) -> Arc<Listing> {
         Arc::clone(&self.listing.read().unwrap_or_else(PoisonError::into_inner).1)
+    }
+
+    /// Whether there was a login, or an end of one, since it was opened.
+    pub(crate) fn has_other_login(&self) -> bool {
+        self.logins.current(&self.handler.server) != self.login
     }
 
     /// Whether the server ended or closed its streams.

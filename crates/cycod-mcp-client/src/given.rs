@@ -1,11 +1,8 @@
 //! The keys and logins that a server gets from its own entry.
 
 use cycod_call::speaks_of_secret;
-use cycod_settings::Transport;
+use cycod_settings::{LOGIN_HEADERS, Transport};
 use percent_encoding::percent_decode_str;
-
-/// Headers that hold a login, in lower case, beside those whose names say so as variables do.
-const LOGINS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
 
 /// Which of the values that a server is given are secrets: those of variables, headers, options and queries that are named
 /// like one, and the login in an address.
@@ -20,7 +17,7 @@ pub(crate) fn secrets(transport: &Transport) -> Vec<String> {
         }
         Transport::Http { url, headers } => {
             for (name, value) in headers {
-                if LOGINS.contains(&name.to_ascii_lowercase().as_str()) || speaks_of_secret(name) {
+                if LOGIN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) || speaks_of_secret(name) {
                     of_header(value, &mut secrets);
                 }
             }

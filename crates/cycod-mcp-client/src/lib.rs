@@ -13,6 +13,7 @@
 //!
 //! All connections live on one thread with a runtime of its own, which is started by the first call.
 
+mod account;
 mod answers;
 mod call;
 mod connection;
@@ -44,6 +45,7 @@ mod visit;
 mod watch;
 mod watched;
 
+pub use account::Account;
 pub use oauth::{Browse, Identity};
 pub use others::{ServerOffers, ToolExtras};
 pub use person::{NoPerson, Person, ServerQuestion, ServerReply};

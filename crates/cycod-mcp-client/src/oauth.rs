@@ -22,13 +22,19 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::{failure, http, text::line, watch::lock};
+use crate::{account::Account, failure, http, text::line, watch::lock};
 
 /// How long a person has to log in.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Where the file of a login says which scope was missing.
 const CHALLENGE: &str = "challenge";
+
+/// Where it says whose login it is; nothing means the owner's.
+const ACCOUNT: &str = "account";
+
+/// Where it says which login it is, so that another one can be told from it.
+const LOGIN: &str = "login";
 
 /// The most bytes of the request with which a browser comes back.
 const REQUEST_LIMIT: usize = 16 * 1024;
@@ -50,6 +56,8 @@ pub struct Identity {
 #[derive(Clone, Debug)]
 pub(crate) struct Logins {
     directory: PathBuf,
+    /// Whose they are.
+    account: Account,
     /// What servers said when they refused us.
     challenges: Arc<Mutex<HashMap<String, String>>>,
     /// The logins of the servers that were spoken to.
@@ -61,8 +69,8 @@ pub(crate) struct Logins {
 pub type Browse = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Logins {
-    pub(crate) fn new(directory: PathBuf) -> Self {
-        Self { directory, challenges: Arc::default(), files: Arc::default() }
+    pub(crate) fn new(directory: PathBuf, account: Account) -> Self {
+        Self { directory, account, challenges: Arc::default(), files: Arc::default() }
     }
 
     /// Remembers what a server said when it refused us. That a scope is missing, the next command knows, too.
@@ -78,17 +86,31 @@ impl Logins {
 
     /// What a server at an address said when it last refused us, in this command or an earlier one.
     pub(crate) fn challenge(&self, server: &str, url: &str) -> Option<String> {
-        let stored = || self.file(url).read().ok()??[CHALLENGE].as_str().map(str::to_owned);
+        let stored = || self.file(url)?.read().ok()??[CHALLENGE].as_str().map(str::to_owned);
         lock(&self.challenges).remove(server).or_else(stored)
     }
 
-    fn file(&self, url: &str) -> LoginFile {
-        LoginFile(Arc::new(self.directory.join(format!("{}.json", cycod_store::digest(&json!(url))))))
+    /// The file of this account's login at an address; nothing for an account that has none.
+    fn file(&self, url: &str) -> Option<LoginFile> {
+        let about = match &self.account {
+            Account::Owner => json!(url),
+            Account::User(user) => json!([url, &**user]),
+            Account::Unknown => return None,
+        };
+        let path = self.directory.join(format!("{}.json", cycod_store::digest(&about)));
+        Some(LoginFile { path: path.into(), account: self.account.clone() })
+    }
+
+    /// Which login a server gets now, if it was spoken to: another one after the next login.
+    pub(crate) fn current(&self, server: &str) -> Option<String> {
+        let file = lock(&self.files).get(server).cloned()?;
+        let login = file.read().ok().flatten()?;
+        Some(login[LOGIN].as_str().unwrap_or_default().to_owned())
     }
 
     /// What sends the token of a server along and keeps it fresh; without a login it does nothing.
     pub(crate) async fn manager(&self, server: &str, url: &str) -> Result<AuthorizationManager, Refusal> {
-        let file = self.file(url);
+        let Some(file) = self.file(url) else { return manager(server, url).await };
         lock(&self.files).insert(server.to_owned(), file.clone());
         let unreachable =
             |error: &(dyn std::error::Error + 'static)| failure::unreachable(server, failure::chain(error));
@@ -116,7 +138,7 @@ impl Logins {
         browse: Arc<Browse>,
     ) -> Result<(), Refusal> {
         let error = |error: AuthError| failed(server, &error);
-        let file = self.file(url);
+        let file = self.file(url).ok_or_else(|| failed_because(server, "no user is named whose login it would be"))?;
         let mut manager = manager(server, url).await?;
         manager.set_credential_store(file.clone());
         let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(error)?;
@@ -154,8 +176,10 @@ impl Logins {
             }
         };
         session.handle_callback_url(&address).await.map_err(error)?;
+        let id = cycod_store::RunId::random().map_err(|error| failed(server, &error))?.to_string();
         let change = |login: &mut Json| {
             login[CHALLENGE] = Json::Null;
+            login[LOGIN] = id.into();
             if let Some(secret) = identity.client_secret {
                 login["client_secret"] = secret.into();
             }
@@ -165,7 +189,8 @@ impl Logins {
 
     /// Forgets the login of a server; returns whether there was one.
     pub(crate) fn logout(&self, url: &str) -> io::Result<bool> {
-        match fs::remove_file(&*self.file(url).0) {
+        let Some(file) = self.file(url) else { return Ok(false) };
+        match fs::remove_file(&*file.path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -230,12 +255,20 @@ async fn requested(stream: &mut TcpStream) -> io::Result<Option<String>> {
 
 /// The file of a login: the tokens, and the issuer that gave them.
 #[derive(Clone, Debug)]
-struct LoginFile(Arc<PathBuf>);
+struct LoginFile {
+    path: Arc<Path>,
+    /// Whose login it is.
+    account: Account,
+}
 
 impl LoginFile {
     fn read(&self) -> io::Result<Option<Json>> {
-        match fs::read(&*self.0) {
-            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+        match fs::read(&*self.path) {
+            Ok(bytes) => {
+                let login: Json = serde_json::from_slice(&bytes)?;
+                // Whatever put it here, the login of somebody else is none.
+                Ok(Some(login).filter(|login| login[ACCOUNT] == self.account.to_json()))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -244,10 +277,11 @@ impl LoginFile {
     fn change(&self, change: impl FnOnce(&mut Json)) -> io::Result<()> {
         let mut login = self.read()?.unwrap_or_else(|| json!({}));
         change(&mut login);
-        let directory = self.0.parent().unwrap_or(Path::new("/"));
+        login[ACCOUNT] = self.account.to_json();
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(directory)?;
         // The old tokens may be worth nothing from now on, so the new ones have to be there after a power failure.
-        cycod_file::replace(&self.0, login.to_string().as_bytes(), FileAccess::Private, Durability::Power)
+        cycod_file::replace(&self.path, login.to_string().as_bytes(), FileAccess::Private, Durability::Power)
     }
 
     /// What was granted before together with what is missing now: one must not cost the other.
@@ -286,7 +320,7 @@ impl CredentialStore for LoginFile {
 
     /// One process renews at a time: a token for renewing can often be used once.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
-        let path = self.0.with_extension("lock");
+        let path = self.path.with_extension("lock");
         let locked = blocking(move || {
             let file = fs::OpenOptions::new().create(true).append(true).open(path)?;
             file.lock().map(|()| file)

@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use cycod_diagnostic::{Code, Refusal};
 use cycod_schema::Schema;
 use serde_json::{Value as Json, json};
 
-use crate::text::paragraph;
+use crate::{account::Account, text::paragraph};
 
 /// Who answers what a server asks during a call.
 pub trait Person: Send + Sync {
@@ -11,6 +13,12 @@ pub trait Person: Send + Sync {
 
     /// Answers a question. It may take as long as a person takes; the call's time goes on.
     fn answer(&self, question: &ServerQuestion) -> ServerReply;
+
+    /// Who answers what a server asks over the connection of one account, where others must not hear of it.
+    fn of_account(&self, account: &Account) -> Option<Arc<dyn Person>> {
+        _ = account;
+        None
+    }
 
     /// Asks a model for a server whose entry allows it; `request` and the answer are as on the wire.
     ///

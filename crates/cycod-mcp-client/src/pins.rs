@@ -1,6 +1,7 @@
 //! What the user accepted of servers, and which tools are blocked because they are not that any more.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
@@ -12,6 +13,7 @@ use cycod_store::{Pin, PinKey, Pins, StoreError, diff, render};
 use serde_json::{Value as Json, json};
 
 use crate::{
+    account::Account,
     failure::chain,
     offered::{Offered, origin},
     pinned::Pinned,
@@ -41,6 +43,8 @@ const PARTS: [(&str, &str); 9] = [
 #[derive(Debug)]
 pub(crate) struct Accepted {
     directory: PathBuf,
+    /// What the names of this account's files end with.
+    suffix: String,
 }
 
 /// Why a tool that a server offers may not be called.
@@ -53,17 +57,34 @@ pub(crate) enum Blocked {
 }
 
 impl Accepted {
-    pub(crate) fn new(directory: PathBuf) -> Self {
-        Self { directory }
+    pub(crate) fn new(directory: PathBuf, account: &Account) -> Self {
+        Self { directory, suffix: account.suffix() }
     }
 
     fn pins(&self, name: &str) -> Pins {
-        Pins::open(&self.directory.join(format!("{name}.json")))
+        Pins::open(&self.directory.join(format!("{name}{}.json", self.suffix)))
     }
 
     /// What was accepted besides tools, which most commands have no need of.
     fn other_pins(&self, name: &str) -> Pins {
-        Pins::open(&self.directory.join(format!("{name}.others.json")))
+        Pins::open(&self.directory.join(format!("{name}{}.others.json", self.suffix)))
+    }
+
+    /// The same of the owner, whose word counts for every account; nothing for the owner.
+    fn of_owner(&self) -> Option<Self> {
+        (!self.suffix.is_empty()).then(|| Self::new(self.directory.clone(), &Account::Owner))
+    }
+
+    /// The same of every account that has accepted something of a server.
+    fn of_others(&self, name: &str) -> Vec<Self> {
+        let begins = format!("{name}@");
+        let files = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let suffix = |file: std::fs::DirEntry| {
+            let file = file.file_name().into_string().ok()?;
+            let rest = file.strip_prefix(&begins)?.strip_suffix(".json")?;
+            Some(format!("@{}", rest.strip_suffix(".others").unwrap_or(rest)))
+        };
+        files.filter_map(suffix).map(|suffix| Self { directory: self.directory.clone(), suffix }).collect()
     }
 
     /// Pins of a name that stands in two files are two pins: who writes one file must not speak for the other.
@@ -86,27 +107,32 @@ impl Accepted {
 
     /// Reads what was accepted of a server.
     pub(crate) fn of(&self, server: &Server) -> Result<AcceptedTools, Refusal> {
-        Self::read(server, &self.pins(&server.name))
+        let owner = self.of_owner().map(|owner| owner.pins(&server.name));
+        Self::read(server, &self.pins(&server.name), owner.as_ref())
     }
 
     /// Reads what was accepted of a server besides tools.
     pub(crate) fn others_of(&self, server: &Server) -> Result<AcceptedTools, Refusal> {
-        Self::read(server, &self.other_pins(&server.name))
+        let owner = self.of_owner().map(|owner| owner.other_pins(&server.name));
+        Self::read(server, &self.other_pins(&server.name), owner.as_ref())
     }
 
-    fn read(server: &Server, pins: &Pins) -> Result<AcceptedTools, Refusal> {
-        let pins = pins.all().map_err(|error| unreadable(&server.name, &error))?;
+    fn read(server: &Server, pins: &Pins, of_owner: Option<&Pins>) -> Result<AcceptedTools, Refusal> {
+        let all = |pins: &Pins| pins.all().map_err(|error| unreadable(&server.name, &error));
+        let (pins, of_owner) = (all(pins)?, of_owner.map(all).transpose()?.unwrap_or_default());
+        let is_in = |pins: &BTreeMap<PinKey, Pin>| pins.contains_key(&Self::key(server, SERVER, ""));
         Ok(AcceptedTools {
             origin: server.origin.path.to_string_lossy().into_owned(),
-            is_known: pins.contains_key(&Self::key(server, SERVER, "")),
-            pins,
+            is_known: is_in(&pins) || is_in(&of_owner),
+            pins: [pins, of_owner],
         })
     }
 
     /// Forgets what was accepted of the server that a file calls `name`.
     pub(crate) fn forget(&self, name: &str, path: &Path) -> Result<(), Refusal> {
         let path = path.to_string_lossy();
-        for pins in [self.pins(name), self.other_pins(name)] {
+        let others = self.of_others(name);
+        for pins in std::iter::once(self).chain(&others).flat_map(|one| [one.pins(name), one.other_pins(name)]) {
             let forgotten = pins.all().and_then(|all| {
                 // Most servers are new, and have no file yet that could be changed.
                 if all.keys().all(|key| key.scope != path) {
@@ -157,31 +183,35 @@ pub(crate) struct AcceptedTools {
     origin: String,
     /// Whether anything was.
     pub(crate) is_known: bool,
-    pins: std::collections::BTreeMap<PinKey, Pin>,
+    /// Those of the account, and those of the owner.
+    pins: [BTreeMap<PinKey, Pin>; 2],
 }
 
 impl AcceptedTools {
     /// Why a tool may not be called, if it may not.
     pub(crate) fn blocks(&self, tool: &Offered) -> Option<Blocked> {
-        match self.pins.get(&PinKey::new(TOOL, &self.origin, &tool.remote)) {
-            Some(pin) if pin.digest == tool.digest() => None,
-            Some(pin) => Some(Blocked::Changed(pin.definition.clone())),
-            None => Some(Blocked::New),
-        }
+        self.blocks_unless(&PinKey::new(TOOL, &self.origin, &tool.remote), |pin| pin.digest == tool.digest())
     }
 
     /// Why something besides tools is not what was accepted, if it is not.
     pub(crate) fn blocks_other(&self, other: &Pinned) -> Option<Blocked> {
-        match self.pins.get(&PinKey::new(other.kind, &self.origin, &other.name)) {
-            Some(pin) if other.is_within(&pin.definition) => None,
-            Some(pin) => Some(Blocked::Changed(pin.definition.clone())),
-            None => Some(Blocked::New),
+        let key = PinKey::new(other.kind, &self.origin, &other.name);
+        self.blocks_unless(&key, |pin| other.is_within(&pin.definition))
+    }
+
+    fn blocks_unless(&self, key: &PinKey, is_accepted: impl Fn(&Pin) -> bool) -> Option<Blocked> {
+        let mut found = self.pins.iter().filter_map(|pins| pins.get(key)).peekable();
+        let first = found.peek().map(|pin| pin.definition.clone());
+        if found.any(is_accepted) {
+            return None;
         }
+        Some(first.map_or(Blocked::New, Blocked::Changed))
     }
 
     /// What was accepted by the one pin of a kind.
     pub(crate) fn definition(&self, kind: &str) -> Option<&Json> {
-        self.pins.get(&PinKey::new(kind, &self.origin, "")).map(|pin| &pin.definition)
+        let key = PinKey::new(kind, &self.origin, "");
+        self.pins.iter().find_map(|pins| pins.get(&key)).map(|pin| &pin.definition)
     }
 }
 

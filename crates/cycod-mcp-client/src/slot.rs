@@ -3,6 +3,7 @@
 use std::{
     collections::HashSet,
     fmt,
+    path::PathBuf,
     pin::Pin,
     sync::{Arc, Mutex, Weak},
     time::{Duration, Instant},
@@ -20,6 +21,7 @@ use serde_json::Value as Json;
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::{
+    account::Account,
     answers::{self, Answers},
     call::call,
     connection::{Connection, Refreshed, Surroundings, with_last_words},
@@ -49,6 +51,8 @@ pub(crate) struct Slot {
     open: AsyncMutex<Option<Met>>,
     health: Mutex<Health>,
     answers: Mutex<Answers>,
+    /// Why it was not met for its tools, when, and with which login.
+    pub(crate) refused: Mutex<Option<(Option<String>, Instant, Refusal)>>,
     /// The resources that somebody wants to hear of.
     pub(crate) subscriptions: Mutex<Subscriptions>,
 }
@@ -68,6 +72,10 @@ pub(crate) struct Met {
 
 /// What all servers share.
 pub(crate) struct Shared {
+    /// For whom servers are reached.
+    pub(crate) account: Account,
+    /// The user's own directory.
+    pub(crate) home: PathBuf,
     pub(crate) around: Surroundings,
     pub(crate) accepted: Accepted,
     pub(crate) snapshots: Snapshots,
@@ -92,6 +100,7 @@ impl Slot {
             open: AsyncMutex::new(None),
             health: Mutex::default(),
             answers: Mutex::default(),
+            refused: Mutex::default(),
             subscriptions: Mutex::default(),
         }
     }
@@ -103,6 +112,11 @@ impl Slot {
         if let Some(met) = open.take_if(|met| met.connection.is_over()) {
             lock(&self.health).failed(Instant::now());
             drop(met);
+        }
+        // Another process may have logged in, or out.
+        if let Some(met) = open.take_if(|met| met.connection.has_other_login()) {
+            lock(&self.answers).clear();
+            met.connection.handler.watch.changed.notify_one();
         }
         let met = match &mut *open {
             Some(met) => {
@@ -123,7 +137,10 @@ impl Slot {
                 let opened = Connection::open(&self.server, &shared.around, era.as_deref()).await;
                 let connection = Arc::new(opened.map_err(|refusal| {
                     let refusal = failure::of_header(&self.server, refusal);
-                    lock(&self.health).failed(Instant::now());
+                    // One that wants a login is there.
+                    if refusal.code != Code::LoginNeeded {
+                        lock(&self.health).failed(Instant::now());
+                    }
                     shared.snapshots.failed(&self.server, &refusal);
                     refusal
                 })?);

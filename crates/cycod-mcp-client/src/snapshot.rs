@@ -7,7 +7,7 @@ use cycod_file::{Durability, FileAccess};
 use cycod_settings::Server;
 use serde_json::{Value as Json, json};
 
-use crate::{connection::Connection, listing::Listing, offered::origin, others::OtherLists};
+use crate::{account::Account, connection::Connection, listing::Listing, offered::origin, others::OtherLists};
 
 /// What a server said of itself when it was last met, so that its tools can be listed without meeting it again.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,12 +51,18 @@ pub struct LastMet {
 /// The snapshots of all servers: a cache, which anybody may delete.
 #[derive(Debug)]
 pub(crate) struct Snapshots {
-    pub(crate) directory: PathBuf,
+    directory: PathBuf,
+    /// What the names of this account's files end with.
+    suffix: String,
 }
 
 impl Snapshots {
+    pub(crate) fn new(directory: PathBuf, account: &Account) -> Self {
+        Self { directory, suffix: account.suffix() }
+    }
+
     fn path(&self, server: &Server) -> PathBuf {
-        self.directory.join(format!("{}.json", server.name))
+        self.directory.join(format!("{}{}.json", server.name, self.suffix))
     }
 
     /// The snapshot of a server; nothing when it was never contacted, or was another one then.
@@ -109,8 +115,14 @@ impl Snapshots {
         self.write(&path, json.to_string().as_bytes());
     }
 
+    /// When what is known of a server was last written.
+    pub(crate) fn last_changed(&self, server: &Server) -> Option<SystemTime> {
+        let written = |path: PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
+        written(self.path(server)).max(written(self.others_path(server)))
+    }
+
     fn others_path(&self, server: &Server) -> PathBuf {
-        self.directory.join(format!("{}.others.json", server.name))
+        self.directory.join(format!("{}{}.others.json", server.name, self.suffix))
     }
 
     /// How the last meeting with a server went.

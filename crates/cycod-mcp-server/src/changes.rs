@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cycod_mcp_client::Account;
 use tokio::sync::broadcast;
 
 use crate::shelf::Difference;
@@ -20,12 +21,12 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Listens from now on.
-    pub(crate) fn listen(&self) -> Listener {
-        Listener(self.0.subscribe())
+    /// Listens from now on, for somebody of an account.
+    pub(crate) fn listen(&self, account: Account) -> Listener {
+        Listener { changes: self.0.subscribe(), account }
     }
 
-    /// Tells every listener of a difference.
+    /// Tells of a difference every listener whom it concerns.
     pub(crate) fn publish(&self, difference: Difference) {
         // Nobody may be listening.
         let _ = self.0.send(Arc::new(difference));
@@ -34,17 +35,24 @@ impl Changes {
 
 /// Somebody who wants to know.
 #[derive(Debug)]
-pub(crate) struct Listener(broadcast::Receiver<Arc<Difference>>);
+pub(crate) struct Listener {
+    changes: broadcast::Receiver<Arc<Difference>>,
+    account: Account,
+}
 
 impl Listener {
     /// Waits for the next difference; nothing when there will be none.
     pub(crate) async fn next(&mut self) -> Option<Arc<Difference>> {
-        match self.0.recv().await {
-            Ok(difference) => Some(difference),
-            Err(broadcast::error::RecvError::Lagged(_)) => {
-                Some(Arc::new(Difference { tools: true, prompts: true, resources: true, updated: Vec::new() }))
-            }
-            Err(broadcast::error::RecvError::Closed) => None,
+        loop {
+            return match self.changes.recv().await {
+                Ok(difference) if difference.of.as_ref().is_some_and(|of| *of != self.account) => continue,
+                Ok(difference) => Some(difference),
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    let all = Difference { tools: true, prompts: true, resources: true, ..Difference::default() };
+                    Some(Arc::new(all))
+                }
+                Err(broadcast::error::RecvError::Closed) => None,
+            };
         }
     }
 }

@@ -5,6 +5,7 @@ use cycod_engine::{
     settings::{ProfileChoice, TokenSubject},
 };
 use cycod_http::{Principal, TokenHolder};
+use cycod_mcp_client::Account;
 use rmcp::{RoleServer, model::Extensions, service::RequestContext};
 use tokio_util::sync::CancellationToken;
 
@@ -35,20 +36,24 @@ pub(crate) struct Guest {
     pub(crate) client: Option<String>,
     /// Whose token came with the request.
     token: Option<TokenHolder>,
+    /// For whom other servers are reached.
+    pub(crate) account: Account,
 }
 
 impl Guest {
     /// Who sent a request, as a client of this name.
     pub(crate) fn of(client: Option<String>, extensions: &Extensions) -> Self {
-        Self { client, token: Client::of(extensions).principal.token }
+        let principal = Client::of(extensions).principal;
+        let account = Account::of_principal(owner(&principal.name));
+        Self { client, account, token: principal.token }
     }
 
     /// What chooses its profiles, where the server was started with the profile `named`.
     pub(crate) fn choice<'a>(&'a self, named: Option<&'a str>) -> ProfileChoice<'a> {
         let token = match &self.token {
             None => TokenSubject::NoToken,
-            Some(TokenHolder { subject: None, .. }) => TokenSubject::Unnamed,
-            Some(TokenHolder { subject: Some(subject), .. }) => TokenSubject::Named(subject),
+            Some(TokenHolder { subject: None }) => TokenSubject::Unnamed,
+            Some(TokenHolder { subject: Some(subject) }) => TokenSubject::Named(subject),
         };
         ProfileChoice { named, client: self.client.as_deref(), token }
     }

@@ -6,7 +6,7 @@ use cycod_engine::{
     definition::{Body, Tool as Definition},
     diagnostic::Refusal,
 };
-use cycod_mcp_client::ResourceWatch;
+use cycod_mcp_client::{Account, ResourceWatch};
 use cycod_thread::{DetachedTask, task};
 use rmcp::{
     ErrorData, RoleServer,
@@ -28,7 +28,7 @@ use crate::{
     reply,
     shared::Shared,
     shelf::{Difference, Lists, Stock},
-    upstream::Receiver,
+    upstream::{Links, Receiver},
     wire,
 };
 
@@ -98,14 +98,24 @@ impl Gateway<'_> {
             |block: &ContentBlock| matches!(block, ContentBlock::ResourceLink(_) | ContentBlock::Resource(_));
         if self.stock.upstream.is_some() && result.content.iter().any(has_address) {
             let lists = listed(self.stock).await?;
-            lists.routes.link(&remote.server, result, &self.shared.links);
+            lists.routes.link(&remote.server, result, &self.links());
         }
         Ok(())
     }
 
+    /// For whom other servers are asked.
+    fn account(&self) -> Account {
+        Account::of_principal(owner(&principal(self.context)))
+    }
+
+    /// Where the links lead that this account has seen.
+    fn links(&self) -> Arc<Links> {
+        self.shared.links.of(&self.account())
+    }
+
     /// What is done with what another server answers.
-    fn receiver<'a>(&'a self, lists: &'a Lists, server: &'a str, owner: &'a str) -> Receiver<'a> {
-        let (routes, links) = (&lists.routes, &self.shared.links);
+    fn receiver<'a>(&'a self, lists: &'a Lists, links: &'a Links, server: &'a str, owner: &'a str) -> Receiver<'a> {
+        let routes = &lists.routes;
         Receiver { cap: self.stock.offer.reply_tokens, shelf: &self.shared.outputs, owner, server, routes, links }
     }
 
@@ -143,10 +153,8 @@ impl Gateway<'_> {
     pub(crate) async fn read(&self, lists: &Lists, uri: &str, retry: Retry) -> Result<ReadResourceResponse, ErrorData> {
         let refused = |refusal: Refusal| reply::unread(&refusal, uri);
         let Some(servers) = &self.stock.upstream else { return Err(reply::missing("there is no such resource", uri)) };
-        let route = lists
-            .routes
-            .route(uri, &self.shared.links)
-            .map_err(|refusal| reply::missing(&reply::told(&refusal), uri))?;
+        let links = self.links();
+        let route = lists.routes.route(uri, &links).map_err(|refusal| reply::missing(&reply::told(&refusal), uri))?;
         let tool = servers.reading(&route.server, &route.uri).map_err(refused)?;
         let arguments = [("uri".to_owned(), json!(route.uri))].into_iter().collect();
         let result: ReadResourceResult = match self.ask_server(tool, arguments, Some(retry)).await {
@@ -156,7 +164,7 @@ impl Gateway<'_> {
             Err(Missing::Protocol(error)) => return Err(error),
         };
         let (principal, meta) = (principal(self.context), result.meta);
-        let receiver = self.receiver(lists, &route.server, owner(&principal));
+        let receiver = self.receiver(lists, &links, &route.server, owner(&principal));
         let mut read = ReadResourceResult::new(receiver.contents(result.contents).map_err(refused)?);
         read.meta = meta;
         Ok(reply::fresh(read).into())
@@ -178,8 +186,8 @@ impl Gateway<'_> {
             Answered::Whole(result) => result,
             Answered::InputRequired(required) => return Ok(Some(required.into())),
         };
-        let principal = principal(self.context);
-        let receiver = self.receiver(&lists, server, owner(&principal));
+        let (principal, links) = (principal(self.context), self.links());
+        let receiver = self.receiver(&lists, &links, server, owner(&principal));
         // What their era leaves out, ours needs: the result is made again.
         let mut result = GetPromptResult::new(receiver.messages(theirs.messages).map_err(refused)?);
         (result.description, result.meta) = (theirs.description, theirs.meta);
@@ -222,13 +230,15 @@ impl Gateway<'_> {
         if lists.source(uri).is_some() {
             return Ok(None);
         }
-        let Ok(route) = lists.routes.route(uri, &self.shared.links) else { return Ok(None) };
+        let Ok(route) = lists.routes.route(uri, &self.links()) else { return Ok(None) };
         let refused = |refusal: Refusal| reply::unread(&refusal, uri);
         let tool = servers.reading(&route.server, &route.uri).map_err(refused)?;
         let arguments = [("uri".to_owned(), json!(route.uri))].into_iter().collect();
         let call = Call::new(self.shared, Arc::clone(self.stock), Arc::new(tool), arguments, &principal(self.context));
         blocking(move || call.permit()).await?.map_err(refused)?;
-        let mut updates = servers.updates();
+        let mut updates = servers.updates(&route.server).map_err(refused)?;
+        // Of what changes for one account, others do not hear.
+        let of = servers.is_per_user(&route.server).then(|| servers.account().clone());
         let watch = servers.watch(&route.server, &route.uri).await.map_err(refused)?;
         let (changes, uri) = (self.shared.changes.clone(), uri.to_owned());
         let telling = task(async move {
@@ -241,7 +251,8 @@ impl Gateway<'_> {
                     Err(RecvError::Closed) => return,
                 };
                 if is_meant {
-                    changes.publish(Difference { updated: vec![uri.clone()], ..Difference::default() });
+                    let updated = vec![uri.clone()];
+                    changes.publish(Difference { updated, of: of.clone(), ..Difference::default() });
                 }
             }
         });

@@ -11,6 +11,7 @@ use cycod_engine::{
     diagnostic::Refusal,
     trust::ScopedSkill,
 };
+use cycod_mcp_client::Account;
 use cycod_thread::detach_task;
 use rmcp::{
     ErrorData, Peer, RoleServer, ServerHandler,
@@ -105,11 +106,11 @@ impl Handler {
     /// What is offered now to a guest.
     async fn stock_for(&self, guest: &Guest) -> Result<Arc<Stock>, ErrorData> {
         self.settle().await;
-        let stock = match self.shared.shelf.ready() {
+        let stock = match self.shared.shelf.ready(&guest.account) {
             Some(stock) => stock,
             None => {
-                let shared = Arc::clone(&self.shared);
-                blocking(move || shared.shelf.stock()).await?
+                let (shared, account) = (Arc::clone(&self.shared), guest.account.clone());
+                blocking(move || shared.shelf.stock(&account)).await?
             }
         };
         Ok(stock.of_guest(guest))
@@ -124,8 +125,9 @@ impl Handler {
             Some(Err(refusal)) => Err(Missing::Refused(refusal)),
             Some(Ok(())) => {
                 let shared = Arc::clone(&self.shared);
-                let difference = blocking(move || shared.shelf.reload()).await?;
-                self.shared.changes.publish(difference);
+                for difference in blocking(move || shared.shelf.reload()).await? {
+                    self.shared.changes.publish(difference);
+                }
                 Ok(self.stock_for(guest).await?)
             }
         }
@@ -268,7 +270,7 @@ impl Handler {
                 () = tokio::time::sleep(std::time::Duration::from_secs(30)) => Some(Arc::default()),
             };
             let Some(difference) = difference.filter(|_| !peer.is_transport_closed()) else { return };
-            let Difference { tools, prompts, resources, updated } = &*difference;
+            let Difference { tools, prompts, resources, updated, of: _ } = &*difference;
             let watched: BTreeSet<String> =
                 self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
             let told = async {
@@ -338,7 +340,8 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let changes = self.shared.changes.listen();
+        let account = Guest::of(None, &context.extensions).account;
+        let changes = self.shared.changes.listen(account);
         self.follow_roots(&context);
         detach_task(self.clone().follow(changes, context));
     }
@@ -371,7 +374,8 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let lists = self.shared.shelf.stock().lists();
+        // It is asked without a client. What only some accounts have is checked when it is called.
+        let lists = self.shared.shelf.stock(&Account::Owner).lists();
         let at = lists.tools.binary_search_by(|tool| (*tool.name).cmp(name)).ok()?;
         lists.tools.get(at).cloned()
     }
@@ -437,7 +441,7 @@ impl ServerHandler for Handler {
         let for_era = |result| wire::for_era(result, stock.returned_by(&tool).as_ref(), is_modern(&context)).into();
         // On the heap: a thread's stack also holds what wraps the handling of a request.
         let driving = Box::pin(drive(call, &caller, goal));
-        let outcome = match self.shared.options.relay.begin(&tool, &context) {
+        let outcome = match self.shared.options.relay.begin(&tool, &context, self.guest(&context).account) {
             Some(askable) => askable.during(&context, driving).await,
             None => driving.await,
         };
@@ -642,7 +646,8 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.shared.changes.listen();
+        let account = self.guest(context.request_context()).account;
+        let mut changes = self.shared.changes.listen(account);
         let sink = context.sink();
         let stock = self.stock(context.request_context()).await?;
         let mut watched = Vec::new();
@@ -657,7 +662,7 @@ impl ServerHandler for Handler {
                 () = context.cancelled() => None,
             };
             let Some(difference) = difference else { return Ok(()) };
-            let Difference { tools, prompts, resources, updated } = &*difference;
+            let Difference { tools, prompts, resources, updated, of: _ } = &*difference;
             let told = async {
                 if *tools {
                     sink.notify_tool_list_changed().await.ok()?;

@@ -1,7 +1,7 @@
 use std::{ffi::OsString, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use cycod_engine::{Engine, EngineBuilder, NotOffered, Selection, definition::Host};
-use cycod_mcp_client::RemoteServers;
+use cycod_mcp_client::{Account, RemoteServers};
 use cycod_store::Retention;
 
 /// How a server is set up.
@@ -43,19 +43,21 @@ pub struct ServerOptions {
     pub watched: Vec<PathBuf>,
 }
 
-/// What is done with an engine before it is used, such as bringing in the tools of other programs.
+/// What is done with an engine before it is used, such as bringing in the tools of other programs for an account.
 #[derive(Clone)]
-pub struct Equip(pub Arc<dyn Fn(EngineBuilder) -> EngineBuilder + Send + Sync>);
+pub struct Equip(pub Arc<EquipFor>);
+
+type EquipFor = dyn Fn(EngineBuilder, &Account) -> EngineBuilder + Send + Sync;
 
 /// What gets the tools that are not offered.
 #[derive(Clone)]
 pub struct NotOfferedSink(pub Arc<TakeNames>);
 
-/// Finds the servers of a place.
+/// Finds the servers of a place, as an account reaches them.
 #[derive(Clone)]
 pub struct Upstreams(pub Arc<FindServers>);
 
-type FindServers = dyn Fn(&Engine) -> Option<Arc<RemoteServers>> + Send + Sync;
+type FindServers = dyn Fn(&Engine, &Account) -> Option<Arc<RemoteServers>> + Send + Sync;
 
 impl fmt::Debug for Upstreams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,7 +16,7 @@ use cycod_engine::{
     definition::{Body, Tool},
     diagnostic::{Code, Refusal},
 };
-use cycod_mcp_client::{Person, ServerQuestion, ServerReply};
+use cycod_mcp_client::{Account, Person, ServerQuestion, ServerReply};
 use rmcp::{
     RoleServer,
     model::{CreateMessageRequestParams, ElicitRequestParams},
@@ -32,7 +32,11 @@ const THINKING: Duration = Duration::from_secs(600);
 
 /// The way from the servers to the clients that call their tools.
 #[derive(Clone, Debug, Default)]
-pub struct Relay(Arc<Calls>);
+pub struct Relay {
+    calls: Arc<Calls>,
+    /// The account over whose connections servers ask here; nothing where a connection serves all.
+    of: Option<Account>,
+}
 
 #[derive(Debug, Default)]
 struct Calls {
@@ -46,6 +50,7 @@ struct UnderWay {
     id: u64,
     /// The server of its tool; a workflow may call tools of any.
     server: Option<String>,
+    account: Account,
     /// Whether its client can ask its user, and its model.
     can: (bool, bool),
     asked: UnboundedSender<Asked>,
@@ -79,11 +84,11 @@ impl Drop for Askable {
 
 impl Relay {
     fn lock(&self) -> MutexGuard<'_, Vec<UnderWay>> {
-        self.0.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a call that a server may ask about; nothing for a tool that reaches no server.
-    pub(crate) fn begin(&self, tool: &Tool, context: &RequestContext<RoleServer>) -> Option<Askable> {
+    pub(crate) fn begin(&self, tool: &Tool, context: &RequestContext<RoleServer>, account: Account) -> Option<Askable> {
         let server = match &tool.body {
             Body::Remote(remote) => Some(remote.server.clone()),
             Body::Steps(_) => None,
@@ -98,8 +103,8 @@ impl Relay {
         let is_askable = !is_modern(context);
         let can = (is_askable && has_forms, is_askable && client.sampling.is_some());
         let (sender, asked) = unbounded_channel();
-        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
-        self.lock().push(UnderWay { id, server, can, asked: sender });
+        let id = self.calls.next.fetch_add(1, Ordering::Relaxed);
+        self.lock().push(UnderWay { id, server, account, can, asked: sender });
         Some(Askable { relay: self.clone(), id, asked })
     }
 
@@ -111,7 +116,10 @@ impl Relay {
         let (answer, answered) = sync_channel(1);
         {
             let calls = self.lock();
-            let meant = |call: &&UnderWay| call.server.as_deref().is_none_or(|of| of.eq_ignore_ascii_case(server));
+            let meant = |call: &&UnderWay| {
+                call.server.as_deref().is_none_or(|of| of.eq_ignore_ascii_case(server))
+                    && self.of.as_ref().is_none_or(|of| *of == call.account)
+            };
             let mut meant = calls.iter().filter(meant);
             let call = match (meant.next(), meant.next()) {
                 (Some(call), None) => call,
@@ -132,6 +140,10 @@ impl Relay {
 impl Person for Relay {
     fn is_there(&self) -> bool {
         true
+    }
+
+    fn of_account(&self, account: &Account) -> Option<Arc<dyn Person>> {
+        Some(Arc::new(Self { calls: Arc::clone(&self.calls), of: Some(account.clone()) }))
     }
 
     fn answer(&self, question: &ServerQuestion) -> ServerReply {

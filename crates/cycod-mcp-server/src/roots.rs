@@ -28,7 +28,7 @@ pub(crate) async fn follow(shared: &Arc<Shared>, peer: &Peer<RoleServer>) {
     });
     if let Ok(Some(difference)) = moving.await {
         shared.moved.notify_one();
-        if difference != Difference::default() {
+        for difference in difference.into_iter().filter(|difference| *difference != Difference::default()) {
             shared.changes.publish(difference);
         }
     }

@@ -6,7 +6,9 @@ use cycod_engine::outputs::Shelf as Outputs;
 use cycod_store::{RunId, StoreError, Tickets};
 use tokio::sync::Notify;
 
-use crate::{ServerOptions, changes::Changes, handles::Handles, running::Running, shelf::Shelf, upstream::Links};
+use crate::{
+    ServerOptions, changes::Changes, handles::Handles, running::Running, shelf::Shelf, upstream::AccountLinks,
+};
 
 /// How many questions may be out at once.
 const TICKETS: usize = 4_096;
@@ -23,7 +25,7 @@ pub(crate) struct Shared {
     pub(crate) outputs: Outputs,
     pub(crate) tickets: Tickets,
     /// Where links in the answers of other servers lead.
-    pub(crate) links: Links,
+    pub(crate) links: AccountLinks,
     /// What no other server is called.
     pub(crate) session: RunId,
 }
@@ -50,7 +52,7 @@ impl Shared {
             moved: Arc::default(),
             handles: Handles::default(),
             outputs,
-            links: Links::default(),
+            links: AccountLinks::default(),
             tickets: Tickets::of_this_process("mcp request state", TICKETS)?,
             session: RunId::random()?,
         }))

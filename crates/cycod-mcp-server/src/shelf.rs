@@ -17,7 +17,7 @@ use cycod_engine::{
     outputs::LOOK,
     settings::{ClientProfile, ClientProfiles, HoldingProfiles},
 };
-use cycod_mcp_client::{RemoteServers, ServerOffers};
+use cycod_mcp_client::{Account, RemoteServers, ServerOffers};
 use cycod_process::{Pool, PoolSize};
 use cycod_search::Index;
 use rmcp::model::{self, CallToolResult, JsonObject};
@@ -25,7 +25,7 @@ use rmcp::model::{self, CallToolResult, JsonObject};
 use crate::{
     Equip, NotOfferedSink, ServerOptions, builtin,
     client::Guest,
-    finding, pages,
+    finding, pages, reply,
     upstream::{self, Routes},
     uri::UriTemplate,
     wire::{self, Listed},
@@ -36,6 +36,9 @@ const WORTH_A_THREAD: usize = 100;
 
 /// How many clients with different profiles are remembered; beyond that their lists are made again.
 const MOST_VIEWS: usize = 16;
+
+/// How many accounts' stocks are kept; beyond that they are opened again.
+const MOST_ACCOUNTS: usize = 64;
 
 /// How many loaded tools are kept; beyond that they are read again.
 const KEPT: usize = 256;
@@ -73,6 +76,12 @@ pub(crate) struct Stock {
     options: Arc<ServerOptions>,
     /// The other servers of this place, and what they offer besides tools.
     pub(crate) upstream: Option<Arc<RemoteServers>>,
+    /// The same for accounts that reach servers in ways of their own, the one that was used last at the end.
+    accounts: Mutex<Vec<(Account, Arc<Stock>)>>,
+    /// The servers that this account could not meet, with the reason.
+    unmet: Arc<[(String, Refusal)]>,
+    /// What was known then of its servers.
+    known_state: Vec<(String, Option<SystemTime>)>,
     offers: OnceLock<Vec<ServerOffers>>,
     /// The profiles as they were then.
     profiles: ClientProfiles,
@@ -202,6 +211,8 @@ pub(crate) struct Difference {
     pub(crate) resources: bool,
     /// The addresses of resources whose tool is another now.
     pub(crate) updated: Vec<String>,
+    /// Whom it concerns, if not everybody.
+    pub(crate) of: Option<Account>,
 }
 
 impl Shelf {
@@ -211,22 +222,45 @@ impl Shelf {
         Self { options: RwLock::new(options), pool, current: RwLock::new(None) }
     }
 
-    /// What is offered now, when somebody has looked already.
-    pub(crate) fn ready(&self) -> Option<Arc<Stock>> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What is offered to an account now, when somebody has looked already.
+    pub(crate) fn ready(&self, account: &Account) -> Option<Arc<Stock>> {
+        let stock = self.current.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        if !stock.differs_for(account) {
+            return Some(stock);
+        }
+        let mut accounts = stock.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = accounts.iter().position(|(known, _)| known == account).map(|at| accounts.remove(at))?;
+        accounts.push(found.clone());
+        Some(found.1)
     }
 
-    /// What is offered now. The first look waits for the disk.
-    pub(crate) fn stock(&self) -> Arc<Stock> {
-        if let Some(stock) = self.ready() {
+    /// What is offered to an account now. The first look waits for the disk, and for servers that the account meets first.
+    pub(crate) fn stock(&self, account: &Account) -> Arc<Stock> {
+        if let Some(stock) = self.ready(account) {
             return stock;
         }
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(current.get_or_insert_with(|| Arc::new(self.look())))
+        let stock = {
+            let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(current.get_or_insert_with(|| Arc::new(self.look(&Account::Owner))))
+        };
+        if !stock.differs_for(account) {
+            return stock;
+        }
+        // What they offer is known before it is listed.
+        let servers = stock.upstream.as_ref().map(|servers| servers.of_account(account));
+        let unmet = servers.map(|servers| servers.meet_first()).unwrap_or_default();
+        let opened = Arc::new(Stock { unmet: unmet.into(), ..self.look(account) });
+        let mut accounts = stock.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        accounts.retain(|(known, _)| known != account);
+        if accounts.len() >= MOST_ACCOUNTS {
+            accounts.remove(0);
+        }
+        accounts.push((account.clone(), Arc::clone(&opened)));
+        opened
     }
 
-    fn look(&self) -> Stock {
-        Stock::open(self.options(), self.pool.as_ref())
+    fn look(&self, account: &Account) -> Stock {
+        Stock::open(self.options(), self.pool.as_ref(), account)
     }
 
     /// How the server is set up, in the place where it is now.
@@ -235,7 +269,7 @@ impl Shelf {
     }
 
     /// Goes to another directory and tells what is different there; nothing when it is there already.
-    pub(crate) fn move_to(&self, directory: &Path) -> Option<Difference> {
+    pub(crate) fn move_to(&self, directory: &Path) -> Option<Vec<Difference>> {
         {
             let mut options = self.options.write().unwrap_or_else(PoisonError::into_inner);
             if options.host.working_directory == directory {
@@ -247,10 +281,10 @@ impl Shelf {
         Some(self.reload())
     }
 
-    /// Looks at the files again and tells what has changed.
-    pub(crate) fn reload(&self) -> Difference {
-        let old = self.stock();
-        let new = Arc::new(self.look());
+    /// Looks at the files again and tells what has changed: for everybody, and for accounts.
+    pub(crate) fn reload(&self) -> Vec<Difference> {
+        let old = self.stock(&Account::Owner);
+        let new = Arc::new(self.look(&Account::Owner));
         // What nobody has asked for, nobody is told about.
         let known = old.lists.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut difference = known.map(|known| known.difference(&new.lists())).unwrap_or_default();
@@ -259,7 +293,17 @@ impl Shelf {
             difference = Difference { tools: true, prompts: true, resources: true, ..difference };
         }
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(new);
-        difference
+        let accounts = old.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_changed =
+            |stock: &Stock| stock.upstream.as_ref().is_some_and(|servers| servers.known_state() != stock.known_state);
+        let changed = accounts.iter().filter(|(_, stock)| has_changed(stock)).map(|(account, _)| Difference {
+            tools: true,
+            prompts: true,
+            resources: true,
+            of: Some(account.clone()),
+            updated: Vec::new(),
+        });
+        std::iter::once(difference).chain(changed).collect()
     }
 }
 
@@ -348,6 +392,7 @@ impl Lists {
             prompts: self.prompts != new.prompts,
             resources: self.resources != new.resources || self.templates != new.templates,
             updated: updated.map(|source| source.address.to_string()).collect(),
+            of: None,
         }
     }
 
@@ -358,18 +403,19 @@ impl Lists {
 }
 
 impl Stock {
-    fn open(options: Arc<ServerOptions>, pool: Option<&Arc<Pool>>) -> Self {
+    fn open(options: Arc<ServerOptions>, pool: Option<&Arc<Pool>>, account: &Account) -> Self {
         let mut engine = Engine::builder(options.host.clone()).rules(options.rules.clone());
         if let Some(pool) = pool {
             engine = engine.shells(Arc::clone(pool));
         }
         if let Some(Equip(equip)) = &options.equip {
-            engine = equip(engine);
+            engine = equip(engine, account);
         }
         let engine = Arc::new(engine.build());
         let profiles = engine.settings_now().profiles();
-        let upstream = options.upstreams.as_ref().and_then(|upstreams| (upstreams.0)(&engine));
-        Self { profiles, upstream, ..Self::with(engine, Offer::of(&options), options) }
+        let upstream = options.upstreams.as_ref().and_then(|upstreams| (upstreams.0)(&engine, account));
+        let known_state = upstream.as_ref().map(|servers| servers.known_state()).unwrap_or_default();
+        Self { profiles, upstream, known_state, ..Self::with(engine, Offer::of(&options), options) }
     }
 
     fn with(engine: Arc<Engine>, offer: Offer, options: Arc<ServerOptions>) -> Self {
@@ -384,9 +430,17 @@ impl Stock {
             index: OnceLock::new(),
             options,
             upstream: None,
+            accounts: Mutex::default(),
+            unmet: Arc::default(),
+            known_state: Vec::new(),
             offers: OnceLock::new(),
             views: Mutex::default(),
         }
+    }
+
+    /// Whether an account is offered something else than the owner of this machine.
+    fn differs_for(&self, account: &Account) -> bool {
+        *account != Account::Owner && self.upstream.as_ref().is_some_and(|servers| servers.has_accounts())
     }
 
     /// What a guest is offered.
@@ -405,7 +459,7 @@ impl Stock {
             offer = offer.barred();
         }
         let stock = Self::with(Arc::clone(&self.engine), offer, Arc::clone(&self.options));
-        let stock = Arc::new(Self { upstream: self.upstream.clone(), ..stock });
+        let stock = Arc::new(Self { upstream: self.upstream.clone(), unmet: Arc::clone(&self.unmet), ..stock });
         if views.len() >= MOST_VIEWS {
             views.clear();
         }
@@ -549,7 +603,18 @@ impl Stock {
             Ok(entry) => self.offer.selection.admits(&entry),
             Err(_) => !self.offer.is_barred,
         };
-        servers.may_use(name).filter(|_| is_selected)
+        let unmet = || {
+            let unmet = self.unmet.iter().find(|(server, _)| self.leads_to(name, server))?;
+            Some(Err(unmet.1.clone()))
+        };
+        servers.may_use(name).or_else(unmet).filter(|_| is_selected)
+    }
+
+    /// Whether a name is one of a tool or a prompt of a server that is offered.
+    fn leads_to(&self, name: &str, server: &str) -> bool {
+        let prefix = format!("mcp_{server}_");
+        name.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(&prefix))
+            && self.offer.selection.admits_of_server(server, Some(name))
     }
 
     /// Why a name that is called leads to no tool.
@@ -588,6 +653,10 @@ impl Stock {
             "If an output is too large, you get the beginning and the end. Read the rest with `{LOOK}`."
         ));
         told.extend(told_of_missing(selected));
+        let of_unmet = self.unmet.iter().filter(|(server, _)| self.offer.selection.admits_of_server(server, None));
+        told.extend(of_unmet.map(|(server, refusal)| {
+            format!("The tools of the server `{server}` are not listed: {}.", reply::told(refusal))
+        }));
         let has_tools = |server: &str| {
             remote.iter().any(|entry| entry.origin.owner.as_deref() == Some(server))
                 || self.offer.selection.admits_of_server(server, None)

@@ -8,7 +8,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use cycod_engine::{
@@ -16,7 +16,7 @@ use cycod_engine::{
     diagnostic::{Code, Refusal, visible},
     outputs::{Shelf, fitted_content, refused},
 };
-use cycod_mcp_client::ServerOffers;
+use cycod_mcp_client::{Account, ServerOffers};
 use rmcp::model::{
     CallToolResult, ContentBlock, Prompt, PromptMessage, Resource, ResourceContents, ResourceTemplate, Tool,
 };
@@ -254,6 +254,27 @@ fn unknown(uri: &str) -> Refusal {
 fn claimed(uri: &str) -> Refusal {
     let why = format!("several servers have a resource `{}`", shown(uri));
     Refusal::new(Code::UnknownOutput, why).attempt(format!("{SCHEME}SERVER/{}", shown(uri)))
+}
+
+/// How many accounts' links are remembered.
+const MOST_ACCOUNTS: usize = 64;
+
+/// The links that each account has seen, the account that was used last at the end.
+#[derive(Debug, Default)]
+pub(crate) struct AccountLinks(Mutex<VecDeque<(Account, Arc<Links>)>>);
+
+impl AccountLinks {
+    /// Those of one account.
+    pub(crate) fn of(&self, account: &Account) -> Arc<Links> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().position(|(of, _)| of == account).and_then(|at| all.remove(at));
+        let links = known.map(|(_, links)| links).unwrap_or_default();
+        all.push_back((account.clone(), Arc::clone(&links)));
+        if all.len() > MOST_ACCOUNTS {
+            all.pop_front();
+        }
+        links
+    }
 }
 
 /// Which server linked to an address in an answer.

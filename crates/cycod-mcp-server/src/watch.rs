@@ -10,6 +10,7 @@ use cycod_engine::{
     catalog::{Overrides, Scopes},
     settings::Settings,
 };
+use cycod_mcp_client::Account;
 use cycod_thread::{blocking, detach_task};
 use tokio::sync::Notify;
 
@@ -37,7 +38,7 @@ pub(crate) fn watch(shared: &Arc<Shared>) {
 async fn follow(shared: Weak<Shared>, mut watched: Watched, moved: Arc<Notify>) {
     if let Some(shared) = shared.upgrade() {
         // The next request for the lists finds them made.
-        blocking(move || shared.shelf.stock().lists()).detach();
+        blocking(move || shared.shelf.stock(&Account::Owner).lists()).detach();
     }
     loop {
         let may_be_more = tokio::select! {
@@ -58,14 +59,14 @@ async fn follow(shared: Weak<Shared>, mut watched: Watched, moved: Arc<Notify>) 
             watched.set(now);
         }
         let reloading = blocking(move || {
-            let difference = shared.shelf.reload();
-            shared.shelf.stock().lists();
-            difference
+            let differences = shared.shelf.reload();
+            shared.shelf.stock(&Account::Owner).lists();
+            differences
         });
-        if let Ok(difference) = reloading.await
-            && difference != Difference::default()
-        {
-            changes.publish(difference);
+        for difference in reloading.await.unwrap_or_default() {
+            if difference != Difference::default() {
+                changes.publish(difference);
+            }
         }
     }
 }

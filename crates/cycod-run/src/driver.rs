@@ -31,6 +31,8 @@ pub struct Driver<'a> {
     pub is_attended: bool,
     /// The way to tools of other programs; without one, calling them is refused.
     pub remotes: Option<&'a dyn Remotes>,
+    /// For whom the tools of other programs are called.
+    pub principal: &'a str,
     /// What asks language models for scripts; without it, asking them is refused.
     pub models: Option<&'a dyn Models>,
     /// What carries out built-in tools; without it, calling them is refused.

@@ -103,6 +103,8 @@ pub struct RemoteCall<'a> {
     pub deadline: Instant,
     /// How the other program learns in which span of a trace it works: names of W3C Trace Context with their values.
     pub trace: &'a [(&'static str, String)],
+    /// For whom the tool is called: the user of this machine, or a principal that a server let in.
+    pub principal: &'a str,
 }
 
 /// What a tool answered that is no process: another program's, a built-in one, a function.

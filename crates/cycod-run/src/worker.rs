@@ -570,7 +570,8 @@ impl Worker<'_> {
         };
         let arguments = self.plan.arguments();
         let (stop, deadline, trace) = (self.driver.stop, self.attempt_deadline(), self.trace());
-        let call = RemoteCall { tool, arguments: &arguments, stop, deadline, trace: &trace };
+        let call =
+            RemoteCall { tool, arguments: &arguments, stop, deadline, trace: &trace, principal: self.driver.principal };
         report.keep_secret(&remotes.secrets(&tool.server));
         let masks = self.plan.masks().with(&report.secrets);
         let told = |follow: &mut dyn FnMut(&str, &str), news| match news {

@@ -35,7 +35,31 @@ pub struct ServerEntry {
     pub sampling: bool,
     /// What a program is confined to.
     pub security: Option<ServerSecurity>,
+    /// Whose credentials it gets; by what the entry holds when nothing is said.
+    pub credentials: Option<Credentials>,
 }
+
+/// Whose credentials a server gets when another user than the owner of this machine calls its tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credentials {
+    /// Those of the owner, for every user.
+    Shared,
+    /// Those of the user who calls, and no others.
+    PerUser,
+}
+
+impl Credentials {
+    /// Each with its name.
+    const NAMES: [(&'static str, Self); 2] = [("shared", Self::Shared), ("per-user", Self::PerUser)];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(_, credentials)| *credentials == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// Headers that hold a login, in lower case.
+pub const LOGIN_HEADERS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
 
 /// How a conversation with a server begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +167,24 @@ impl ServerEntry {
             protocol: None,
             sampling: false,
             security: None,
+            credentials: None,
         }
+    }
+
+    /// Whether every user has their own login at the server. By default that is so at an address, unless the entry itself holds
+    /// a login.
+    pub fn is_per_user(&self) -> bool {
+        match self.credentials {
+            Some(credentials) => credentials == Credentials::PerUser,
+            None => matches!(self.transport, Transport::Http { .. }) && self.login_header().is_none(),
+        }
+    }
+
+    /// The header of the entry that holds a login.
+    fn login_header(&self) -> Option<&str> {
+        let Transport::Http { headers, .. } = &self.transport else { return None };
+        let is_login = |name: &&str| LOGIN_HEADERS.contains(&name.to_ascii_lowercase().as_str());
+        headers.iter().map(|(name, _)| name.as_str()).find(is_login)
     }
 
     /// Reads an entry; what is not understood, or says nothing here, is added to `notes`.
@@ -183,17 +224,34 @@ impl ServerEntry {
             protocol: parts.protocol,
             sampling: parts.sampling,
             security: parts.security,
+            credentials: parts.credentials,
         };
         if entry.security.is_some() && matches!(entry.transport, Transport::Http { .. }) {
             return Err(at(
                 "`security` confines a program that cycod starts, and this server is at an address".to_owned()
             ));
         }
+        if let Some(credentials) = entry.credentials
+            && matches!(entry.transport, Transport::Stdio { .. })
+        {
+            let why = "`credentials` is about logins at an address, and this server is a program that cycod starts";
+            return Err(at(format!(
+                "{why}: it has what its entry gives it, for every caller (`{}`)",
+                credentials.name()
+            )));
+        }
         if dialect.is_literal {
             entry.texts_mut().for_each(|text| *text = text.replace("${", "$${"));
         }
         if let Transport::Http { headers, .. } = &mut entry.transport {
             headers.append(&mut parts.references);
+        }
+        if entry.credentials == Some(Credentials::PerUser)
+            && let Some(header) = entry.login_header()
+        {
+            return Err(at(format!(
+                "`credentials: per-user` and the header `{header}` exclude each other: every user would get the login in the header"
+            )));
         }
         entry.check().map_err(|problem| at(problem.to_string()))?;
         Ok(entry)
@@ -294,6 +352,9 @@ impl ServerEntry {
         if let Some(security) = &self.security {
             set("security", security.to_json());
         }
+        if let Some(credentials) = self.credentials {
+            set("credentials", json!(credentials.name()));
+        }
         Value::Object(entry)
     }
 
@@ -333,6 +394,7 @@ struct Parts {
     protocol: Option<Protocol>,
     sampling: bool,
     security: Option<ServerSecurity>,
+    credentials: Option<Credentials>,
     notes: Vec<Wrong>,
 }
 
@@ -454,6 +516,13 @@ impl Parts {
                 self.protocol = Some(known.ok_or_else(wrong)?.1);
             }
             "sampling" if dialect.is_ours => self.sampling = boolean(node)?,
+            "credentials" if dialect.is_ours => {
+                let named = scalar(node)?;
+                let known = Credentials::NAMES.into_iter().find(|(name, _)| *name == named);
+                let wrong =
+                    || Wrong::new(node.span.start, format!("`{named}` is no kind of credentials: shared, per-user"));
+                self.credentials = Some(known.ok_or_else(|| Problem::Wrong(wrong()))?.1);
+            }
             "security" if dialect.is_ours => self.security = Some(ServerSecurity::read(node)?),
             // What zed says of an entry that it starts itself.
             "source" if node.scalar().as_deref() == Some("custom") => {}

@@ -29,7 +29,7 @@ mod variables;
 mod yaml;
 
 pub use consent::Consents;
-pub use entry::{EntryProblem, Protocol, ServerEntry, Transport};
+pub use entry::{Credentials, EntryProblem, LOGIN_HEADERS, Protocol, ServerEntry, Transport};
 pub use file::FileError;
 pub use foreign::{ForeignServer, UnusableServer, files_of, read_foreign};
 pub use hosts::{HOSTS, McpHost};

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::SystemTime};
 
-use cycod_app::Lasting;
+use cycod_app::{Account, Lasting};
 use cycod_engine::{Engine, definition::Host};
 use cycod_store::History;
 
@@ -27,7 +27,7 @@ impl Site {
     /// The tools of the place as they are now. Nothing that a page shows is remembered from an earlier one.
     pub(crate) fn engine(&self) -> Engine {
         let here = Host { now: SystemTime::now(), ..self.host.clone() };
-        self.lasting.equip(Engine::builder(here)).build()
+        self.lasting.equip(Engine::builder(here), &Account::Owner).build()
     }
 
     /// The history of the user.

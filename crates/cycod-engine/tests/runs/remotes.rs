@@ -69,8 +69,14 @@ fn what_no_way_leads_to_is_refused() {
     let mut ways = AllRemotes::default();
     ways.add(Arc::new(Way { name: "one", server: "a" }));
     let stop = cycod_engine::Stop::new().expect("descriptors");
-    let call =
-        RemoteCall { tool: &remote, arguments: &[], stop: &stop, deadline: std::time::Instant::now(), trace: &[] };
+    let call = RemoteCall {
+        tool: &remote,
+        arguments: &[],
+        stop: &stop,
+        deadline: std::time::Instant::now(),
+        trace: &[],
+        principal: "local",
+    };
     let refusal = ways.call(&call, &mut |_| {}).expect_err("nothing leads there");
     assert_eq!((refusal.code, refusal.place.as_deref()), (Code::RemoteUnreachable, Some("c")));
 }

@@ -86,7 +86,9 @@ impl Verifier {
         };
         let address = "an address with http:// or https://";
         let resource = absolute(&oauth.audience).ok_or_else(|| wrong(&oauth.audience, address))?;
-        absolute(&oauth.issuer).ok_or_else(|| wrong(&oauth.issuer, address))?;
+        absolute(&oauth.issuer)
+            .filter(|_| !oauth.issuer.contains('#'))
+            .ok_or_else(|| wrong(&oauth.issuer, "an address with http:// or https:// and without `#`"))?;
         let is_word = |scope: &&String| scope.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte));
         if let Some(scope) = oauth.scopes.iter().find(|scope| scope.is_empty() || !is_word(scope)) {
             return Err(wrong(scope, "one word"));
@@ -177,12 +179,14 @@ impl Verifier {
             return Err(Denied::Scope);
         }
         let subject = claims.sub.filter(|subject| !subject.is_empty());
-        // A client that is called as a subject is not that subject.
+        // A subject is unique at its issuer, whose address holds neither a space nor `#`. A client that is called as a subject
+        // is not that subject.
+        let issuer = &self.oauth.issuer;
         let name = match (&subject, claims.client_id) {
-            (Some(subject), _) => format!("subject:{subject}"),
-            (None, Some(client)) => format!("client:{client}"),
+            (Some(subject), _) => format!("{issuer}#{subject}"),
+            (None, Some(client)) => format!("{issuer} client {client}"),
             (None, None) => return Err(invalid("does not say for whom it is")),
         };
-        Ok(Principal { name, token: Some(TokenHolder { issuer: self.oauth.issuer.clone(), subject }) })
+        Ok(Principal { name, token: Some(TokenHolder { subject }) })
     }
 }

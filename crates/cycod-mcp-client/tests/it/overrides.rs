@@ -41,7 +41,10 @@ fn call(servers: &RemoteServers, tool: &str, arguments: &Json) -> Result<ToolOut
         arguments.as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
     let stop = Stop::new().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
-    servers.call(&RemoteCall { tool: &tool, arguments: &arguments, stop: &stop, deadline, trace: &[] }, &mut |_| {})
+    servers.call(
+        &RemoteCall { tool: &tool, arguments: &arguments, stop: &stop, deadline, trace: &[], principal: "local" },
+        &mut |_| {},
+    )
 }
 
 fn said(servers: &RemoteServers, tool: &str, arguments: &Json) -> String {

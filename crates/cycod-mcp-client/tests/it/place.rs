@@ -94,7 +94,14 @@ pub(crate) fn call_within(
         "hello" | "hallo" => vec![("name".to_owned(), Value::Text("Ada".to_owned()))],
         _ => Vec::new(),
     };
-    let call = RemoteCall { tool: &tool, arguments: &arguments, stop, deadline: Instant::now() + time, trace: &[] };
+    let call = RemoteCall {
+        tool: &tool,
+        arguments: &arguments,
+        stop,
+        deadline: Instant::now() + time,
+        trace: &[],
+        principal: "local",
+    };
     servers.call(&call, &mut |_| {})
 }
 

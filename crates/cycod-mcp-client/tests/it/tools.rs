@@ -192,7 +192,7 @@ fn a_task_is_waited_for_and_asks_its_questions() {
     let stop = Stop::new().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     let mut said = Vec::new();
-    let call = RemoteCall { tool: &tool, arguments: &[], stop: &stop, deadline, trace: &[] };
+    let call = RemoteCall { tool: &tool, arguments: &[], stop: &stop, deadline, trace: &[], principal: "local" };
     let outcome = servers.call(&call, &mut |news| said.push(news.to_string())).unwrap();
     assert_eq!(text(&outcome), r#"{"action": "accept", "content": {"ok": true}}"#);
     assert_eq!(said, ["half done"]);

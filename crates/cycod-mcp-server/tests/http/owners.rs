@@ -53,7 +53,14 @@ impl Place {
             prepare(options);
             let kept = Arc::new(History::at(&options.host.home));
             *place.lock().unwrap() = Some(Arc::clone(&kept));
-            options.equip = Some(Equip(Arc::new(move |engine| engine.history(Arc::clone(&kept)))));
+            let before = options.equip.take();
+            options.equip = Some(Equip(Arc::new(move |engine, account| {
+                let engine = match &before {
+                    Some(Equip(equip)) => equip(engine, account),
+                    None => engine,
+                };
+                engine.history(Arc::clone(&kept))
+            })));
         });
         Self { bed, signer, history }
     }
@@ -99,7 +106,7 @@ impl Place {
         // The history is opened with the first engine.
         self.call(who, "hello", &json!({}));
         let run = RunId::random().unwrap().to_string();
-        let body = json!({"principal": format!("subject:{who}"), "through": {"tool": "x", "background": true}});
+        let body = json!({"principal": format!("{ISSUER}#{who}"), "through": {"tool": "x", "background": true}});
         let event = NewRow { kind: RowKind::Call, run: &run, tool: "hello", surface: "mcp", status: "", body: &body };
         let history = self.history.lock().unwrap().clone().unwrap();
         history.write(&event, RowDurability::Process).unwrap();

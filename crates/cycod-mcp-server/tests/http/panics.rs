@@ -53,7 +53,7 @@ fn a_panic_ends_its_call_and_nothing_else() {
             std::fs::write(path, text).unwrap();
         }
         options.equip =
-            Some(Equip(Arc::new(|engine| engine.built_ins(Arc::new(Mistaken)).secrets(Arc::new(Mistaken)))));
+            Some(Equip(Arc::new(|engine, _| engine.built_ins(Arc::new(Mistaken)).secrets(Arc::new(Mistaken)))));
     });
     for (name, _) in tools {
         let answer = bed.post(&modern(name), &modern_call(name, &json!({})));

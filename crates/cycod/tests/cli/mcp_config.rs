@@ -530,3 +530,49 @@ fn what_is_not_offered_is_told_with_the_reason() {
     let (_, log) = ask("tools/list", meta);
     reasons.iter().for_each(|reason| assert!(log.contains(reason), "{reason}: {log}"));
 }
+
+#[test]
+fn an_entry_says_whose_credentials_a_server_gets() {
+    let place = Place::new();
+    let with = |entry: serde_json::Value| {
+        place.write("../home/.cycod/mcp.json", &serde_json::json!({"mcpServers": {"tracker": entry}}).to_string());
+        place.run(&["mcp", "get", "tracker"])
+    };
+    let url = "https://127.0.0.1:9/mcp";
+    let shared = with(serde_json::json!({"url": url, "credentials": "shared"}));
+    assert!(shared.stdout().contains("credentials: shared"), "{}", shared.block());
+    for (entry, expected) in [
+        (serde_json::json!({"url": url, "credentials": "mine"}), "`mine` is no kind of credentials: shared, per-user"),
+        (
+            serde_json::json!({"url": url, "credentials": "per-user", "headers": {"authorization": "Bearer ${T}"}}),
+            "`credentials: per-user` and the header `authorization` exclude each other",
+        ),
+        (serde_json::json!({"command": "x", "credentials": "per-user"}), "this server is a program that cycod starts"),
+    ] {
+        let ran = with(entry.clone());
+        assert!(ran.code() != 0 && ran.stderr().contains(expected), "{entry}: {}", ran.block());
+    }
+    // Whose login it is has to be somebody's, and of use.
+    let _ = with(serde_json::json!({"url": url}));
+    let ran = place.run(&["mcp", "login", "tracker", "--as", "ada"]);
+    assert_eq!(ran.code(), 2, "{}", ran.block());
+    assert!(ran.stderr().contains("--as ada: this is not a user"), "{}", ran.block());
+    let user = "https://login.example#ada";
+    let ran = place.run(&["mcp", "login", "tracker", "--as", user, "--forget"]);
+    assert_eq!(ran.stderr(), "there was no login of the server `tracker`\n", "{}", ran.block());
+    for entry in [
+        serde_json::json!({"url": url, "credentials": "shared"}),
+        serde_json::json!({"url": url, "headers": {"Cookie": "a=b"}}),
+    ] {
+        let _ = with(entry);
+        for command in ["login", "test", "accept"] {
+            let ran = place.run(&["mcp", command, "tracker", "--as", user]);
+            assert_eq!(ran.code(), 2, "{}", ran.block());
+            assert!(
+                ran.stderr().contains("all users share the credentials of the server `tracker`"),
+                "{}",
+                ran.block()
+            );
+        }
+    }
+}

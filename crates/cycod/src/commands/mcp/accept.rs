@@ -6,7 +6,14 @@ use cycod_engine::{
 };
 use cycod_settings::{Consents, Server, Servers, Transport};
 
-use crate::{cli::Context, command_error::CommandError, commands::mcp::usable, editor::ask, options::parsed, store};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::mcp::{as_user::AsUser, usable},
+    editor::ask,
+    options::parsed,
+    store,
+};
 
 /// What `cycod mcp accept` takes.
 #[derive(Parser)]
@@ -20,6 +27,8 @@ struct Arguments {
     /// Accept everything shown, without asking
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    user: AsUser,
 }
 
 /// `cycod mcp accept`.
@@ -34,7 +43,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let named: Vec<&String> = args.tools.iter().collect();
     let all = args.all;
     let has_consented = consent(context, name, all)?;
-    let servers = usable(context, name)?;
+    let servers = usable(context, name, &args.user)?;
     let mut proposals = servers.proposals(name)?;
     if let Some(unknown) = named.iter().find(|tool| proposals.iter().all(|proposal| proposal.tool != ***tool)) {
         return Err(CommandError::failure(format!("`{unknown}` of the server `{name}` does not wait to be accepted"))

@@ -8,7 +8,13 @@ use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::{Shown, shown};
 use cycod_mcp_client::Identity;
 
-use crate::{cli::Context, command_error::CommandError, commands::mcp::usable, options::parsed, printer::talk};
+use crate::{
+    cli::Context,
+    command_error::CommandError,
+    commands::mcp::{as_user::AsUser, usable},
+    options::parsed,
+    printer::talk,
+};
 
 /// What `cycod mcp login` takes.
 #[derive(Parser)]
@@ -31,6 +37,8 @@ struct Arguments {
     /// Log out: delete the tokens
     #[arg(long)]
     forget: bool,
+    #[command(flatten)]
+    user: AsUser,
 }
 
 /// `cycod mcp login`.
@@ -47,7 +55,7 @@ pub(crate) fn grants(matches: &ArgMatches) -> bool {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
     let name = &args.server;
-    let servers = usable(context, name)?;
+    let servers = usable(context, name, &args.user)?;
     if args.forget {
         let said = if servers.logout(name)? { "Forgot the login" } else { "there was no login" };
         context.printer.say(&format!("{said} of the server `{name}`"));
@@ -71,6 +79,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         _ => refusal,
     })?;
     context.printer.say(&format!("Logged in to the server `{name}`"));
+    if args.user.is_given()
+        && let Err(refusal) = servers.visit(name)
+    {
+        // A server of ours that runs lists for this user what was seen now.
+        context.printer.warn(&format!("its tools are not known yet: {}", refusal.why));
+    }
     Ok(0)
 }
 

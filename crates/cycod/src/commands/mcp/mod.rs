@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod add;
+mod as_user;
 pub(crate) mod bundle;
 pub(crate) mod confine;
 pub(crate) mod get;
@@ -28,6 +29,7 @@ use cycod_engine::{
 use cycod_mcp_client::RemoteServers as Connections;
 use cycod_settings::{FileError, McpHost, Server, Servers};
 
+use self::as_user::AsUser;
 use crate::{cli::Context, command_error::CommandError, person::Terminal, store::shown};
 
 /// The one scope that something is written to.
@@ -67,13 +69,14 @@ fn server<'a>(
     Err(unusable_server(servers, name, host).into())
 }
 
-/// The servers that are switched on, one of which has the name.
-fn usable(context: &Context, name: &str) -> Result<Arc<Connections>, CommandError> {
+/// The servers that are switched on, one of which has the name, as a user reaches them.
+fn usable(context: &Context, name: &str, user: &AsUser) -> Result<Arc<Connections>, CommandError> {
     let engine = &context.engine;
     let configured = Servers::load(engine.catalog().scopes());
     let is_on = configured.active().any(|server| server.name.eq_ignore_ascii_case(name));
     let servers = Connections::of(engine, Arc::new(Terminal)).filter(|_| is_on);
-    servers.ok_or_else(|| unusable_server(&configured, name, engine.host()).into())
+    let servers = servers.ok_or_else(|| CommandError::from(unusable_server(&configured, name, engine.host())))?;
+    user.reach(servers, name)
 }
 
 /// The host of a name.

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     cli::Context,
     command_error::CommandError,
-    commands::mcp::usable,
+    commands::mcp::{as_user::AsUser, usable},
     options::{TextOrJson, parsed},
     printer::{ERROR, WARNING},
     table::{Cell, Table},
@@ -21,6 +21,8 @@ struct Arguments {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: TextOrJson,
+    #[command(flatten)]
+    user: AsUser,
 }
 
 /// `cycod mcp test`.
@@ -32,7 +34,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
     let name = &args.server;
-    let visit = usable(context, name)?.visit(name).map_err(|refusal| match &refusal.attempt {
+    let visit = usable(context, name, &args.user)?.visit(name).map_err(|refusal| match &refusal.attempt {
         // That is being done.
         Some(attempt) if attempt.starts_with("cycod mcp test ") => refusal.attempt(format!("cycod mcp get {name}")),
         _ => refusal,
