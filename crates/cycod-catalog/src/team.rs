@@ -19,6 +19,9 @@ use crate::{ToolOrigin, ToolSource};
 /// The largest file about a release that is read.
 const LARGEST: u64 = 64 << 10;
 
+/// The channel of a release that names none.
+const STABLE: &str = "stable";
+
 /// A directory with what is known of a team.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamPlace {
@@ -38,6 +41,8 @@ pub struct UnreadableRelease(String);
 pub struct TeamRelease {
     /// What the team is called.
     pub team: String,
+    /// The channel that it is of.
+    pub channel: String,
     /// Its number.
     pub number: u64,
     /// When it was made, in seconds since 1970.
@@ -114,9 +119,14 @@ impl TeamPlace {
 }
 
 impl TeamRelease {
-    /// What it is called, as in `acme release 3`.
+    /// What it is called, as in `acme release 3`, or `acme beta release 3` in another channel than `stable`.
     pub fn name(&self) -> String {
-        format!("{} release {}", self.team, self.number)
+        format!("{} {}release {}", self.team, self.of_channel(), self.number)
+    }
+
+    /// The channel before a word, as in `beta `; nothing for `stable`.
+    pub fn of_channel(&self) -> String {
+        if self.channel == STABLE { String::new() } else { format!("{} ", self.channel) }
     }
 
     /// Whom to ask about it: those who signed it, by the comments of their keys where they have one.
@@ -142,6 +152,7 @@ impl TeamRelease {
         json!({
             "format": 1,
             "team": self.team,
+            "channel": self.channel,
             "number": self.number,
             "made": self.made,
             "expires": self.expires,
@@ -154,6 +165,7 @@ impl TeamRelease {
         let signers = json["signers"].as_array()?.iter().map(|signer| Some(signer.as_str()?.to_owned()));
         Some(Self {
             team: json["team"].as_str()?.to_owned(),
+            channel: json["channel"].as_str().unwrap_or(STABLE).to_owned(),
             number: json["number"].as_u64()?,
             made: json["made"].as_i64()?,
             expires: json["expires"].as_i64()?,

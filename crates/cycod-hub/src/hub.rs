@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use cycod_team::{BlobDigest, SignedProposal, SignedText, TeamKey};
+use cycod_team::{BlobDigest, SignedProposal, SignedText, TeamChannel, TeamKey};
 use jiff::Timestamp;
 use ring::hmac;
 use serde_json::{Value as Json, json};
@@ -69,8 +69,9 @@ impl Hub {
         self.run(|tx| {
             let version = roots::take(tx, &self.0.key, files)?;
             audit::add(tx, now, "console", "root", &version.to_string())?;
-            if current::release(tx)?.is_none() {
-                let made = Released::make(tx, &self.0.key, 0, now)?;
+            let stable = TeamChannel::default();
+            if current::release(tx, &stable)?.is_none() {
+                let made = Released::make(tx, &self.0.key, (&stable, 0), now)?;
                 audit::add(tx, now, "console", "release", &made.number.to_string())?;
             }
             Ok(version)
@@ -133,7 +134,7 @@ impl Hub {
     pub fn renew(&self, now: Timestamp) -> Result<Option<i64>, HubError> {
         let Some(number) = self.run(|tx| current::due(tx, now))? else { return Ok(None) };
         let renewed = self.run(|tx| {
-            let made = Released::make(tx, &self.0.key, number, now)?;
+            let made = Released::make(tx, &self.0.key, (&TeamChannel::default(), number), now)?;
             audit::add(tx, now, "hub", "renew", &made.number.to_string())?;
             Ok(made.number)
         });
@@ -152,12 +153,16 @@ impl Hub {
     pub fn recover(&self, number: u32, now: Timestamp) -> Result<i64, HubError> {
         let number = i64::from(number);
         self.run(|tx| {
-            let update = "UPDATE counters SET value = $1 WHERE name = 'release' AND value <= $2";
-            if tx.execute(update, &[number.into(), number.into()])? == 0 {
-                let message = format!("the hub has a release with a higher number than {number}");
-                return Err(HubError::new(HubRefusal::Conflict, message));
+            // The release of `stable` makes those of the others.
+            for channel in current::channels(tx)? {
+                let update = "UPDATE counters SET value = $1 WHERE name = $2 AND value <= $3";
+                let values = [number.into(), current::counter(&channel).into(), number.into()];
+                if tx.execute(update, &values)? == 0 {
+                    let message = format!("the hub has a release with a higher number than {number}");
+                    return Err(HubError::new(HubRefusal::Conflict, message));
+                }
             }
-            let made = Released::make(tx, &self.0.key, number, now)?;
+            let made = Released::make(tx, &self.0.key, (&TeamChannel::default(), number), now)?;
             audit::add(tx, now, "console", "recover", &made.number.to_string())?;
             Ok(made.number)
         })
@@ -352,11 +357,13 @@ impl Hub {
     pub(crate) fn release_document(
         &self,
         request: &SignedRequest,
+        channel: &TeamChannel,
         known: Option<&str>,
     ) -> Result<Option<TaggedRelease>, HubError> {
         self.read(request, |tx| {
-            let Some(tag) = current::tag(tx)? else { return Ok(None) };
-            let bytes = if known == Some(tag.as_str()) { None } else { current::file(tx, "release.json")? };
+            let Some(tag) = current::tag(tx, channel)? else { return Ok(None) };
+            let path = channel.path("release.json");
+            let bytes = if known == Some(tag.as_str()) { None } else { current::file(tx, &path)? };
             Ok(Some(TaggedRelease { tag, bytes }))
         })
     }
@@ -388,15 +395,22 @@ impl Hub {
         self.change(request, now, |tx, member| review::yank(tx, member, signed, now))
     }
 
-    /// Makes the next release of everything that was approved, if `expected` is the number of the last one.
-    pub(crate) fn release(&self, request: &SignedRequest, expected: i64, now: Timestamp) -> Result<Released, HubError> {
+    /// Makes the next release of everything that was approved for a channel, if `expected` is the number of the last one.
+    pub(crate) fn release(
+        &self,
+        request: &SignedRequest,
+        (channel, expected): (&TeamChannel, i64),
+        now: Timestamp,
+    ) -> Result<Released, HubError> {
         self.change(request, now, |tx, member| {
             if !member.is_admin {
                 let message = format!("`{}` is no administrator of the hub, and only they release", member.name);
                 return Err(HubError::new(HubRefusal::Forbidden, message));
             }
-            let released = Released::make(tx, &self.0.key, expected, now)?;
-            audit::add(tx, now, &member.name, "release", &released.number.to_string())?;
+            let released = Released::make(tx, &self.0.key, (channel, expected), now)?;
+            let number = released.number;
+            let subject = if channel.is_stable() { number.to_string() } else { format!("{channel} {number}") };
+            audit::add(tx, now, &member.name, "release", &subject)?;
             Ok(released)
         })
     }

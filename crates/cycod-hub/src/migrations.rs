@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 3] = [
+const MIGRATIONS: [&[&str]; 4] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -46,17 +46,30 @@ const MIGRATIONS: [&[&str]; 3] = [
         "CREATE TABLE task_pieces (task TEXT NOT NULL, number BIGINT NOT NULL, fence BIGINT NOT NULL, \
      body TEXT NOT NULL, PRIMARY KEY (task, number))",
     ],
+    &[
+        "CREATE TABLE channel_releases (channel TEXT NOT NULL DEFAULT 'stable', number BIGINT NOT NULL, \
+     digest TEXT NOT NULL, document BYTEA NOT NULL, signature BYTEA NOT NULL, expires BIGINT NOT NULL, \
+     PRIMARY KEY (channel, number))",
+        "INSERT INTO channel_releases (number, digest, document, signature, expires) \
+     SELECT number, digest, document, signature, expires FROM releases",
+        "DROP TABLE releases",
+        "ALTER TABLE channel_releases RENAME TO releases",
+    ],
 ];
 
 /// Brings the tables to this version.
 pub(crate) fn migrate(transaction: &mut dyn HubTransaction) -> Result<(), HubError> {
+    migrate_to(transaction, MIGRATIONS.len())
+}
+
+fn migrate_to(transaction: &mut dyn HubTransaction, version: usize) -> Result<(), HubError> {
     transaction.execute("CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY)", &[])?;
     let done = transaction.rows("SELECT number FROM migrations ORDER BY number", &[])?.len();
     if done > MIGRATIONS.len() {
         let message = format!("it has version {done}, and this program knows {}", MIGRATIONS.len());
         return Err(HubError::failed("the database is of a newer cycod-hub", message));
     }
-    for (index, statements) in MIGRATIONS.iter().enumerate().skip(done) {
+    for (index, statements) in MIGRATIONS.iter().enumerate().take(version).skip(done) {
         for statement in *statements {
             transaction.execute(statement, &[])?;
         }
@@ -64,4 +77,31 @@ pub(crate) fn migrate(transaction: &mut dyn HubTransaction) -> Result<(), HubErr
         transaction.execute("INSERT INTO migrations (number) VALUES ($1)", &[number.into()])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MIGRATIONS, migrate, migrate_to};
+    use crate::{HubError, HubStore, SqlRow, SqliteStore};
+
+    /// Tables that an earlier version left keep what they have.
+    #[test]
+    fn a_database_of_each_version_becomes_one_of_this() {
+        for version in 1..MIGRATIONS.len() {
+            let store: Box<dyn HubStore> = Box::new(SqliteStore::bare().expect("a database"));
+            let releases = store.run(|tx| {
+                migrate_to(tx, version)?;
+                let insert = "INSERT INTO releases (number, digest, document, signature, expires) \
+                              VALUES ($1, 'd', $2, $3, 7)";
+                tx.execute(insert, &[5.into(), b"x".as_slice().into(), b"y".as_slice().into()])?;
+                migrate(tx)?;
+                migrate(tx)?;
+                assert_eq!(tx.rows("SELECT number FROM migrations", &[])?.len(), MIGRATIONS.len());
+                tx.rows("SELECT number, digest, document, signature, expires FROM releases", &[])
+            });
+            let bytes = |bytes: &[u8]| bytes.into();
+            let row = SqlRow(vec![5.into(), "d".into(), bytes(b"x"), bytes(b"y"), 7.into()]);
+            assert_eq!(releases, Ok::<_, HubError>(vec![row]), "version {version}");
+        }
+    }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use cycod_team::{
-    Anchor, BlobDigest, DraftFile, PARTS, Proposal, ReleaseDocument, ReleaseDraft, ReviewList, ReviewedFiles,
-    RootDocument, VerifiedRelease, reviewed_files, text, verify, verify_last,
+    Anchor, BlobDigest, DraftFile, PARTS, Proposal, ReleaseDocument, ReleaseDraft, ReleasedFile, ReviewList,
+    ReviewRole, ReviewedFiles, RootDocument, TeamChannel, VerifiedRelease, channel_files, reviewed_files, text, verify,
+    verify_last,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -31,41 +32,61 @@ pub(crate) struct Released {
 }
 
 impl Released {
-    /// Makes the release after the one with the number `expected`.
+    /// Makes the release of a channel after the one with the number `expected`. What `stable` has, the other channels get too.
     ///
     /// The files are verified as readers will: what they would refuse is not released.
     pub(crate) fn make(
         tx: &mut dyn HubTransaction,
         key: &HubKey,
-        expected: i64,
+        (channel, expected): (&TeamChannel, i64),
         now: Timestamp,
     ) -> Result<Self, HubError> {
+        let made = Self::make_one(tx, key, (channel, expected), now)?;
+        if channel.is_stable() {
+            for other in current::channels(tx)?.into_iter().filter(|other| !other.is_stable()) {
+                let number = current::number(tx, &other)?;
+                _ = Self::make_one(tx, key, (&other, number), now)?;
+            }
+        }
+        Ok(made)
+    }
+
+    fn make_one(
+        tx: &mut dyn HubTransaction,
+        key: &HubKey,
+        (channel, expected): (&TeamChannel, i64),
+        now: Timestamp,
+    ) -> Result<Self, HubError> {
+        let counter = current::counter(channel);
+        let insert = "INSERT INTO counters (name, value) VALUES ($1, 0) ON CONFLICT DO NOTHING";
+        tx.execute(insert, &[counter.as_str().into()])?;
         // First: of two who have seen the same release, the second waits here, and then changes nothing.
-        let update = "UPDATE counters SET value = value + 1 WHERE name = 'release' AND value = $1";
-        if tx.execute(update, &[expected.into()])? == 0 {
+        let update = "UPDATE counters SET value = value + 1 WHERE name = $1 AND value = $2";
+        if tx.execute(update, &[counter.into(), expected.into()])? == 0 {
             let message = format!("release {expected} is not the last one: someone else released meanwhile");
             return Err(HubError::new(HubRefusal::Conflict, message));
         }
         let number = expected.saturating_add(1);
         let (root, pin) = roots::newest(tx)?;
-        let last = last(tx, pin)?;
+        let last = last(tx, pin, channel)?;
         let Some(role) = &root.roles.review else {
             let message = "the root names no reviewers, and a hub releases only what was reviewed";
             return Err(HubError::new(HubRefusal::Conflict, message));
         };
-        let list = last.as_ref().map_or(Ok(ReviewList::default()), VerifiedRelease::reviews)?;
-        let before = last.as_ref().map(VerifiedRelease::files).unwrap_or_default();
+        let (before, list) = begin(tx, (&root.team, role), channel, last.as_ref(), pin)?;
         let (open, yanks) = (review::open(tx)?, review::yanks(tx)?);
-        let made = reviewed_files((&root.team, role), &before, &list, &open, &yanks);
+        let made = reviewed_files((&root.team, role), channel, &before, &list, &open, &yanks);
         let follows = last.filter(|last| i64::try_from(last.release.number) == Ok(expected));
         let previous = follows.map(|last| last.seen.release);
-        let draft = draft(tx, &root, (number, previous), &made, now)?;
+        let draft = draft(tx, &root, (channel, number, previous), &made, now)?;
         write(tx, key, &draft, pin)?;
         for proposal in &open {
             let Ok(proposal) = Proposal::read(proposal, role, &root.team) else { continue };
             let before = |path: &String| made.files.get(path).map(|file| file.sha256);
             // What this release took in, and what begins with something else than it has.
-            if proposal.document.changes.iter().any(|(path, change)| before(path) != change.before) {
+            if proposal.document.channel == *channel
+                && proposal.document.changes.iter().any(|(path, change)| before(path) != change.before)
+            {
                 let update = "UPDATE proposals SET closed = 1 WHERE digest = $1";
                 tx.execute(update, &[proposal.digest.to_string().into()])?;
             }
@@ -74,16 +95,38 @@ impl Released {
     }
 }
 
+/// What the next release of a channel begins with, and why it may have that.
+fn begin(
+    tx: &mut dyn HubTransaction,
+    (team, role): (&str, &ReviewRole),
+    channel: &TeamChannel,
+    last: Option<&VerifiedRelease>,
+    pin: BlobDigest,
+) -> Result<(BTreeMap<String, ReleasedFile>, ReviewList), HubError> {
+    let of = |release: Option<&VerifiedRelease>| {
+        let list = release.map_or(Ok(ReviewList::default()), VerifiedRelease::reviews)?;
+        Ok::<_, HubError>((release.map(VerifiedRelease::files).unwrap_or_default(), list))
+    };
+    let (own, own_list) = of(last)?;
+    if channel.is_stable() {
+        return Ok((own, own_list));
+    }
+    let stable = self::last(tx, pin, &TeamChannel::default())?;
+    let (stable, stable_list) = of(stable.as_ref())?;
+    Ok(channel_files((team, role), channel, (&stable, &stable_list), (&own, &own_list)))
+}
+
 /// What the next release has.
 fn draft(
     tx: &mut dyn HubTransaction,
     root: &RootDocument,
-    (number, previous): (i64, Option<BlobDigest>),
+    (channel, number, previous): (&TeamChannel, i64, Option<BlobDigest>),
     made: &ReviewedFiles,
     now: Timestamp,
 ) -> Result<ReleaseDraft, HubError> {
     let mut draft = ReleaseDraft {
         team: root.team.clone(),
+        channel: channel.clone(),
         number: u64::try_from(number).unwrap_or_default(),
         made: now,
         expires: now.checked_add(SignedDuration::from_hours(DAYS * 24)).unwrap_or(Timestamp::MAX),
@@ -114,23 +157,28 @@ fn write(tx: &mut dyn HubTransaction, key: &HubKey, draft: &ReleaseDraft, pin: B
     files.0.insert("release.json".to_owned(), document.clone());
     files.0.insert("release.json.sigs".to_owned(), signature.clone());
     files.0.extend(roots::files(tx)?);
-    verify(&files, Anchor::Root(pin), draft.made)?;
+    verify(&files, Anchor::Root(pin), &draft.channel, draft.made)?;
     for (path, bytes) in &files.0 {
         if path.starts_with("blobs/") || path.starts_with("parts/") {
             current::put_blob(tx, bytes)?;
         }
     }
     let number = i64::try_from(draft.number).unwrap_or(i64::MAX);
-    let insert = "INSERT INTO releases (number, digest, document, signature, expires) VALUES ($1, $2, $3, $4, $5)";
-    let digest = BlobDigest::of(&document).to_string().into();
-    let expires = draft.expires.as_second().into();
-    tx.execute(insert, &[number.into(), digest, document.as_slice().into(), signature.as_slice().into(), expires])?;
+    let insert = "INSERT INTO releases (channel, number, digest, document, signature, expires) \
+                  VALUES ($1, $2, $3, $4, $5, $6)";
+    let (channel, digest) = (draft.channel.name().into(), BlobDigest::of(&document).to_string().into());
+    let (document, signature) = (document.as_slice().into(), signature.as_slice().into());
+    tx.execute(insert, &[channel, number.into(), digest, document, signature, draft.expires.as_second().into()])?;
     Ok(())
 }
 
-/// The last release with all of its files.
-fn last(tx: &mut dyn HubTransaction, pin: BlobDigest) -> Result<Option<VerifiedRelease>, HubError> {
-    let Some((document, signature)) = current::release(tx)? else { return Ok(None) };
+/// The last release of a channel with all of its files.
+fn last(
+    tx: &mut dyn HubTransaction,
+    pin: BlobDigest,
+    channel: &TeamChannel,
+) -> Result<Option<VerifiedRelease>, HubError> {
+    let Some((document, signature)) = current::release(tx, channel)? else { return Ok(None) };
     let mut files = Files(roots::files(tx)?);
     let release = current::parse(&document)?;
     for (name, part) in &release.parts {
@@ -147,23 +195,41 @@ fn last(tx: &mut dyn HubTransaction, pin: BlobDigest) -> Result<Option<VerifiedR
     }
     files.0.insert("release.json".to_owned(), document);
     files.0.insert("release.json.sigs".to_owned(), signature);
-    Ok(Some(verify_last(&files, Anchor::Root(pin))?))
+    Ok(Some(verify_last(&files, Anchor::Root(pin), channel)?))
 }
 
 /// What readers get.
 pub(crate) mod current {
     use cycod_team::release_tag;
 
-    use super::{BlobDigest, DAYS, HubError, HubTransaction, ReleaseDocument, Timestamp, roots};
+    use super::{BlobDigest, DAYS, HubError, HubTransaction, ReleaseDocument, TeamChannel, Timestamp, roots};
     use crate::store::count;
 
     /// A document with its signature.
     type Signed = (Vec<u8>, Vec<u8>);
 
+    /// What counts the releases of a channel.
+    pub(crate) fn counter(channel: &TeamChannel) -> String {
+        if channel.is_stable() { "release".to_owned() } else { format!("release {channel}") }
+    }
+
+    /// The number of the last release of a channel.
+    pub(crate) fn number(tx: &mut dyn HubTransaction, channel: &TeamChannel) -> Result<i64, HubError> {
+        let row = tx.row("SELECT value FROM counters WHERE name = $1", &[counter(channel).into()])?;
+        row.map_or(Ok(0), |row| row.number(0))
+    }
+
+    /// The channels that have a release.
+    pub(crate) fn channels(tx: &mut dyn HubTransaction) -> Result<Vec<TeamChannel>, HubError> {
+        let rows = tx.rows("SELECT DISTINCT channel FROM releases ORDER BY channel", &[])?;
+        let channel = |text: String| text.parse().map_err(|error| HubError::failed("a channel", error));
+        rows.iter().map(|row| channel(row.text(0)?)).collect()
+    }
+
     /// The document and the signature of the release in force.
-    pub(crate) fn release(tx: &mut dyn HubTransaction) -> Result<Option<Signed>, HubError> {
-        let select = "SELECT document, signature FROM releases ORDER BY number DESC LIMIT 1";
-        tx.row(select, &[])?.map(|row| Ok((row.bytes(0)?, row.bytes(1)?))).transpose()
+    pub(crate) fn release(tx: &mut dyn HubTransaction, channel: &TeamChannel) -> Result<Option<Signed>, HubError> {
+        let select = "SELECT document, signature FROM releases WHERE channel = $1 ORDER BY number DESC LIMIT 1";
+        tx.row(select, &[channel.name().into()])?.map(|row| Ok((row.bytes(0)?, row.bytes(1)?))).transpose()
     }
 
     pub(crate) fn parse(document: &[u8]) -> Result<ReleaseDocument, HubError> {
@@ -188,7 +254,14 @@ pub(crate) mod current {
         if path.starts_with("root/") {
             return roots::file(tx, path);
         }
-        let Some((document, signature)) = release(tx)? else { return Ok(None) };
+        let (channel, path) = match path.strip_prefix("channels/").and_then(|path| path.split_once('/')) {
+            Some((name, path)) => match name.parse() {
+                Ok(channel) => (channel, path),
+                Err(_) => return Ok(None),
+            },
+            None => (TeamChannel::default(), path),
+        };
+        let Some((document, signature)) = release(tx, &channel)? else { return Ok(None) };
         match path {
             "release.json" => Ok(Some(document)),
             "release.json.sigs" => Ok(Some(signature)),
@@ -200,21 +273,20 @@ pub(crate) mod current {
     }
 
     /// The entity tag of the release in force and the roots: two rows, however large they are.
-    pub(crate) fn tag(tx: &mut dyn HubTransaction) -> Result<Option<String>, HubError> {
+    pub(crate) fn tag(tx: &mut dyn HubTransaction, channel: &TeamChannel) -> Result<Option<String>, HubError> {
         let root = count(tx, "SELECT value FROM counters WHERE name = 'root'")?;
-        let Some(row) = tx.row("SELECT digest FROM releases ORDER BY number DESC LIMIT 1", &[])? else {
-            return Ok(None);
-        };
+        let select = "SELECT digest FROM releases WHERE channel = $1 ORDER BY number DESC LIMIT 1";
+        let Some(row) = tx.row(select, &[channel.name().into()])? else { return Ok(None) };
         let digest = row.text(0)?.parse().map_err(|error| HubError::failed("the last release", error))?;
         Ok(Some(release_tag(digest, u64::try_from(root).unwrap_or_default())))
     }
 
-    /// The number of the release in force, if it has lasted for half of its time.
+    /// The number of the release of `stable` in force, if it has lasted for half of its time. Those of the other channels are
+    /// never older.
     pub(crate) fn due(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<Option<i64>, HubError> {
-        let number = count(tx, "SELECT value FROM counters WHERE name = 'release'")?;
-        let Some(row) = tx.row("SELECT expires FROM releases ORDER BY number DESC LIMIT 1", &[])? else {
-            return Ok(None);
-        };
+        let number = number(tx, &TeamChannel::default())?;
+        let select = "SELECT expires FROM releases WHERE channel = 'stable' ORDER BY number DESC LIMIT 1";
+        let Some(row) = tx.row(select, &[])? else { return Ok(None) };
         let is_due = row.number(0)?.saturating_sub(now.as_second()) < DAYS * 24 * 3600 / 2;
         Ok(is_due.then_some(number))
     }

@@ -98,6 +98,11 @@ pub(crate) fn propose(
     let whole = SignedProposal { proposal: signed.clone(), reviews: Vec::new() };
     let proposal = Proposal::read(&whole, &role, &team)?;
     check_own(member, &proposal.author)?;
+    let channel = &proposal.document.channel;
+    if !channel.is_stable() && current::release(tx, channel)?.is_none() {
+        let message = format!("the hub has no channel `{channel}`; an administrator's release makes it");
+        return Err(HubError::new(HubRefusal::Conflict, message));
+    }
     let old = now.as_second().saturating_sub(WAITING);
     tx.execute("UPDATE proposals SET closed = 1 WHERE closed = 0 AND added < $1", &[old.into()])?;
     if count(tx, "SELECT COUNT(*) FROM proposals WHERE closed = 0")? >= MOST_PROPOSALS {

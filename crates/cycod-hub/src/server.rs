@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use cycod_http::{Connections, HttpError, read_body, serve};
 use cycod_page::reply::PageBody;
-use cycod_team::{BlobDigest, LARGEST_FILE};
+use cycod_team::{BlobDigest, LARGEST_FILE, TeamChannel};
 use cycod_thread::blocking;
 use http_body_util::{BodyExt, Full};
 use hyper::{
@@ -201,7 +201,7 @@ async fn work<T: Send + 'static>(work: impl FnOnce() -> Result<T, HubError> + Se
 enum Asked {
     Challenge,
     Enrol,
-    Release,
+    Release(TeamChannel),
     File(String),
     Proposals,
     PutBlob(BlobDigest),
@@ -273,15 +273,23 @@ struct Enrolment {
 #[serde(deny_unknown_fields)]
 struct Promotion {
     expected: i64,
+    #[serde(default)]
+    channel: TeamChannel,
 }
 
 impl Asked {
     fn read(method: &Method, path: &str) -> Option<Self> {
         let path = path.strip_prefix("/v1/")?;
         Some(match (method, path) {
-            (&Method::GET, "release.json") => Self::Release,
+            (&Method::GET, "release.json") => Self::Release(TeamChannel::default()),
             (&Method::GET, "proposals") => Self::Proposals,
-            (&Method::GET, path) => Self::File(path.to_owned()),
+            (&Method::GET, path) => {
+                let channel = path.strip_prefix("channels/").and_then(|path| path.strip_suffix("/release.json"));
+                match channel.and_then(|name| name.parse().ok()) {
+                    Some(channel) => Self::Release(channel),
+                    None => Self::File(path.to_owned()),
+                }
+            }
             (&Method::PUT, path) => Self::PutBlob(path.strip_prefix("blobs/")?.parse().ok()?),
             (&Method::POST, "challenges") => Self::Challenge,
             (&Method::POST, "devices") => Self::Enrol,
@@ -314,7 +322,7 @@ impl Asked {
         match self {
             Self::GiveTask | Self::Report => MOST_TASK,
             Self::Claim | Self::Watch | Self::CancelTask | Self::EnrolWorker => MOST_ENROLMENT,
-            Self::Release | Self::File(_) | Self::Proposals => 0,
+            Self::Release(_) | Self::File(_) | Self::Proposals => 0,
             Self::Challenge | Self::Enrol | Self::Promote | Self::Code => MOST_ENROLMENT,
             Self::PutBlob(_) => usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX),
             Self::Propose | Self::Review | Self::Yank => MOST_DOCUMENT,
@@ -332,7 +340,7 @@ impl Asked {
         match self {
             Self::Challenge => Ok(written(&json!({"challenge": hub.challenge(now)?}))),
             Self::Enrol => enrol(hub, signed, body, now),
-            Self::Release => release(hub.release_document(signed, known)?),
+            Self::Release(channel) => release(hub.release_document(signed, channel, known)?),
             Self::File(path) => {
                 let bytes = hub.file(signed, path)?.ok_or_else(missing)?;
                 let kept = if path.starts_with("blobs/") { "private, immutable, max-age=31536000" } else { "no-cache" };
@@ -360,8 +368,8 @@ impl Asked {
             // These wait, and are answered without this.
             Self::Claim | Self::Watch => Err(missing()),
             Self::Promote => {
-                let Promotion { expected } = parsed(body)?;
-                Ok(written(&json!(hub.release(signed, expected, now)?)))
+                let Promotion { expected, channel } = parsed(body)?;
+                Ok(written(&json!(hub.release(signed, (&channel, expected), now)?)))
             }
         }
     }

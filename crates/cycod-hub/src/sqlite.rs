@@ -32,6 +32,12 @@ impl SqliteStore {
         Self::new(Connection::open_in_memory().map_err(failed)?)
     }
 
+    /// A database without tables.
+    #[cfg(test)]
+    pub(crate) fn bare() -> Result<Self, HubError> {
+        Ok(Self(Mutex::new(Connection::open_in_memory().map_err(failed)?)))
+    }
+
     fn new(connection: Connection) -> Result<Self, HubError> {
         connection.busy_timeout(PATIENCE).map_err(failed)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;").map_err(failed)?;

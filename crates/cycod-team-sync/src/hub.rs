@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cycod_code::Code;
-use cycod_team::{BlobDigest, LARGEST_FILE, SignedProposal, SignedText};
+use cycod_team::{BlobDigest, LARGEST_FILE, SignedProposal, SignedText, TeamChannel};
 use reqwest::{Method, Url};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -107,12 +107,16 @@ impl TeamHub {
         Ok(answer["member"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Lets the hub make the release after `expected`.
+    /// Lets the hub make the release of a channel after `expected`; 0 if it has none.
     ///
     /// # Errors
     /// When the hub refuses, for example because someone else has made one meanwhile.
-    pub fn release(&self, expected: u64) -> Result<HubRelease, SyncError> {
-        self.ask(Method::POST, "releases", json!({"expected": expected}).to_string().as_bytes())
+    pub fn release(&self, channel: &TeamChannel, expected: u64) -> Result<HubRelease, SyncError> {
+        let body = match channel.is_stable() {
+            true => json!({"expected": expected}),
+            false => json!({"expected": expected, "channel": channel}),
+        };
+        self.ask(Method::POST, "releases", body.to_string().as_bytes())
     }
 
     /// An address that opens the pages of the hub in one browser, once, within a minute.

@@ -7,7 +7,9 @@ use std::{
 };
 
 use cycod_code::Code;
-use cycod_team::{Anchor, BlobDigest, ReleaseDocument, ReleaseFiles, VerifiedRelease, release_tag, verify};
+use cycod_team::{
+    Anchor, BlobDigest, ReleaseDocument, ReleaseFiles, TeamChannel, VerifiedRelease, release_tag, verify,
+};
 use jiff::Timestamp;
 
 use crate::{
@@ -36,13 +38,13 @@ pub struct Fetched {
 pub(crate) fn fetch(
     source: (&TeamSource, Option<&DeviceKey>),
     here: Here,
-    anchor: Anchor<'_>,
+    (anchor, channel): (Anchor<'_>, &TeamChannel),
     now: Timestamp,
 ) -> Result<Fetched, SyncError> {
     let is_bare = here.is_empty();
-    match fetch_once(source, here, anchor, now) {
+    match fetch_once(source, here, (anchor, channel), now) {
         Err(error) if !is_bare && error.code != Some(Code::TeamUnreachable) => {
-            fetch_once(source, Here::default(), anchor, now)
+            fetch_once(source, Here::default(), (anchor, channel), now)
         }
         result => result,
     }
@@ -51,7 +53,7 @@ pub(crate) fn fetch(
 fn fetch_once(
     (source, device): (&TeamSource, Option<&DeviceKey>),
     here: Here,
-    anchor: Anchor<'_>,
+    (anchor, channel): (Anchor<'_>, &TeamChannel),
     now: Timestamp,
 ) -> Result<Fetched, SyncError> {
     let unreachable = |why: String| SyncError::new(Code::TeamUnreachable, format!("`{source}` can't be read: {why}"));
@@ -68,10 +70,10 @@ fn fetch_once(
     };
     let known = match (&place, anchor) {
         // A hub tells in one answer whether anything has changed; it gives an entity tag that we can tell as well.
-        (Place::Web(web), Anchor::Seen(seen)) if device.is_some() && !here.is_empty() => {
+        (Place::Web(web), Anchor::Seen(seen)) if device.is_some() && !here.is_empty() && seen.channel == *channel => {
             let tag = release_tag(seen.release, seen.root.version);
             Some(
-                web.read_unless(RELEASE, LARGEST_DOCUMENT, Some(&tag))
+                web.read_unless(&channel.path(RELEASE), LARGEST_DOCUMENT, Some(&tag))
                     .map_err(|error| unreachable(error.to_string()))?,
             )
         }
@@ -79,6 +81,7 @@ fn fetch_once(
     };
     let remote = Remote {
         place,
+        channel: channel.clone(),
         here,
         accepted,
         requests: Cell::new(usize::from(known.is_some())),
@@ -91,7 +94,7 @@ fn fetch_once(
         documents: RefCell::default(),
         failure: RefCell::default(),
     };
-    let verified = verify(&remote, anchor, now);
+    let verified = verify(&remote, anchor, channel, now);
     if let Some(why) = remote.failure.take() {
         return Err(unreachable(why));
     }
@@ -123,6 +126,8 @@ enum Place {
 
 struct Remote {
     place: Place,
+    /// Whose files these are.
+    channel: TeamChannel,
     here: Here,
     /// The root that was accepted.
     accepted: Option<String>,
@@ -168,9 +173,10 @@ impl ReleaseFiles for Remote {
             None if self.is_missing(path) => None,
             None => {
                 self.requests.set(self.requests.get() + 1);
+                let at = self.channel.path(path);
                 let read = match &self.place {
-                    Place::Directory(directory) => directory.read(path, most),
-                    Place::Web(web) => web.read(path, most),
+                    Place::Directory(directory) => directory.read(&at, most),
+                    Place::Web(web) => web.read(&at, most),
                 };
                 read.inspect_err(|error| *self.failure.borrow_mut() = Some(format!("`{path}`: {error}")))?
             }

@@ -22,7 +22,7 @@ use std::{
 use cycod_catalog::{TeamPlace, TeamRelease};
 use cycod_code::Code;
 use cycod_file::{Durability, FileAccess, Folder, is_nothing};
-use cycod_team::{Anchor, BlobDigest, SeenRelease, VerifiedRelease};
+use cycod_team::{Anchor, BlobDigest, SeenRelease, TeamChannel, VerifiedRelease};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -51,6 +51,9 @@ pub struct TeamMember {
     pub team: String,
     /// Where it publishes.
     pub source: String,
+    /// The channel whose releases are put into force.
+    #[serde(skip_serializing_if = "TeamChannel::is_stable", default)]
+    pub channel: TeamChannel,
     /// The root that the user compared with what the team told.
     pub root: BlobDigest,
     /// When it was joined.
@@ -157,19 +160,25 @@ impl TeamStore {
         self.read("state.json").ok().flatten().unwrap_or_default()
     }
 
-    /// Fetches a release without putting it into force: the first one, if `root` is given.
+    /// Fetches the release of a channel without putting it into force: the first one, if `root` is given.
     ///
     /// # Errors
     /// When it can't be read, or is not what the team signed.
-    pub fn fetch(&self, source: &TeamSource, root: Option<BlobDigest>, now: Timestamp) -> Result<Fetched, SyncError> {
+    pub fn fetch(
+        &self,
+        source: &TeamSource,
+        root: Option<BlobDigest>,
+        channel: &TeamChannel,
+        now: Timestamp,
+    ) -> Result<Fetched, SyncError> {
         let device = self.device()?;
         let source = (source, device.as_ref());
         if let Some(root) = root {
-            return fetch(source, Here::default(), Anchor::Root(root), now);
+            return fetch(source, Here::default(), (Anchor::Root(root), channel), now);
         }
         let missing = || broken(&self.file("seen.json"), "it is missing");
         let seen: SeenRelease = self.read("seen.json")?.ok_or_else(missing)?;
-        fetch(source, Here::at(&self.place.active()), Anchor::Seen(&seen), now)
+        fetch(source, Here::at(&self.place.active()), (Anchor::Seen(&seen), channel), now)
     }
 
     /// Joins a team with its first release.
@@ -187,14 +196,14 @@ impl TeamStore {
         if self.place.is_joined() {
             return Err(SyncError { code: None, message: "a team was joined already".to_owned() });
         }
-        let team = fetched.verified.release.team.clone();
+        let (team, channel) = (fetched.verified.release.team.clone(), fetched.verified.release.channel.clone());
         self.install(fetched)?;
         self.write("state.json", &SyncNote { synced: Some(now), failure: None })?;
         self.turn(turn::end(&self.place, false, now.into()))?;
         if let Some(device) = &self.joining {
             self.write_with("device.json", device, FileAccess::Private)?;
         }
-        let member = TeamMember { format: FORMAT, team, source: source.to_string(), root, joined: now };
+        let member = TeamMember { format: FORMAT, team, source: source.to_string(), channel, root, joined: now };
         self.write("member.json", &member)
     }
 
@@ -221,6 +230,22 @@ impl TeamStore {
         result
     }
 
+    /// Follows another channel from now on, with its newest release in force. What was seen of the others stays known, so that
+    /// none of them can go back.
+    ///
+    /// # Errors
+    /// As [`TeamStore::sync`]; then the channel stays as it was.
+    pub fn follow(&self, channel: &TeamChannel, now: Timestamp) -> Result<Synced, SyncError> {
+        let _lock = self.lock()?;
+        let member = self.member()?.ok_or_else(|| not_joined(&self.place))?;
+        let member = TeamMember { channel: channel.clone(), ..member };
+        let synced = self.synced(&member, now)?;
+        self.write("state.json", &SyncNote { synced: Some(now), failure: None })?;
+        self.turn(turn::end(&self.place, false, now.into()))?;
+        self.write("member.json", &member)?;
+        Ok(synced)
+    }
+
     fn turn(&self, noted: io::Result<()>) -> Result<(), SyncError> {
         noted.map_err(|error| SyncError::io("write", &self.file(turn::TRIED), &error))
     }
@@ -229,7 +254,7 @@ impl TeamStore {
         let source = TeamSource::parse(&member.source, Path::new("/"))
             .map_err(|why| broken(&self.file("member.json"), &format!("`{}`: {why}", member.source)))?;
         let before = self.place.release().ok();
-        let fetched = self.fetch(&source, None, now)?;
+        let fetched = self.fetch(&source, None, &member.channel, now)?;
         let VerifiedRelease { release, tools, parts, .. } = &fetched.verified;
         let is_current = before.as_ref() == Some(&about(&fetched.verified));
         let seen: Option<SeenRelease> = self.read("seen.json")?;
@@ -326,12 +351,14 @@ impl TeamStore {
 
     /// Removes releases that no run can have begun with of late. Those that can't be removed take room, no more.
     fn forget_old(&self, current: &str) {
-        let number = |name: &str| name.split('-').next().and_then(|number| number.parse::<u64>().ok());
-        let Ok(folder) = fs::canonicalize(self.file("releases")).and_then(|path| Folder::open(&path)) else { return };
+        let releases = self.file("releases");
+        // Numbers of different channels say nothing about which is older.
+        let written = |name: &str| fs::metadata(releases.join(name)).and_then(|found| found.modified()).ok();
+        let Ok(folder) = fs::canonicalize(&releases).and_then(|path| Folder::open(&path)) else { return };
         let mut others = Vec::new();
         let listed = folder.names(|name| {
             if let Some(name) = name.to_str().filter(|name| *name != current) {
-                others.push((number(name).unwrap_or_default(), name.to_owned()));
+                others.push((written(name), name.to_owned()));
             }
             Ok::<_, io::Error>(())
         });
@@ -384,6 +411,7 @@ fn about(verified: &VerifiedRelease) -> TeamRelease {
     let VerifiedRelease { root, release, signers, .. } = verified;
     TeamRelease {
         team: release.team.clone(),
+        channel: release.channel.name().to_owned(),
         number: release.number,
         made: release.made.as_second(),
         expires: release.expires.min(root.expires).as_second(),

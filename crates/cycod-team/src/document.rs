@@ -15,7 +15,7 @@ use serde::{
     de::{DeserializeOwned, Error as _, MapAccess, Visitor},
 };
 
-use crate::{BlobDigest, ReleaseError, ReviewRole, TeamKey, path};
+use crate::{BlobDigest, ReleaseError, ReviewRole, TeamChannel, TeamKey, path};
 
 /// The version of the format.
 pub const FORMAT: u32 = 1;
@@ -111,7 +111,10 @@ pub struct ReleaseDocument {
     pub format: u32,
     /// What the team is called.
     pub team: String,
-    /// Its number: each release has a higher one than that before; from 1.
+    /// The channel whose members it is for.
+    #[serde(skip_serializing_if = "TeamChannel::is_stable", default)]
+    pub channel: TeamChannel,
+    /// Its number: each release of the channel has a higher one than that before; from 1.
     pub number: u64,
     /// When it was made.
     pub made: Timestamp,
@@ -160,6 +163,9 @@ pub struct SeenRelease {
     pub team: String,
     /// The newest root.
     pub root: SeenRoot,
+    /// The channel of the release.
+    #[serde(skip_serializing_if = "TeamChannel::is_stable", default)]
+    pub channel: TeamChannel,
     /// The number of the release.
     pub number: u64,
     /// The digest of `release.json`.
@@ -169,6 +175,29 @@ pub struct SeenRelease {
     /// What was withdrawn in it or a release before.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
     pub yanked: BTreeSet<BlobDigest>,
+    /// The newest releases of other channels that were accepted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub others: BTreeMap<TeamChannel, SeenNumber>,
+}
+
+/// The newest release of a channel that was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeenNumber {
+    /// Its number.
+    pub number: u64,
+    /// The digest of `release.json`.
+    pub release: BlobDigest,
+}
+
+impl SeenRelease {
+    /// The newest release of a channel that was accepted.
+    pub fn on(&self, channel: &TeamChannel) -> Option<SeenNumber> {
+        match *channel == self.channel {
+            true => Some(SeenNumber { number: self.number, release: self.release }),
+            false => self.others.get(channel).copied(),
+        }
+    }
 }
 
 /// A root that was accepted.
@@ -299,11 +328,15 @@ pub(crate) fn check_format(file: &str, format: u32) -> Result<(), ReleaseError> 
     }
 }
 
-/// A team's name: lowercase letters, digits and hyphens.
-pub(crate) fn check_team(file: &str, team: &str) -> Result<(), ReleaseError> {
+/// Whether a team or a channel can be called so: lowercase letters, digits and hyphens.
+pub(crate) fn is_team_name(text: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_first = |first: char| first.is_ascii_lowercase() || first.is_ascii_digit();
-    if team.len() <= 32 && team.starts_with(is_first) && team.bytes().all(is_inner) {
+    text.len() <= 32 && text.starts_with(is_first) && text.bytes().all(is_inner)
+}
+
+pub(crate) fn check_team(file: &str, team: &str) -> Result<(), ReleaseError> {
+    if is_team_name(team) {
         return Ok(());
     }
     let message = format!(

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
-    BlobDigest, FORMAT, PARTS, Part, ReleaseDocument, ReleaseError, ReleasedFile, RootDocument, TeamRoles,
+    BlobDigest, FORMAT, PARTS, Part, ReleaseDocument, ReleaseError, ReleasedFile, RootDocument, TeamChannel, TeamRoles,
     document::check_team, path, verify,
 };
 
@@ -28,7 +28,9 @@ pub struct RootDraft {
 pub struct ReleaseDraft {
     /// What the team is called.
     pub team: String,
-    /// One more than the number of the release before; 1 for the first.
+    /// The channel whose members it is for.
+    pub channel: TeamChannel,
+    /// One more than the number of the release before in this channel; 1 for the first.
     pub number: u64,
     /// When it is made.
     pub made: Timestamp,
@@ -69,7 +71,7 @@ impl RootDraft {
 }
 
 impl ReleaseDraft {
-    /// Returns the bytes of every file, by path, `release.json` among them; all but the signatures.
+    /// Returns the bytes of every file, by path as for the channel `stable`, `release.json` among them; all but the signatures.
     ///
     /// # Errors
     /// When a path cannot be released, or there are too many files or bytes.
@@ -103,6 +105,7 @@ impl ReleaseDraft {
         let document = ReleaseDocument {
             format: FORMAT,
             team: self.team.clone(),
+            channel: self.channel.clone(),
             number: self.number,
             made: self.made,
             expires: self.expires,

@@ -7,6 +7,7 @@
 //!
 //! Nothing here opens a file, asks a clock or starts a program: the caller gives the bytes and the time.
 
+mod channel;
 mod digest;
 mod document;
 mod draft;
@@ -19,10 +20,11 @@ mod signature;
 mod ticket;
 mod verify;
 
+pub use channel::{ChannelFiles, TeamChannel, UnusableChannel};
 pub use digest::BlobDigest;
 pub use document::{
-    FORMAT, PARTS, Part, ReleaseDocument, ReleasedFile, RootDocument, SeenRelease, SeenRoot, SignedRole, TeamKeys,
-    TeamRoles,
+    FORMAT, PARTS, Part, ReleaseDocument, ReleasedFile, RootDocument, SeenNumber, SeenRelease, SeenRoot, SignedRole,
+    TeamKeys, TeamRoles,
 };
 pub use draft::{DraftFile, ReleaseDraft, RootDraft};
 pub use error::ReleaseError;
@@ -30,8 +32,8 @@ pub use path::is_released_path;
 pub use request::{HubRequest, device_text, release_tag};
 pub use review::{
     ChangeClass, Proposal, ProposalDocument, ProposalState, ProposedChange, Review, ReviewDocument, ReviewList,
-    ReviewRole, ReviewVerdict, ReviewedFiles, SignedProposal, SignedText, UnknownClass, YankDocument, proposal_text,
-    reviewed_files, text,
+    ReviewRole, ReviewVerdict, ReviewedFiles, SignedProposal, SignedText, UnknownClass, YankDocument, channel_files,
+    proposal_text, reviewed_files, text,
 };
 pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes, verify_signature};
 pub use ticket::{

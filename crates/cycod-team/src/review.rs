@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BlobDigest, FORMAT, ReleaseError, ReleasedFile, SignedRole, TeamKey,
+    BlobDigest, FORMAT, ReleaseError, ReleasedFile, SignedRole, TeamChannel, TeamKey,
     document::{PARTS, check_distinct, check_format, check_team, once_each, parse},
     path, signature,
 };
@@ -194,6 +194,9 @@ pub struct ProposalDocument {
     pub format: u32,
     /// What the team is called.
     pub team: String,
+    /// The channel that it changes. What was approved for `stable` may be in every channel, and else only in its own.
+    #[serde(skip_serializing_if = "TeamChannel::is_stable", default)]
+    pub channel: TeamChannel,
     /// When it was made.
     pub made: Timestamp,
     /// What it is for.
@@ -430,6 +433,11 @@ impl Proposal {
         if approvals >= needed { ProposalState::Approved } else { ProposalState::Waiting { approvals, needed } }
     }
 
+    /// Whether what it proposes may be in a channel.
+    fn counts_in(&self, channel: &TeamChannel) -> bool {
+        self.document.channel.is_stable() || self.document.channel == *channel
+    }
+
     /// Whether a file is what it proposes for this path.
     fn has(&self, path: &str, file: &ReleasedFile) -> bool {
         self.document.changes.get(path).is_some_and(|change| change.after.as_ref() == Some(file))
@@ -448,6 +456,9 @@ impl ProposalDocument {
                 Some(tool) => tools.push(tool.to_owned()),
                 None if part_name(name).is_some() => {}
                 None => return malformed(format!("`{}` is no file of a release", name.escape_default())),
+            }
+            if change.after.is_none() && !self.channel.is_stable() {
+                return malformed(format!("only a proposal for `stable` can remove a file, such as `{name}`"));
             }
             if change.before == change.after.map(|after| after.sha256) && change.after.is_none() {
                 return malformed(format!("it doesn't say what becomes of `{name}`"));
@@ -528,10 +539,30 @@ pub struct ReviewedFiles {
     pub dropped: Vec<String>,
 }
 
-/// Applies the approved ones of the `open` proposals to the files of a release. Files that lack reviews, or were withdrawn,
+/// What the next release of a channel begins with: what `stable` has, and over it what was approved for the channel alone.
+pub fn channel_files(
+    (team, role): (&str, &ReviewRole),
+    channel: &TeamChannel,
+    (stable, stable_list): (&BTreeMap<String, ReleasedFile>, &ReviewList),
+    (own, own_list): (&BTreeMap<String, ReleasedFile>, &ReviewList),
+) -> (BTreeMap<String, ReleasedFile>, ReviewList) {
+    let read = |signed: &SignedProposal| Proposal::read(signed, role, team).ok();
+    let alone: Vec<Proposal> =
+        own_list.proposals.iter().filter_map(read).filter(|proposal| proposal.document.channel == *channel).collect();
+    let mut files = stable.clone();
+    let over = own.iter().filter(|(path, file)| alone.iter().any(|proposal| proposal.has(path, file)));
+    files.extend(over.map(|(path, file)| (path.clone(), *file)));
+    let mut list = stable_list.clone();
+    list.proposals.extend(alone.into_iter().map(|proposal| proposal.signed));
+    list.yanks.extend(own_list.yanks.iter().filter(|yank| !stable_list.yanks.contains(yank)).cloned());
+    (files, list)
+}
+
+/// Applies the approved ones of the `open` proposals for a channel to the files of a release. Files that lack reviews, or were withdrawn,
 /// are left out. Signatures of withdrawals and proposals that don't count have no effect.
 pub fn reviewed_files(
     (team, role): (&str, &ReviewRole),
+    channel: &TeamChannel,
     current: &BTreeMap<String, ReleasedFile>,
     list: &ReviewList,
     open: &[SignedProposal],
@@ -539,8 +570,10 @@ pub fn reviewed_files(
 ) -> ReviewedFiles {
     let read = |signed: &SignedProposal| Proposal::read(signed, role, team).ok();
     let is_approved = |proposal: &Proposal| proposal.state(role) == ProposalState::Approved;
-    let mut known: Vec<Proposal> = list.proposals.iter().filter_map(read).filter(is_approved).collect();
+    let counts = |proposal: &Proposal| proposal.counts_in(channel) && is_approved(proposal);
+    let mut known: Vec<Proposal> = list.proposals.iter().filter_map(read).filter(counts).collect();
     let mut open: Vec<Proposal> = open.iter().filter_map(read).filter(is_approved).collect();
+    open.retain(|proposal| proposal.document.channel == *channel);
     open.sort_by_key(|proposal| (proposal.document.made, proposal.digest));
     let mut kept_yanks: Vec<SignedText> = Vec::new();
     let mut yanked = BTreeSet::new();
@@ -595,6 +628,7 @@ pub fn reviewed_files(
 /// Refuses a release with a file that too few reviewers approved, or that was withdrawn. Returns what was withdrawn.
 pub(crate) fn check(
     (team, role): (&str, Option<&ReviewRole>),
+    channel: &TeamChannel,
     list: Option<&Vec<u8>>,
     files: &BTreeMap<String, ReleasedFile>,
 ) -> Result<BTreeSet<BlobDigest>, ReleaseError> {
@@ -616,6 +650,10 @@ pub(crate) fn check(
         for (path, change) in &proposal.document.changes {
             let Some(after) = change.after else { continue };
             match &state {
+                _ if !proposal.counts_in(channel) => {
+                    let of = &proposal.document.channel;
+                    why.insert(path, format!("it was approved for the channel `{of}`, not for `{channel}`"));
+                }
                 ProposalState::Approved => _ = approved.insert((path, after.sha256, after.executable)),
                 ProposalState::Waiting { approvals, needed } => {
                     let ignored = proposal.ignored.first().map(|why| format!("; {why}")).unwrap_or_default();
@@ -660,7 +698,12 @@ pub fn text(file: &str, document: &impl Serialize) -> Result<String, ReleaseErro
 
 impl ProposalDocument {
     /// A proposal that is to be signed.
-    pub fn new(team: &str, made: Timestamp, why: String, changes: BTreeMap<String, ProposedChange>) -> Self {
-        Self { format: FORMAT, team: team.to_owned(), made, why, changes }
+    pub fn new(
+        (team, channel): (&str, &TeamChannel),
+        made: Timestamp,
+        why: String,
+        changes: BTreeMap<String, ProposedChange>,
+    ) -> Self {
+        Self { format: FORMAT, team: team.to_owned(), channel: channel.clone(), made, why, changes }
     }
 }

@@ -12,8 +12,8 @@ use cycod_code::Code;
 use jiff::Timestamp;
 
 use crate::{
-    BlobDigest, FORMAT, PARTS, Part, ReleaseDocument, ReleaseError, ReleasedFile, ReviewList, RootDocument,
-    SeenRelease, SeenRoot, SignedRole, document::ToolFiles, review, signature,
+    BlobDigest, FORMAT, PARTS, Part, ReleaseDocument, ReleaseError, ReleasedFile, ReviewList, RootDocument, SeenNumber,
+    SeenRelease, SeenRoot, SignedRole, TeamChannel, document::ToolFiles, review, signature,
 };
 
 /// The most files of a release below `tools/`.
@@ -98,26 +98,37 @@ impl VerifiedRelease {
     }
 }
 
-/// Verifies a release at the time `now`.
+/// Verifies the release of a channel at the time `now`. The files have the paths of the channel `stable`:
+/// [`ChannelFiles`](crate::ChannelFiles) finds those of another one in a directory.
 ///
 /// # Errors
 /// When anything is missing, too large, not signed by the team's keys, older than what was seen, expired, or not what was
 /// signed. Nothing of it may be used then.
-pub fn verify(files: &dyn ReleaseFiles, anchor: Anchor<'_>, now: Timestamp) -> Result<VerifiedRelease, ReleaseError> {
-    verified(files, anchor, Some(now))
+pub fn verify(
+    files: &dyn ReleaseFiles,
+    anchor: Anchor<'_>,
+    channel: &TeamChannel,
+    now: Timestamp,
+) -> Result<VerifiedRelease, ReleaseError> {
+    verified(files, anchor, channel, Some(now))
 }
 
 /// Verifies a release for someone who makes the next one: all but that it lasts, and that its files were reviewed.
 ///
 /// # Errors
 /// As [`verify`].
-pub fn verify_last(files: &dyn ReleaseFiles, anchor: Anchor<'_>) -> Result<VerifiedRelease, ReleaseError> {
-    verified(files, anchor, None)
+pub fn verify_last(
+    files: &dyn ReleaseFiles,
+    anchor: Anchor<'_>,
+    channel: &TeamChannel,
+) -> Result<VerifiedRelease, ReleaseError> {
+    verified(files, anchor, channel, None)
 }
 
 fn verified(
     files: &dyn ReleaseFiles,
     anchor: Anchor<'_>,
+    channel: &TeamChannel,
     now: Option<Timestamp>,
 ) -> Result<VerifiedRelease, ReleaseError> {
     const FILE: &str = "release.json";
@@ -126,7 +137,13 @@ fn verified(
         Anchor::Seen(seen) => Some(seen),
     };
     let (mut roots, seen_root) = chain(files, anchor)?;
-    let bytes = required(files, FILE, LARGEST_DOCUMENT)?;
+    let bytes = optional(files, FILE, LARGEST_DOCUMENT)?.ok_or_else(|| match channel.is_stable() {
+        true => missing(FILE),
+        false => {
+            let message = format!("the team has no release in the channel `{channel}`");
+            ReleaseError::new(Code::ReleaseTruncated, FILE, message)
+        }
+    })?;
     let signatures = required(files, "release.json.sigs", LARGEST_DOCUMENT)?;
     let signed_for = |root: &RootDocument| {
         let keys = [("the root", &root.roles.release)];
@@ -145,7 +162,11 @@ fn verified(
         let message = format!("it is of the team `{}`, but the root of `{}`", release.team, root.team);
         return Err(ReleaseError::new(Code::ReleaseMixed, FILE, message));
     }
-    check_number(&release, digest, &root, seen)?;
+    if release.channel != *channel {
+        let message = format!("it is of the channel `{}`, not of `{channel}`", release.channel);
+        return Err(ReleaseError::new(Code::ReleaseMixed, FILE, message));
+    }
+    check_number(&release, digest, &root, seen.and_then(|seen| seen.on(channel)))?;
     if let Some(now) = now {
         check_time(&root, &release, seen.map_or(now, |seen| now.max(seen.made)))?;
     }
@@ -159,12 +180,22 @@ fn verified(
         format: FORMAT,
         team: root.team.clone(),
         root: seen_root,
+        channel: channel.clone(),
         number: release.number,
         release: digest,
         made: seen.map_or(release.made, |seen| seen.made.max(release.made)),
         yanked,
+        others: others(seen, channel),
     };
     Ok(VerifiedRelease { root, release, signers, parts, tools, blobs, seen })
+}
+
+/// What was accepted of the channels but this one.
+fn others(seen: Option<&SeenRelease>, channel: &TeamChannel) -> BTreeMap<TeamChannel, SeenNumber> {
+    let Some(seen) = seen else { return BTreeMap::new() };
+    let last = seen.on(&seen.channel).map(|last| (seen.channel.clone(), last));
+    let all = seen.others.iter().map(|(channel, last)| (channel.clone(), *last)).chain(last);
+    all.filter(|(other, _)| other != channel).collect()
 }
 
 fn root_file(version: u64) -> String {
@@ -278,7 +309,7 @@ fn check_number(
     release: &ReleaseDocument,
     digest: BlobDigest,
     root: &RootDocument,
-    seen: Option<&SeenRelease>,
+    seen: Option<SeenNumber>,
 ) -> Result<(), ReleaseError> {
     let number = release.number;
     let wrong = |code, message: String| Err(ReleaseError::new(code, "release.json", message));
@@ -334,7 +365,7 @@ fn check_reviews(
 ) -> Result<BTreeSet<BlobDigest>, ReleaseError> {
     let files = all_files(release, tools);
     let role = (root.team.as_str(), root.roles.review.as_ref());
-    let mut yanked = review::check(role, parts.get(review::PART), &files)?;
+    let mut yanked = review::check(role, &release.channel, parts.get(review::PART), &files)?;
     let before = seen.map(|seen| &seen.yanked).into_iter().flatten();
     yanked.extend(before);
     match files.iter().find(|(_, file)| yanked.contains(&file.sha256)) {

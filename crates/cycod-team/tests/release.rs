@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 use cycod_team::{
     Anchor, BlobDigest, ChangeClass, DraftFile, FORMAT, LARGEST_FILE, NAMESPACE, Proposal, ProposalDocument,
     ProposalState, ProposedChange, ReleaseDraft, ReleaseError, ReleaseFiles, ReleasedFile, ReviewDocument, ReviewList,
-    ReviewRole, ReviewVerdict, RootDraft, SeenRelease, SignedProposal, SignedRole, SignedText, TeamKey, TeamKeys,
-    TeamRoles, VerifiedRelease, YankDocument, proposal_text, reviewed_files, signed_bytes, text, verify, verify_last,
+    ReviewRole, ReviewVerdict, RootDraft, SeenRelease, SignedProposal, SignedRole, SignedText, TeamChannel, TeamKey,
+    TeamKeys, TeamRoles, VerifiedRelease, YankDocument, channel_files, proposal_text, reviewed_files, signed_bytes,
+    text, verify, verify_last,
 };
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -99,6 +100,7 @@ impl Team {
         let file = |text: &str| DraftFile { bytes: text.as_bytes().to_vec(), executable: false };
         ReleaseDraft {
             team: "acme".to_owned(),
+            channel: TeamChannel::default(),
             number: self.number,
             made: at("2026-11-26T00:00:00Z"),
             expires: at("2026-12-03T00:00:00Z"),
@@ -131,7 +133,7 @@ impl Team {
     }
 
     fn verify_at(&self, now: &str) -> Result<VerifiedRelease, ReleaseError> {
-        verify(&self.files, Anchor::Root(self.pin()), at(now))
+        verify(&self.files, Anchor::Root(self.pin()), &TeamChannel::default(), at(now))
     }
 
     fn verify(&self) -> Result<VerifiedRelease, ReleaseError> {
@@ -139,7 +141,7 @@ impl Team {
     }
 
     fn after(&self, seen: &SeenRelease) -> Result<VerifiedRelease, ReleaseError> {
-        verify(&self.files, Anchor::Seen(seen), at("2026-11-27T00:00:00Z"))
+        verify(&self.files, Anchor::Seen(seen), &TeamChannel::default(), at("2026-11-27T00:00:00Z"))
     }
 }
 
@@ -256,16 +258,19 @@ fn half_a_release_is_none() {
     for file in team.files.0.keys() {
         let mut files = team.files.clone();
         files.0.remove(file);
-        let error = verify(&files, Anchor::Root(team.pin()), at("2026-11-27T00:00:00Z")).expect_err("it is refused");
+        let error = verify(&files, Anchor::Root(team.pin()), &TeamChannel::default(), at("2026-11-27T00:00:00Z"))
+            .expect_err("it is refused");
         assert_eq!((error.code.name(), error.file), ("release-truncated", file.clone()), "{file}");
     }
     for file in team.files.0.keys().filter(|file| file.starts_with("blobs/") || file.starts_with("parts/")) {
         let mut files = team.files.clone();
         files.0.get_mut(file).expect("it is there").pop();
-        let error = verify(&files, Anchor::Root(team.pin()), at("2026-11-27T00:00:00Z")).expect_err("it is refused");
+        let error = verify(&files, Anchor::Root(team.pin()), &TeamChannel::default(), at("2026-11-27T00:00:00Z"))
+            .expect_err("it is refused");
         assert_eq!(error.code.name(), "release-truncated", "{file}");
         files.0.get_mut(file).expect("it is there").extend(b"\n\n");
-        let error = verify(&files, Anchor::Root(team.pin()), at("2026-11-27T00:00:00Z")).expect_err("it is refused");
+        let error = verify(&files, Anchor::Root(team.pin()), &TeamChannel::default(), at("2026-11-27T00:00:00Z"))
+            .expect_err("it is refused");
         assert_eq!(error.code.name(), "release-mixed", "{file}");
     }
 }
@@ -289,7 +294,8 @@ fn only_the_teams_keys_count_and_only_for_what_they_are_for() {
         team.sign(&signatures);
         refused_as(team.verify(), &format!("{wrong}{why}"));
     }
-    let stranger = verify(&team.files, Anchor::Root(BlobDigest::of(b"")), at("2026-11-27T00:00:00Z"));
+    let stranger =
+        verify(&team.files, Anchor::Root(BlobDigest::of(b"")), &TeamChannel::default(), at("2026-11-27T00:00:00Z"));
     refused_as(stranger, "release-wrong-key root: no root of this release has the SHA-256 e3b0c442");
 }
 
@@ -410,7 +416,7 @@ fn checks_have_an_order() {
         if let Some(bytes) = team.files.0.get_mut(file) {
             bytes[0] ^= 1;
         }
-        let refused = refused(verify(&team.files, anchor, now));
+        let refused = refused(verify(&team.files, anchor, &TeamChannel::default(), now));
         assert!(refused.starts_with(code), "{refused}");
     };
     let pin = Anchor::Root(BlobDigest::of(&whole.0["root/1.json"]));
@@ -427,7 +433,7 @@ fn checks_have_an_order() {
 fn is_accepted(team: &Team, file: &str, change: impl FnOnce(&mut Vec<u8>)) -> bool {
     let mut files = team.files.clone();
     change(files.0.get_mut(file).expect("it is there"));
-    verify(&files, Anchor::Root(team.pin()), at("2026-11-27T00:00:00Z")).is_ok()
+    verify(&files, Anchor::Root(team.pin()), &TeamChannel::default(), at("2026-11-27T00:00:00Z")).is_ok()
 }
 
 fn rotated() -> Team {
@@ -564,7 +570,12 @@ fn proposal(author: &str, changes: &[Changed<'_>]) -> SignedProposal {
         ((*path).to_owned(), ProposedChange { before: before.map(BlobDigest::of), after })
     };
     let changes = changes.iter().map(change).collect();
-    let document = ProposalDocument::new("acme", at("2026-11-26T00:00:00Z"), "because".to_owned(), changes);
+    let document = ProposalDocument::new(
+        ("acme", &TeamChannel::default()),
+        at("2026-11-26T00:00:00Z"),
+        "because".to_owned(),
+        changes,
+    );
     let document = proposal_text(&document).expect("a proposal");
     SignedProposal { proposal: signed(author, SignedRole::Proposal, document), reviews: Vec::new() }
 }
@@ -635,7 +646,8 @@ fn a_release_needs_the_reviews_that_the_root_asks_for() {
     use ChangeClass::{HigherLevel, New};
     let check = |proposals: &[SignedProposal]| {
         let team = Team::with_reviews(&ReviewList { proposals: proposals.to_vec(), yanks: Vec::new() });
-        verify_last(&team.files, Anchor::Root(team.pin())).expect("all but the reviews is right");
+        verify_last(&team.files, Anchor::Root(team.pin()), &TeamChannel::default())
+            .expect("all but the reviews is right");
         team.verify().map_err(|error| (error.code.name(), error.message))
     };
     let refused = |proposals: &[SignedProposal], says: &str| {
@@ -730,10 +742,10 @@ fn what_was_withdrawn_does_not_come_back() {
 fn approved_proposals_become_files() {
     use ChangeClass::{Commands, New};
     let role = reviewers();
-    let apply = |current: &BTreeMap<String, ReleasedFile>,
-                 list: &ReviewList,
-                 open: &[SignedProposal],
-                 yanks: &[SignedText]| { reviewed_files(("acme", &role), current, list, open, yanks) };
+    let apply =
+        |current: &BTreeMap<String, ReleasedFile>, list: &ReviewList, open: &[SignedProposal], yanks: &[SignedText]| {
+            reviewed_files(("acme", &role), &TeamChannel::default(), current, list, open, yanks)
+        };
     let first = approved(everything("ada"), &["ben"], New);
     let waiting = proposal("ada", &[("tools/other.yaml", None, Some(TOOL))]);
     let made = apply(&BTreeMap::new(), &ReviewList::default(), &[first.clone(), waiting], &[]);
@@ -752,9 +764,187 @@ fn approved_proposals_become_files() {
     let without = apply(&made.files, &made.list, std::slice::from_ref(&first), &[yank("dana", TOOL)]);
     assert_eq!((without.dropped, without.list.yanks.len()), (vec!["tools/deploy.yaml".to_owned()], 1));
     let fewer = ReviewRole { keys: role.keys[1..].to_vec(), ..reviewers() };
-    let fewer = reviewed_files(("acme", &fewer), &made.files, &made.list, &[], &[]);
+    let fewer = reviewed_files(("acme", &fewer), &TeamChannel::default(), &made.files, &made.list, &[], &[]);
     assert!(fewer.files.is_empty() && fewer.dropped.len() == 3);
     let read = Proposal::read(&first, &role, "acme").expect("a proposal");
     assert_eq!(read.state(&role), ProposalState::Approved);
     assert!(Proposal::read(&first, &role, "other").is_err(), "of another team");
+}
+
+fn beta() -> TeamChannel {
+    "beta".parse().expect("a channel")
+}
+
+impl Team {
+    /// Verifies what is here as the release of a channel, for someone who has seen others.
+    fn on(&self, channel: &TeamChannel, seen: Option<&SeenRelease>) -> Result<VerifiedRelease, ReleaseError> {
+        let anchor = seen.map_or(Anchor::Root(self.pin()), Anchor::Seen);
+        verify(&self.files, anchor, channel, at("2026-11-27T00:00:00Z"))
+    }
+}
+
+/// Who has the release key, or only sends what it signed, can't give members of one channel the release of another.
+#[test]
+fn a_release_counts_only_in_its_channel() {
+    let stable = TeamChannel::default();
+    let mut team = Team::released();
+    let first = team.files.clone();
+    team.number = 0;
+    team.previous = None;
+    team.add_release(|draft| {
+        draft.channel = beta();
+        _ = draft.parts.insert("policy".to_owned(), b"auto-deny: [any]\n".to_vec());
+    });
+    // The same bytes are right for the members of their own channel, so nothing but the channel is wrong with them.
+    let seen = team.on(&beta(), None).expect("a release of beta").seen;
+    let wrong = "release-mixed release.json: it is of the channel `beta`, not of `stable`";
+    refused_as(team.on(&stable, None), wrong);
+    refused_as(team.on(&stable, Some(&seen)), wrong);
+    let ours = std::mem::replace(&mut team.files, first);
+    team.on(&stable, None).expect("a release of stable");
+    refused_as(team.on(&beta(), None), "release-mixed release.json: it is of the channel `stable`, not of `beta`");
+    // A part of one in the release of the other.
+    team.files.0.insert("parts/policy".to_owned(), ours.0["parts/policy"].clone());
+    refused_as(team.on(&stable, None), "release-mixed parts/policy");
+    // The channel is signed: it can't be written over.
+    team.files = ours;
+    let document = String::from_utf8(team.files.0["release.json"].clone()).expect("text");
+    let moved = document.replace("  \"channel\": \"beta\",\n", "");
+    assert_ne!(moved, document);
+    team.files.0.insert("release.json".to_owned(), moved.into_bytes());
+    refused_as(team.on(&stable, None), "release-wrong-key");
+}
+
+/// Someone who follows one channel, then another, then the first again: neither can go back meanwhile.
+#[test]
+fn no_channel_goes_back_while_another_one_is_followed() {
+    let stable = TeamChannel::default();
+    let mut team = Team::released();
+    let old_stable = team.files.clone();
+    team.add_release(|_| ());
+    let new_stable = team.files.clone();
+    team.number = 6;
+    team.previous = None;
+    team.add_release(|draft| draft.channel = beta());
+    let old_beta = team.files.clone();
+    team.add_release(|draft| draft.channel = beta());
+    let new_beta = team.files.clone();
+
+    let mut on = |files: &Files, channel: &TeamChannel, seen: Option<&SeenRelease>| {
+        team.files = files.clone();
+        team.on(channel, seen)
+    };
+    let seen = on(&new_stable, &stable, None).expect("stable").seen;
+    let seen = on(&new_beta, &beta(), Some(&seen)).expect("beta, whose numbers are others").seen;
+    assert_eq!((seen.number, seen.on(&stable).expect("it was seen").number), (8, 2));
+    let text = serde_json::to_string(&seen).expect("JSON");
+    let seen: SeenRelease = serde_json::from_str(&text).expect("it is read back");
+    let back = "release-rolled-back release.json: it is release 1, but release 2 was accepted before";
+    refused_as(on(&old_stable, &stable, Some(&seen)), back);
+    on(&old_stable, &stable, None).expect("only what was seen is against it");
+    let seen = on(&new_stable, &stable, Some(&seen)).expect("the one that was seen").seen;
+    refused_as(on(&old_beta, &beta(), Some(&seen)), "release-rolled-back release.json: it is release 7");
+    on(&old_beta, &beta(), None).expect("only what was seen is against it");
+    on(&new_beta, &beta(), Some(&seen)).expect("the one that was seen");
+    // Each channel has a time of its own.
+    let late = verify(&new_beta, Anchor::Seen(&seen), &beta(), at("2026-12-04T00:00:00Z"));
+    refused_as(late, "release-expired release.json: release 8");
+}
+
+fn proposal_on(channel: &TeamChannel, changes: &[Changed<'_>]) -> SignedProposal {
+    let mut proposal = proposal("ada", changes);
+    let mut document: ProposalDocument = serde_json::from_str(&proposal.proposal.document).expect("a proposal");
+    document.channel = channel.clone();
+    proposal.proposal = signed("ada", SignedRole::Proposal, proposal_text(&document).expect("a proposal"));
+    proposal
+}
+
+/// The hub has the release key, and is in other hands: what was approved for `beta` does not get into `stable`.
+#[test]
+fn what_was_approved_for_one_channel_is_not_approved_for_another() {
+    let stable = TeamChannel::default();
+    let all = [
+        ("tools/deploy.yaml", None, Some(TOOL)),
+        ("tools/scripts/deploy.sh", None, Some(SCRIPT)),
+        ("policy.yaml", None, Some(POLICY)),
+    ];
+    let on = |approved_for: &TeamChannel, released: &TeamChannel| {
+        let approved = approved(proposal_on(approved_for, &all), &["ben"], ChangeClass::New);
+        let mut team = Team::with_reviews(&ReviewList::default());
+        let list = text("reviews", &ReviewList { proposals: vec![approved], yanks: Vec::new() }).expect("text");
+        team.add_release(|draft| {
+            draft.channel = released.clone();
+            draft.parts.insert("reviews".to_owned(), list.into_bytes());
+        });
+        team.on(released, None)
+    };
+    on(&beta(), &beta()).expect("approved for beta");
+    on(&stable, &stable).expect("approved for stable");
+    on(&stable, &beta()).expect("what stable may have, beta may have");
+    let error = on(&beta(), &stable).expect_err("not approved for stable");
+    assert_eq!(error.code.name(), "release-unreviewed");
+    let why = "it was approved for the channel `beta`, not for `stable`";
+    assert!(error.message.contains(why), "{error}");
+    _ = on(&beta(), &"canary".parse().expect("a channel")).expect_err("nor for a third one");
+    assert!(serde_json::from_str::<TeamChannel>("\"../x\"").is_err(), "a channel leads nowhere else");
+}
+
+#[test]
+fn a_channel_has_what_stable_has_and_over_it_what_is_its_own() {
+    let (role, stable) = (reviewers(), TeamChannel::default());
+    let team = ("acme", &role);
+    let none = (BTreeMap::new(), ReviewList::default());
+    let first = approved(everything("ada"), &["ben"], ChangeClass::New);
+    let made = reviewed_files(team, &stable, &none.0, &none.1, std::slice::from_ref(&first), &[]);
+    let own = approved(
+        proposal_on(&beta(), &[("tools/deploy.yaml", Some(TOOL), Some(b"beta"))]),
+        &["ben"],
+        ChangeClass::Commands,
+    );
+    // It begins as stable; a proposal for another channel is none for this one.
+    let (files, list) = channel_files(team, &beta(), (&made.files, &made.list), (&none.0, &none.1));
+    assert_eq!(files, made.files);
+    let unchanged = reviewed_files(team, &stable, &made.files, &made.list, std::slice::from_ref(&own), &[]);
+    assert_eq!((unchanged.files, unchanged.applied.len()), (made.files.clone(), 0));
+    let betas = reviewed_files(team, &beta(), &files, &list, std::slice::from_ref(&own), &[]);
+    assert_eq!(betas.files["tools/deploy.yaml"], file(b"beta", false));
+    assert_eq!(betas.files["policy.yaml"], made.files["policy.yaml"]);
+
+    // Stable changes something else, and the same tool: beta gets the first, and keeps its own.
+    let later = approved(
+        proposal("ada", &[("policy.yaml", Some(POLICY), Some(b"")), ("tools/deploy.yaml", Some(TOOL), Some(b"fixed"))]),
+        &["cem"],
+        ChangeClass::Rules,
+    );
+    let next = reviewed_files(team, &stable, &made.files, &made.list, &[later], &[]);
+    let (files, list) = channel_files(team, &beta(), (&next.files, &next.list), (&betas.files, &betas.list));
+    let again = reviewed_files(team, &beta(), &files, &list, &[], &[]);
+    assert_eq!(
+        (again.files["tools/deploy.yaml"], again.files["policy.yaml"]),
+        (file(b"beta", false), file(b"", false))
+    );
+    assert_eq!(again.dropped, Vec::<String>::new());
+    // What was withdrawn goes from both.
+    let without = reviewed_files(team, &beta(), &files, &list, &[], &[yank("dana", b"beta")]);
+    assert_eq!(without.dropped, ["tools/deploy.yaml"]);
+    // Promoted: stable has it, and nothing of beta's own is left.
+    let promoted = approved(
+        proposal("ada", &[("tools/deploy.yaml", Some(b"fixed"), Some(b"beta"))]),
+        &["cem"],
+        ChangeClass::Commands,
+    );
+    let promoted = reviewed_files(team, &stable, &next.files, &next.list, &[promoted], &[]);
+    let (files, _) = channel_files(team, &beta(), (&promoted.files, &promoted.list), (&again.files, &again.list));
+    assert_eq!(files, promoted.files);
+    // Only stable can lose a file.
+    let removal = ProposalDocument::new(
+        ("acme", &beta()),
+        at("2026-11-26T00:00:00Z"),
+        String::new(),
+        BTreeMap::from([(
+            "policy.yaml".to_owned(),
+            ProposedChange { before: Some(BlobDigest::of(POLICY)), after: None },
+        )]),
+    );
+    assert!(proposal_text(&removal).expect_err("only stable").message.contains("only a proposal for `stable`"));
 }

@@ -297,6 +297,7 @@ pub(crate) const TEAM_COMMANDS: &[Entry] = &[
     entry!("show", team::show, true),
     entry!("sync", team::sync, true),
     entry!("diff", team::diff, true),
+    entry!("channel", team::channel, true, Grants::Always),
     entry!("leave", team::leave, true, Grants::Always),
     entry!("page", team::page, true, Grants::Always),
     entry!("propose", team::propose, true, Grants::Always),

@@ -90,7 +90,12 @@ fn page(hub: &Hub, path: &str, headers: &HeaderMap, query: &Form, now: Timestamp
             ("proposal", Some(digest), None) => view::proposal(&model::ProposalPage::of(tx, digest, member)?),
             ("members", None, _) => view::members(&model::Members::of(tx, query)?),
             ("releases", None, _) => view::releases(&model::Releases::of(tx, query, now)?),
-            ("release", Some(number), None) => view::release(&model::ReleasePage::of(tx, number, query, now)?),
+            ("release", Some(number), None) => {
+                view::release(&model::ReleasePage::of(tx, ("stable", number), query, now)?)
+            }
+            ("release", Some(channel), Some(number)) => {
+                view::release(&model::ReleasePage::of(tx, (channel, number), query, now)?)
+            }
             ("fleet", None, _) => view::fleet(&model::Fleet::of(tx, query, now)?),
             ("audit", None, _) => view::audit(&model::Audit::of(tx, query)?),
             _ => return Err(missing()),

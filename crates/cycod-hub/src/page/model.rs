@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use cycod_page::form::Form;
 use cycod_team::{
     BlobDigest, ChangeClass, PARTS, Proposal, ProposalState, ReleaseDocument, ReleasedFile, ReviewRole, ReviewVerdict,
-    SignedProposal, SignedText, TeamKey,
+    SignedProposal, SignedText, TeamChannel, TeamKey,
 };
 use cycod_team_change::of_file;
 use jiff::Timestamp;
@@ -69,8 +69,8 @@ struct Now {
     team: String,
     role: ReviewRole,
     members: Vec<HubMember>,
-    /// The digests of the files of the release in force, by path.
-    files: BTreeMap<String, BlobDigest>,
+    /// The digests of the files of the release in force of each channel, by path.
+    files: BTreeMap<TeamChannel, BTreeMap<String, BlobDigest>>,
 }
 
 impl Now {
@@ -78,11 +78,13 @@ impl Now {
         let (root, _) = roots::newest(tx)?;
         let role = root.roles.review;
         let role = role.ok_or_else(|| HubError::new(HubRefusal::Conflict, "the root names no reviewers"))?;
-        let files = match current::release(tx)? {
-            Some((document, _)) => files_of(tx, &current::parse(&document)?)?,
-            None => BTreeMap::new(),
-        };
-        let files = files.into_iter().map(|(path, file)| (path, file.sha256)).collect();
+        let mut files = BTreeMap::new();
+        for channel in current::channels(tx)? {
+            let Some((document, _)) = current::release(tx, &channel)? else { continue };
+            let digests =
+                files_of(tx, &current::parse(&document)?)?.into_iter().map(|(path, file)| (path, file.sha256));
+            files.insert(channel, digests.collect());
+        }
         Ok(Self { team: root.team, role, members: HubMember::all(tx)?, files })
     }
 
@@ -93,8 +95,9 @@ impl Now {
     }
 
     fn fits(&self, proposal: &Proposal) -> bool {
-        let changes = proposal.document.changes.iter();
-        changes.into_iter().all(|(path, change)| self.files.get(path).copied() == change.before)
+        let files = self.files.get(&proposal.document.channel);
+        let before = |path| files.and_then(|files: &BTreeMap<String, BlobDigest>| files.get(path)).copied();
+        proposal.document.changes.iter().all(|(path, change)| before(path) == change.before)
     }
 
     /// How far a proposal is that waits; `classes` are those that the hub found.
@@ -149,6 +152,8 @@ pub(super) enum Progress {
 /// A proposal in a list.
 pub(super) struct ProposalRow {
     pub(super) digest: BlobDigest,
+    /// The channel that it changes.
+    pub(super) channel: TeamChannel,
     pub(super) why: String,
     pub(super) author: String,
     pub(super) made: Timestamp,
@@ -185,6 +190,7 @@ impl Proposals {
             let progress = now.state(&proposal, is_closed, &BTreeSet::new());
             rows.push(ProposalRow {
                 digest: proposal.digest,
+                channel: proposal.document.channel.clone(),
                 why: proposal.document.why.clone(),
                 author: now.name(&proposal.author),
                 made: proposal.document.made,
@@ -286,6 +292,7 @@ impl ProposalPage {
             is_yours_to_review,
             row: ProposalRow {
                 digest: proposal.digest,
+                channel: proposal.document.channel.clone(),
                 why: proposal.document.why.clone(),
                 author: now.name(&proposal.author),
                 made: proposal.document.made,
@@ -367,6 +374,7 @@ fn fingerprint(member: &HubMember) -> String {
 
 /// A release in a list.
 pub(super) struct ReleaseRow {
+    pub(super) channel: TeamChannel,
     pub(super) number: i64,
     pub(super) made: Timestamp,
     pub(super) expires: Timestamp,
@@ -384,24 +392,39 @@ pub(super) struct Releases {
 impl Releases {
     pub(super) fn of(tx: &mut dyn HubTransaction, query: &Form, now: Timestamp) -> Result<Self, HubError> {
         let window = Window::of(query, count(tx, "SELECT COUNT(*) FROM releases")?, ROWS);
-        let select = "SELECT number, document, digest, expires FROM releases ORDER BY number DESC LIMIT $1 OFFSET $2";
-        let found = tx.rows(select, &window.limits())?;
-        let newest = newest(tx)?;
-        let rows = found.iter().map(|row| ReleaseRow::of(row, newest, now)).collect::<Result<_, _>>()?;
+        let select = format!("{} ORDER BY expires DESC, number DESC, channel LIMIT $1 OFFSET $2", ReleaseRow::SELECT);
+        let found = tx.rows(&select, &window.limits())?;
+        let rows = found.iter().map(|row| ReleaseRow::of(tx, row, now)).collect::<Result<_, _>>()?;
         Ok(Self { rows, window })
     }
 }
 
-fn newest(tx: &mut dyn HubTransaction) -> Result<i64, HubError> {
-    count(tx, "SELECT number FROM releases ORDER BY number DESC LIMIT 1")
-}
-
 impl ReleaseRow {
-    fn of(row: &SqlRow, newest: i64, now: Timestamp) -> Result<Self, HubError> {
+    const SELECT: &str = "SELECT number, document, digest, expires FROM releases";
+
+    fn of(tx: &mut dyn HubTransaction, row: &SqlRow, now: Timestamp) -> Result<Self, HubError> {
         let (number, expires) = (row.number(0)?, time(row.number(3)?));
-        let made = current::parse(&row.bytes(1)?)?.made;
+        let document = current::parse(&row.bytes(1)?)?;
+        let (channel, made) = (document.channel, document.made);
+        let select = "SELECT number FROM releases WHERE channel = $1 ORDER BY number DESC LIMIT 1";
+        let newest = tx.row(select, &[channel.name().into()])?.map_or(Ok(number), |row| row.number(0))?;
         let (is_current, is_over) = (number == newest, expires <= now);
-        Ok(Self { number, made, expires, digest: row.text(2)?, is_current, is_over })
+        Ok(Self { channel, number, made, expires, digest: row.text(2)?, is_current, is_over })
+    }
+
+    /// The address of its page.
+    pub(super) fn address(&self) -> String {
+        match self.channel.is_stable() {
+            true => format!("/release/{}", self.number),
+            false => format!("/release/{}/{}", self.channel, self.number),
+        }
+    }
+
+    pub(super) fn title(&self) -> String {
+        match self.channel.is_stable() {
+            true => format!("Release {}", self.number),
+            false => format!("Release {} of {}", self.number, self.channel),
+        }
     }
 }
 
@@ -416,21 +439,20 @@ pub(super) struct ReleasePage {
 impl ReleasePage {
     pub(super) fn of(
         tx: &mut dyn HubTransaction,
-        number: &str,
+        (channel, number): (&str, &str),
         query: &Form,
         now: Timestamp,
     ) -> Result<Self, HubError> {
         let missing = || HubError::new(HubRefusal::Missing, "there is no such release");
         let number: i64 = number.parse().map_err(|_| missing())?;
-        let select = "SELECT number, document, digest, expires FROM releases WHERE number = $1";
-        let row = tx.row(select, &[number.into()])?.ok_or_else(missing)?;
+        let select = format!("{} WHERE channel = $1 AND number = $2", ReleaseRow::SELECT);
+        let row = tx.row(&select, &[channel.into(), number.into()])?.ok_or_else(missing)?;
         let release = current::parse(&row.bytes(1)?)?;
         let files = files_of(tx, &release)?;
         let window = Window::of(query, i64::try_from(files.len()).unwrap_or(i64::MAX), ROWS);
         let from = usize::try_from(window.skipped()).unwrap_or_default();
         let files = files.into_iter().skip(from).take(usize::try_from(ROWS).unwrap_or_default()).collect();
-        let newest = newest(tx)?;
-        Ok(Self { row: ReleaseRow::of(&row, newest, now)?, root: release.root, files, window })
+        Ok(Self { row: ReleaseRow::of(tx, &row, now)?, root: release.root, files, window })
     }
 }
 

@@ -124,7 +124,7 @@ fn proposal_row(row: &ProposalRow) -> Markup {
         tr {
             th scope="row" {
                 a.title href={ "/proposal/" (row.digest) } { (text(&row.why)) }
-                p.about { code { (short(&row.digest.to_string())) } }
+                p.about { code { (short(&row.digest.to_string())) } (for_channel(row)) }
             }
             td { @for path in row.paths.iter().take(PATHS) { code { (text(path)) } br; } @if more > 0 { span.muted { (more) " more" } } }
             td {
@@ -135,6 +135,11 @@ fn proposal_row(row: &ProposalRow) -> Markup {
             td.when { (when(row.made)) }
         }
     }
+}
+
+/// For which channel a proposal is, if that isn't `stable`.
+fn for_channel(row: &ProposalRow) -> Markup {
+    html! { @if !row.channel.is_stable() { ", for " span.chip.none { (row.channel) } } }
 }
 
 fn progress(progress: Progress) -> Markup {
@@ -155,7 +160,7 @@ pub(super) fn proposal(shown: &ProposalPage) -> Page {
     let content = html! {
         header.head {
             div.title { h1 { (text(&row.why)) } (progress(row.progress)) }
-            p.facts-line { code { (name) } " by " (text(&row.author)) ", " (when(row.made)) }
+            p.facts-line { code { (name) } " by " (text(&row.author)) ", " (when(row.made)) (for_channel(row)) }
         }
         @if row.progress == Progress::Outdated {
             div.problem role="status" { p { strong { "The team's files have changed since." } " Its author can propose it again." } }
@@ -292,7 +297,7 @@ pub(super) fn releases(shown: &Releases) -> Page {
                 tbody {
                     @for row in &shown.rows {
                         tr {
-                            th scope="row" { a href={ "/release/" (row.number) } { "Release " (row.number) } }
+                            th scope="row" { a href=(row.address()) { (row.title()) } }
                             td { (release_state(row)) }
                             td.when data-label="made" { (when(row.made)) }
                             td.when data-label="expires" { (when(row.expires)) }
@@ -318,7 +323,7 @@ fn release_state(row: &ReleaseRow) -> Markup {
 
 pub(super) fn release(shown: &ReleasePage) -> Page {
     let ReleasePage { row, root, files, window } = shown;
-    let title = format!("Release {}", row.number);
+    let title = row.title();
     let content = html! {
         header.head {
             div.title { h1 { (title) } (release_state(row)) }
@@ -341,7 +346,7 @@ pub(super) fn release(shown: &ReleasePage) -> Page {
                     }
                 }
             }
-            (pages(window, &format!("/release/{}", row.number)))
+            (pages(window, &row.address()))
         }
     };
     Page::new(Section::Releases, title, content)
@@ -449,7 +454,9 @@ fn state((class, sign, words): (&str, &str, &str)) -> Markup {
 fn subject(row: &HubAudit) -> Markup {
     match row.action.as_str() {
         "propose" | "review" => html! { a href={ "/proposal/" (row.subject) } { "proposal " (short(&row.subject)) } },
-        "release" | "renew" | "recover" => html! { a href={ "/release/" (row.subject) } { "release " (row.subject) } },
+        "release" | "renew" | "recover" => {
+            html! { a href={ "/release/" (row.subject.replace(' ', "/")) } { "release " (row.subject) } }
+        }
         "enrol" => html! { "device " code { (row.subject.get(..12).unwrap_or(&row.subject)) "…" } },
         "sign-in" => html! { "in a browser" },
         _ => html! { code { (text(&row.subject)) } },

@@ -1,5 +1,6 @@
 //! A hub over HTTP, as its clients and its enemies see it: the same for each database.
 
+mod channels;
 mod fleet;
 mod hostile;
 mod page;

@@ -13,7 +13,7 @@ use cycod_team_sync::ReviewDesk as _;
 use crate::{
     fleet::a_run_waits,
     postgres::Postgres,
-    support::{TOOL, Team, address, now, open, proposal, review},
+    support::{TOOL, Team, address, now, open, proposal, review, stable},
 };
 
 /// Sends a request of a browser; returns the status and the whole answer.
@@ -96,7 +96,7 @@ fn whole(store: Arc<dyn HubStore>) {
     ben.review(proposed.digest(), &review("ben", proposed.digest(), ReviewVerdict::Approve)).expect("a review");
     assert!(shown("/").contains("approved"), "{}", shown("/"));
     let (dana, _) = team.device(&source, "dana");
-    assert_eq!(dana.release(1).expect("a release").number, 2);
+    assert_eq!(dana.release(&stable(), 1).expect("a release").number, 2);
     assert!(shown("/").contains("No proposal waits."));
     assert!(shown("/?state=closed").contains(&proposed.digest().to_string()));
     assert!(shown("/release/2").contains("tools/deploy.yaml"));

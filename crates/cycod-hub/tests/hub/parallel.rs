@@ -8,7 +8,7 @@ use std::{
 use cycod_hub::{Hub, HubKey, HubStore, SqliteStore};
 use cycod_team_sync::{ReviewDesk as _, TeamHub};
 
-use crate::support::{TOOL, Team, proposal_of, refused, served};
+use crate::support::{TOOL, Team, proposal_of, refused, served, stable};
 
 /// Of two administrators who release at once, one is late; nothing of what both hubs take in is lost.
 pub(crate) fn two_hubs(first: Arc<dyn HubStore>, second: Arc<dyn HubStore>) {
@@ -19,7 +19,7 @@ pub(crate) fn two_hubs(first: Arc<dyn HubStore>, second: Arc<dyn HubStore>) {
     let both = Barrier::new(2);
     let release = |hub: &TeamHub| {
         both.wait();
-        hub.release(1).map(|made| made.number)
+        hub.release(&stable(), 1).map(|made| made.number)
     };
     let [one, other] = [team.device(&here, "dana").0, team.device(&there, "dana").0];
     let results = std::thread::scope(|scope| {

@@ -14,7 +14,7 @@ use cycod_hub::{HubError, HubStore, HubTransaction, SqlRow, SqlValue, SqliteStor
 use cycod_team::{BlobDigest, ReviewVerdict, release_tag};
 use cycod_team_sync::ReviewDesk as _;
 
-use crate::support::{Device, Sent, Team, address, ask, proposal, review};
+use crate::support::{Device, Sent, Team, address, ask, proposal, review, stable};
 
 const POLLS: usize = 1000;
 
@@ -104,7 +104,7 @@ fn a_poll_of_an_unchanged_team_reads_a_few_rows_and_writes_nothing() {
         let large = proposal("ada", before.as_deref().map(str::as_bytes), tool.as_bytes());
         ada.propose(&large, &[tool.as_bytes()]).expect("a proposal");
         ben.review(large.digest(), &review("ben", large.digest(), ReviewVerdict::Approve)).expect("a review");
-        assert_eq!(dana.release(number as u64 - 1).expect("a release").number, number as u64);
+        assert_eq!(dana.release(&stable(), number as u64 - 1).expect("a release").number, number as u64);
         let (_, answer) = ask(hub, &device.request("GET", "/v1/release.json", b"", 0));
         let document = answer.split("\r\n\r\n").nth(1).expect("a body");
         let tag = release_tag(BlobDigest::of(document.as_bytes()), 1);

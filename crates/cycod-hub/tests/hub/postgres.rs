@@ -10,6 +10,7 @@ use std::{
 use cycod_hub::PostgresStore;
 
 use crate::{
+    channels::channels,
     fleet::{never_twice, queue},
     parallel,
     support::Team,
@@ -21,6 +22,12 @@ fn a_team_at_a_hub_with_postgresql() {
     let server = Postgres::start();
     drop(PostgresStore::open(&server.url()).expect("a database"));
     whole(Arc::new(PostgresStore::open(&server.url()).expect("the same database")));
+}
+
+#[test]
+fn channels_at_a_hub_with_postgresql() {
+    let server = Postgres::start();
+    channels(Arc::new(PostgresStore::open(&server.url()).expect("a database")));
 }
 
 #[test]

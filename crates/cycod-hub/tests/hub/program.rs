@@ -13,7 +13,7 @@ use cycod_team_sync::{DeviceKey, EnrolmentProof, ReviewDesk as _, TeamHub, find_
 
 use crate::{
     postgres::Postgres,
-    support::{Signer, root},
+    support::{Signer, root, stable},
 };
 
 #[expect(clippy::disallowed_methods, reason = "the program itself is what is tried")]
@@ -98,7 +98,7 @@ fn whole(more: &[&str]) {
     let (address, _) = find_hub(&served.url.parse().expect("an address")).expect("it answers").expect("a hub");
     let hub = TeamHub::open(address, DeviceKey::generate().expect("a key")).expect("a client");
     assert_eq!(hub.enrol(&EnrolmentProof::Token(token.trim().to_owned())), Ok("dana".to_owned()));
-    assert_eq!(hub.release(1).expect("a release").number, 2);
+    assert_eq!(hub.release(&stable(), 1).expect("a release").number, 2);
 
     // While it runs, members come and go.
     let list = done(directory, &["member", "list", "--data", "data"]);
@@ -181,7 +181,7 @@ fn a_hub_to_try_workers() {
     let store = cycod_team_sync::TeamStore::with_device(place, device);
     let root = words[7].parse().expect("a digest");
     let source = cycod_team_sync::TeamSource::Web(address);
-    assert!(store.fetch(&source, Some(root), jiff::Timestamp::now()).is_ok());
+    assert!(store.fetch(&source, Some(root), &stable(), jiff::Timestamp::now()).is_ok());
 
     // Its workers have homes of their own; with their end, it ends.
     let log = || fs::read_to_string(directory.join("data/log")).unwrap_or_default();

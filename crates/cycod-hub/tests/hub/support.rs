@@ -12,8 +12,8 @@ use std::{
 use cycod_hub::{Hub, HubKey, HubServer, HubStore};
 use cycod_team::{
     BlobDigest, ChangeClass, FORMAT, HubRequest, NAMESPACE, ProposalDocument, ProposedChange, ReleasedFile,
-    ReviewDocument, ReviewRole, ReviewVerdict, RootDraft, SignedRole, SignedText, TeamKey, TeamKeys, TeamRoles,
-    YankDocument, proposal_text, signed_bytes, text,
+    ReviewDocument, ReviewRole, ReviewVerdict, RootDraft, SignedRole, SignedText, TeamChannel, TeamKey, TeamKeys,
+    TeamRoles, YankDocument, proposal_text, signed_bytes, text,
 };
 use cycod_team_sync::{DeviceKey, EnrolmentProof, SyncError, TeamHub, TeamSource, TeamStore, find_hub};
 use jiff::{SignedDuration, Timestamp};
@@ -98,7 +98,7 @@ impl Team {
     pub(crate) fn joined(&self, source: &TeamSource, name: &str, device: DeviceKey) -> TeamStore {
         let place = cycod_catalog::TeamPlace::within(&self.scratch.path().join(name), false);
         let store = TeamStore::with_device(place, device);
-        let fetched = store.fetch(source, Some(self.root), now()).expect("a release");
+        let fetched = store.fetch(source, Some(self.root), &stable(), now()).expect("a release");
         store.join(source, self.root, &fetched, now()).expect("joined");
         store
     }
@@ -157,6 +157,10 @@ pub(crate) fn open(source: &TeamSource, device: &DeviceKey) -> TeamHub {
     TeamHub::open(url.clone(), device.clone()).expect("a client")
 }
 
+pub(crate) fn stable() -> TeamChannel {
+    TeamChannel::default()
+}
+
 pub(crate) fn now() -> Timestamp {
     Timestamp::from_second(Timestamp::now().as_second()).expect("now")
 }
@@ -169,7 +173,7 @@ pub(crate) fn proposal_of(by: &str, path: &str, before: Option<&[u8]>, after: &[
     let after = ReleasedFile { sha256: BlobDigest::of(after), size: after.len() as u64, executable: false };
     let change = ProposedChange { before: before.map(BlobDigest::of), after: Some(after) };
     let changes = BTreeMap::from([(path.to_owned(), change)]);
-    let document = ProposalDocument::new("acme", now(), "because".to_owned(), changes);
+    let document = ProposalDocument::new(("acme", &stable()), now(), "because".to_owned(), changes);
     Signer::new(by).signed(SignedRole::Proposal, proposal_text(&document).expect("a proposal"))
 }
 

@@ -10,7 +10,7 @@ use cycod_team::{
 use cycod_team_sync::{DeviceKey, EnrolmentProof, ReviewDesk as _, TeamHub, TeamSource, TeamStore};
 use jiff::SignedDuration;
 
-use crate::support::{Signer, TOOL, Team, now, open, proposal, refused, review, review_made, yank};
+use crate::support::{Signer, TOOL, Team, now, open, proposal, refused, review, review_made, stable, yank};
 
 const EVIL: &[u8] = b"description: Deploy\nbash: echo owned\n";
 
@@ -39,12 +39,12 @@ pub(crate) fn whole(store: Arc<dyn HubStore>) {
         ben.review(first.digest(), &made(120, ReviewVerdict::Approve)),
         "the hub has one of yours that was made at",
     );
-    assert_eq!(dana.release(1).expect("a release").applied, []);
+    assert_eq!(dana.release(&stable(), 1).expect("a release").applied, []);
     ben.review(first.digest(), &approval).expect("another review");
-    refused(ben.release(2), "is no administrator");
+    refused(ben.release(&stable(), 2), "is no administrator");
     let place = team.joined(&source, "cem", stranger);
     assert!(!place.place().active().join("tools/deploy.yaml").exists());
-    let made = dana.release(2).expect("a release");
+    let made = dana.release(&stable(), 2).expect("a release");
     assert_eq!((made.number, made.applied), (3, vec![first.digest()]));
     assert_eq!(ada.proposals(), Ok(Vec::new()));
     let synced = place.sync(now()).expect("synced");
@@ -54,16 +54,16 @@ pub(crate) fn whole(store: Arc<dyn HubStore>) {
 
     // A proposal that begins with something else no longer waits after the next release.
     ada.propose(&proposal("ada", None, EVIL), &[EVIL]).expect("a proposal");
-    assert_eq!(dana.release(3).expect("a release").number, 4);
+    assert_eq!(dana.release(&stable(), 3).expect("a release").number, 4);
     assert_eq!(ada.proposals(), Ok(Vec::new()));
 
     // What was withdrawn goes with the next release.
     refused(ada.yank(&yank("ada", TOOL)), "doesn't name `ada` as a reviewer");
     ben.yank(&yank("ben", TOOL)).expect("a withdrawal");
-    assert_eq!(dana.release(4).expect("a release").dropped, ["tools/deploy.yaml"]);
+    assert_eq!(dana.release(&stable(), 4).expect("a release").dropped, ["tools/deploy.yaml"]);
     place.sync(now()).expect("synced");
     assert!(!place.place().active().join("tools/deploy.yaml").exists());
-    refused(dana.release(4), "is not the last one: someone else released meanwhile (409)");
+    refused(dana.release(&stable(), 4), "is not the last one: someone else released meanwhile (409)");
 
     // The next release comes before the last one expires.
     assert_eq!(team.hub.renew(now()), Ok(None));
@@ -174,6 +174,7 @@ fn unreviewed(team: &Team, place: &TeamStore) {
     let put = |number: u64, list: &ReviewList| {
         let draft = ReleaseDraft {
             team: "acme".to_owned(),
+            channel: stable(),
             number,
             made: now(),
             expires: now() + SignedDuration::from_hours(24 * 30),
@@ -244,7 +245,7 @@ fn an_unchanged_team_is_one_request() {
     let first = proposal("ada", None, TOOL);
     ada.propose(&first, &[TOOL]).expect("a proposal");
     ben.review(first.digest(), &review("ben", first.digest(), ReviewVerdict::Approve)).expect("a review");
-    _ = dana.release(1).expect("a release");
+    _ = dana.release(&stable(), 1).expect("a release");
     let device = team.device(&source, "cem").1;
     let place = team.joined(&source, "cem", device);
     let sync = || {
@@ -260,7 +261,7 @@ fn an_unchanged_team_is_one_request() {
     fs::remove_file(place.place().active().join("release.json")).expect("removed");
     assert_eq!(sync(), (false, 2));
     // A new release is noticed, and so is a new root with the same release.
-    _ = dana.release(2).expect("a release");
+    _ = dana.release(&stable(), 2).expect("a release");
     assert_eq!(sync(), (true, 3), "the release, its signatures and the next root; the parts are here");
     assert_eq!(sync(), (false, 1));
     assert_eq!(team.hub.take_roots(&crate::support::next_root(&team), now()), Ok(2));
@@ -280,8 +281,8 @@ fn a_restored_backup_is_refused_until_its_numbers_are_new() {
     let place = team.joined(&source, "dana", team.device(&source, "dana").1);
     let copy = format!("VACUUM INTO '{}'", backup.display());
     rusqlite::Connection::open(&path).and_then(|database| database.execute_batch(&copy)).expect("a backup");
-    _ = dana.release(1).expect("a release");
-    _ = dana.release(2).expect("a release");
+    _ = dana.release(&stable(), 1).expect("a release");
+    _ = dana.release(&stable(), 2).expect("a release");
     assert_eq!(place.sync(now()).expect("synced").before, Some(1));
 
     let restored = cycod_hub::Hub::new(

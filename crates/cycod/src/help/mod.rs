@@ -77,6 +77,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("team sync", include_str!("pages/team-sync.txt")),
     ("team diff", include_str!("pages/team-diff.txt")),
     ("team leave", include_str!("pages/team-leave.txt")),
+    ("team channel", include_str!("pages/team-channel.txt")),
     ("team page", include_str!("pages/team-page.txt")),
     ("team propose", include_str!("pages/team-propose.txt")),
     ("team review", include_str!("pages/team-review.txt")),

@@ -117,6 +117,15 @@ fn three_people_and_a_machine_use_a_hub() {
     let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(device).expect("it is there").permissions());
     assert_eq!(mode & 0o077, 0, "only its owner reads the key of a device");
 
+    // A channel of the hub: begun by its administrator, followed by a machine.
+    fails(&ada.run(&["team", "propose", "--channel", "beta", "--key", "ada", "--why", "x"]), "in the channel `beta`");
+    assert!(done(&cem, &["team", "release", "--channel", "beta"]).stderr().contains("beta release 1 of acme"));
+    let followed = done(&ci, &["team", "channel", "beta"]).stderr();
+    assert!(followed.contains("acme, beta release 1 is in force"), "{followed}");
+    assert!(done(&cem, &["team", "release", "--channel", "beta"]).stderr().contains("beta release 2 of acme"));
+    assert!(done(&ci, &["team", "sync"]).stderr().contains("beta release 2 is in force, after release 1"));
+    _ = done(&ci, &["team", "channel", "stable"]);
+
     // Ben withdraws it, and the next release is without it.
     let version = ben.run(&["team", "yank", "scan", "--key", "ben", "--why", "too loud"]).stderr();
     let version = version.split("has scan@").nth(1).expect("the hint").lines().next().expect("a line").trim();

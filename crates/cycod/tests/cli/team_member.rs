@@ -685,3 +685,63 @@ fn nothing_runs_on_a_cycod_that_is_older_than_the_team_asks() {
     let ran = place.ran(command.env("OPENAI_API_KEY", "sk-none").output().expect("it starts"));
     assert!(ran.stderr().contains(says), "{}", ran.block());
 }
+
+#[test]
+fn a_member_follows_a_channel() {
+    let team = Team::released();
+    let (stable, place) = (team.joined(), Place::cloned());
+    let release = |more: &[&str]| {
+        let words = [&["team", "release", "--out", "out", "--key", "ada"], more].concat();
+        done(&team.place, &words).stderr()
+    };
+    let out = team.out();
+    let join = ["team", "join", out.to_str().expect("a path"), "--yes", "--root", &team.root, "--channel", "beta"];
+    fails(&place, &join, 1, "the team has no release in the channel `beta`");
+    fails(
+        &place,
+        &["team", "join", "x", "--yes", "--root", &team.root, "--channel", "../x"],
+        2,
+        "no channel can be called",
+    );
+    team.place.tool("greet", &GREET.replace("hello", "hello, tester,"));
+    team.place.write(".cycod/policy.yaml", "rules:\n  - deny: other\n    why: it is slow\n");
+    assert!(release(&["--channel", "beta"]).contains("Wrote beta release 1 of acme"));
+    _ = done(&place, &join);
+    assert_eq!(done(&place, &["run", "greet"]).stdout(), "hello, tester, from the team\n");
+    assert_eq!((&shown(&place)["channel"], &shown(&stable)["channel"]), (&"beta".into(), &"stable".into()));
+    let text = done(&place, &["team", "show"]).stdout();
+    assert!(text.contains("acme, beta release 1\n") && text.contains("  channel    beta\n"), "{text}");
+    _ = place.shell("mkdir -p ~/.cycod/tools").code();
+    fs::write(place.home().join(".cycod/tools/other.yaml"), OWN).expect("a file");
+    fails(&place, &["run", "other"], 3, "`deny other` (acme beta release 1, policy.yaml:2): it is slow");
+    assert!(done(&place, &["tool", "why", "other"]).stdout().contains("acme beta release 1"));
+
+    // Who follows another channel has nothing of it, until it is promoted.
+    _ = done(&stable, &["team", "sync"]);
+    greets(&stable);
+    assert!(release(&["--promote", "beta"]).contains("with the files of beta release 1"));
+    _ = done(&stable, &["team", "sync"]);
+    assert_eq!(done(&stable, &["run", "greet"]).stdout(), "hello, tester, from the team\n");
+
+    // There and back: what was seen of each channel stays known.
+    fs::create_dir_all(team.place.path("old")).expect("a directory");
+    assert_eq!(team.place.shell("cp -r out/. old").code(), 0);
+    _ = release(&["--channel", "beta"]);
+    _ = done(&place, &["team", "sync"]);
+    let said = done(&place, &["team", "channel", "stable"]).stderr();
+    assert!(said.contains("You follow the channel `stable` now: acme, release 2 is in force"), "{said}");
+    assert!(done(&place, &["team", "sync"]).stderr().contains("acme, release 2: nothing new"));
+    assert_eq!(team.place.shell("mv out new; mv old out").code(), 0);
+    fails(&place, &["team", "channel", "beta"], 1, "error[release-rolled-back]");
+    fails(&place, &["team", "channel", "beta"], 1, "you still follow `stable`");
+    assert_eq!((&shown(&place)["channel"], &shown(&place)["number"]), (&"stable".into(), &2.into()));
+    assert_eq!(team.place.shell("rm -r out; mv new out").code(), 0);
+    _ = done(&place, &["team", "channel", "beta"]);
+    assert_eq!(shown(&place)["number"], 2);
+
+    // The release of one channel in the place of the other, as a server could send it.
+    let copied = team.place.shell("cp out/release.json* out/channels/beta; cp out/parts/* out/channels/beta/parts");
+    assert_eq!(copied.code(), 0);
+    fails(&place, &["team", "sync"], 1, "it is of the channel `stable`, not of `beta`");
+    assert_eq!(shown(&place)["number"], 2, "what was in force stays");
+}

@@ -211,3 +211,61 @@ fn a_team_can_begin_to_review() {
     let verified = ada.run(&verify);
     assert!(verified.code() == 0 && verified.stdout().contains("acme, release 2"), "{}", verified.block());
 }
+
+#[test]
+fn what_was_approved_for_one_channel_is_reviewed_again_for_another() {
+    let team = Team::new();
+    let Team { ada, ben, cem, .. } = &team;
+    ada.tool("scan", SCAN);
+    let first = team.propose("find keys");
+    assert!(team.review(ben, "ben", &first, "--approve", "").contains("approved"));
+    _ = team.release();
+
+    ada.tool("scan", &SCAN.replace("scanned", "scanned quickly"));
+    let proposed = team.team(ada, "propose --channel beta --key ada", "faster");
+    assert_eq!(proposed.code(), 0, "{}", proposed.block());
+    let list = team.team(ben, "review", "").stdout();
+    assert!(list.contains("  faster\n          for beta, by ada"), "{list}");
+    let second = list.split_whitespace().next().expect("a digest").to_owned();
+    assert!(team.review(ben, "ben", &second, "--approve", "").contains("approved"));
+    // Stable has nothing of it, and beta has it over what stable has.
+    assert!(!team.release().contains("with proposal"));
+    let released = done(ada, "team release --out out --channel beta --key ada").stderr();
+    assert!(released.contains("beta release 1 of acme: 1 files") && released.contains(&second[..8]), "{released}");
+    let out = team.out();
+    let join = |place: &Place, channel: &str| {
+        let words =
+            ["team", "join", out.to_str().expect("a path"), "--yes", "--root", &team.root, "--channel", channel];
+        let joined = place.run(&words);
+        assert_eq!(joined.code(), 0, "{}", joined.block());
+    };
+    join(ben, "beta");
+    join(cem, "stable");
+    let runs = |place: &Place, says: &str| {
+        let ran = place.run(&["run", "scan"]);
+        assert_eq!(ran.stdout(), format!("{says} by the team\n"), "{}", ran.block());
+    };
+    runs(ben, "scanned quickly");
+    runs(cem, "scanned");
+
+    // Promoted: proposed for stable from what beta has, whatever Ada's files are now, and reviewed as a change of stable.
+    ada.tool("scan", LOUD);
+    fails(&ada.run(&["team", "release", "--out", "out", "--promote", "beta", "--key", "ada"]), "propose --promote");
+    let promoted = team.team(ada, "propose --promote beta --key ada", "it works");
+    assert!(
+        promoted.code() == 0 && promoted.stderr().contains("tools/scan.yaml: other command"),
+        "{}",
+        promoted.block()
+    );
+    let third = team.team(cem, "review", "").stdout();
+    let third = third.split_whitespace().next().expect("a digest").to_owned();
+    assert!(team.review(cem, "cem", &third, "--approve", "").contains("approved"));
+    assert!(team.release().contains(&third[..8]));
+    _ = done(cem, "team sync");
+    runs(cem, "scanned quickly");
+    fails(&team.team(ada, "propose --promote beta --key ada", "again"), "nothing differs");
+
+    // A version that only beta has is withdrawn there.
+    let yanked = team.team(ben, "yank scan@00000000 --channel beta --key ben", "slow");
+    fails(&yanked, "the last release has scan@");
+}

@@ -28,7 +28,7 @@ pub(super) fn servers(verified: &VerifiedRelease) -> Vec<String> {
 pub(super) fn described(verified: &VerifiedRelease) -> Vec<String> {
     let names: Vec<String> = tools(verified).into_keys().map(stem).collect();
     let mut lines = vec![
-        format!("{}, release {}", verified.release.team, verified.release.number),
+        super::title(&verified.release),
         format!("  signed by  {}", verified.signers.join(", ")),
         format!("  expires    {}", verified.release.expires),
         format!("  files      {}, {} bytes", verified.tools.len(), verified.bytes()),

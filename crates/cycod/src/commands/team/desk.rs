@@ -7,8 +7,9 @@ use std::{
 };
 
 use cycod_team::{
-    Anchor, BlobDigest, ChangeClass, Proposal, ProposalState, ReleasedFile, ReviewRole, RootDocument, SignedRole,
-    SignedText, TeamKey, VerifiedRelease, reviewed_files, verify_last, verify_roots,
+    Anchor, BlobDigest, ChangeClass, ChannelFiles, Proposal, ProposalState, ReleasedFile, ReviewList, ReviewRole,
+    RootDocument, SignedRole, SignedText, TeamChannel, TeamKey, VerifiedRelease, channel_files, reviewed_files,
+    verify_last, verify_roots,
 };
 use cycod_team_sync::{DirectoryDesk, ReleaseDirectory, ReviewDesk, TeamSource, TeamStore};
 
@@ -18,20 +19,59 @@ use crate::{cli::Context, command_error::CommandError};
 /// The fewest digits by which a digest can be named.
 const FEWEST: usize = 8;
 
-/// The place of proposals, and what the last release has.
+/// The place of proposals, and what the last release of a channel has.
 pub(super) struct Desk {
     pub(super) desk: Box<dyn ReviewDesk>,
     pub(super) root: RootDocument,
     pub(super) role: ReviewRole,
+    pub(super) channel: TeamChannel,
     /// The files of the last release for which enough reviewers speak, by path.
     pub(super) files: BTreeMap<String, ReleasedFile>,
-    pub(super) release: Option<VerifiedRelease>,
+    pub(super) last: Last,
     /// As the command line names it.
     pub(super) given: String,
 }
 
-/// Opens the place that the command line names, or that of the team that the user joined.
-pub(super) fn open(context: &Context, at: Option<&str>) -> Result<Desk, CommandError> {
+/// The last releases, as far as there are any.
+#[derive(Default)]
+pub(super) struct Last {
+    /// That of the channel.
+    pub(super) own: Option<VerifiedRelease>,
+    /// That of `stable`, if the channel is another one.
+    pub(super) stable: Option<VerifiedRelease>,
+}
+
+/// Files of a channel, and why they may be there.
+type Reviewed = (BTreeMap<String, ReleasedFile>, ReviewList);
+
+impl Last {
+    /// What the next release of the channel begins with.
+    pub(super) fn begin(
+        &self,
+        (team, role): (&str, &ReviewRole),
+        channel: &TeamChannel,
+    ) -> Result<Reviewed, CommandError> {
+        let (own, stable) = (reviewed_of(self.own.as_ref())?, reviewed_of(self.stable.as_ref())?);
+        match channel.is_stable() {
+            true => Ok(own),
+            false => Ok(channel_files((team, role), channel, (&stable.0, &stable.1), (&own.0, &own.1))),
+        }
+    }
+
+    /// The bytes of a file with this digest.
+    pub(super) fn bytes(&self, path: &str, digest: BlobDigest) -> Option<&[u8]> {
+        let releases = [&self.own, &self.stable].into_iter().flatten();
+        releases.filter_map(|release| release.file(path)).find(|bytes| BlobDigest::of(bytes) == digest)
+    }
+}
+
+fn reviewed_of(release: Option<&VerifiedRelease>) -> Result<Reviewed, CommandError> {
+    let list = release.map_or(Ok(ReviewList::default()), VerifiedRelease::reviews).map_err(|error| failed(&error))?;
+    Ok((release.map(VerifiedRelease::files).unwrap_or_default(), list))
+}
+
+/// Opens the place that the command line names, or that of the team that the user joined, for one of its channels.
+pub(super) fn open(context: &Context, at: Option<&str>, channel: &TeamChannel) -> Result<Desk, CommandError> {
     let store = TeamStore::at(place(context, false));
     let member = store.member().map_err(|error| not_synced(&error))?;
     let working_directory = &context.engine.host().working_directory;
@@ -52,12 +92,18 @@ pub(super) fn open(context: &Context, at: Option<&str>) -> Result<Desk, CommandE
             // Of the team that the user joined, only the root counts that the user compared.
             let known = member.filter(|member| member.source == directory.0.display().to_string());
             let pin = known.map(|member| member.root).map_or_else(|| own_root(&directory), |pin| Ok(Some(pin)))?;
-            of_directory(directory, pin, given)
+            of_directory(directory, pin, channel, given)
         }
         TeamSource::Web(url) if member.is_some_and(|member| member.source == url.as_str()) => {
             let Some((hub, source)) = hub_of(&store)? else { return Err(no_hub(url)) };
-            let fetched = store.fetch(&source, None, now(context.engine.host())).map_err(|error| not_synced(&error))?;
-            of(Box::new(hub), fetched.verified.root.clone(), Some(fetched.verified), given)
+            let fetch = |channel: &TeamChannel| {
+                let fetched = store.fetch(&source, None, channel, now(context.engine.host()));
+                fetched.map(|fetched| fetched.verified).map_err(|error| not_synced(&error))
+            };
+            let own = fetch(channel)?;
+            let stable = if channel.is_stable() { None } else { Some(fetch(&TeamChannel::default())?) };
+            let root = own.root.clone();
+            of(Box::new(hub), root, (channel, Last { own: Some(own), stable }), given)
         }
         TeamSource::Web(url) => Err(no_hub(url)),
     }
@@ -69,46 +115,59 @@ fn no_hub(url: &impl fmt::Display) -> CommandError {
     CommandError::failure(message).hint("join the hub, or name the directory of the releases with --at DIR")
 }
 
-fn of_directory(directory: ReleaseDirectory, pin: Option<BlobDigest>, given: String) -> Result<Desk, CommandError> {
+fn of_directory(
+    directory: ReleaseDirectory,
+    pin: Option<BlobDigest>,
+    channel: &TeamChannel,
+    given: String,
+) -> Result<Desk, CommandError> {
     let shown = directory.0.display();
     let Some(pin) = pin else {
         return Err(CommandError::failure(format!("`{shown}` has no root, which says who may review")));
     };
     let (root, _) = verify_roots(&directory, Anchor::Root(pin)).map_err(|error| failed(&error))?;
-    let release = last_release(&directory, pin)?;
-    of(Box::new(DirectoryDesk(directory.0)), root, release, given)
+    let last = last_releases(&directory, pin, channel)?;
+    of(Box::new(DirectoryDesk(directory.0)), root, (channel, last), given)
 }
 
-/// The last release of a directory, for someone who makes the next one; nothing where there is none.
-pub(super) fn last_release(
+/// The last releases of a directory, for someone who makes the next one of a channel.
+pub(super) fn last_releases(
     directory: &ReleaseDirectory,
     pin: BlobDigest,
-) -> Result<Option<VerifiedRelease>, CommandError> {
-    let is_there = directory.0.join("release.json").exists();
-    let last = is_there.then(|| verify_last(directory, Anchor::Root(pin)));
-    last.transpose().map_err(|error| failed(&error))
+    channel: &TeamChannel,
+) -> Result<Last, CommandError> {
+    let last = |channel: &TeamChannel| {
+        let is_there = directory.0.join(channel.path("release.json")).exists();
+        let files = ChannelFiles { files: directory, channel };
+        let last = is_there.then(|| verify_last(&files, Anchor::Root(pin), channel));
+        last.transpose().map_err(|error| failed(&error))
+    };
+    let stable = if channel.is_stable() { None } else { last(&TeamChannel::default())? };
+    Ok(Last { own: last(channel)?, stable })
 }
 
 fn of(
     desk: Box<dyn ReviewDesk>,
     root: RootDocument,
-    release: Option<VerifiedRelease>,
+    (channel, last): (&TeamChannel, Last),
     given: String,
 ) -> Result<Desk, CommandError> {
     let Some(role) = root.roles.review.clone() else {
         let message = format!("the root of {} names no reviewers, so its releases need no review", root.team);
         return Err(CommandError::failure(message).hint("name them: cycod team root --review-key FILE …"));
     };
-    let mut files = BTreeMap::new();
-    if let Some(release) = &release {
-        let list = release.reviews().map_err(|error| failed(&error))?;
-        let yanks = desk.yanks().map_err(|error| not_synced(&error))?;
-        files = reviewed_files((&root.team, &role), &release.files(), &list, &[], &yanks).files;
-    }
-    Ok(Desk { desk, root, role, files, release, given })
+    let (files, list) = last.begin((&root.team, &role), channel)?;
+    let yanks = desk.yanks().map_err(|error| not_synced(&error))?;
+    let files = reviewed_files((&root.team, &role), channel, &files, &list, &[], &yanks).files;
+    Ok(Desk { desk, root, role, channel: channel.clone(), files, last, given })
 }
 
 impl Desk {
+    /// The same place for another channel.
+    pub(super) fn on(self, context: &Context, at: Option<&str>, channel: &TeamChannel) -> Result<Self, CommandError> {
+        if self.channel == *channel { Ok(self) } else { open(context, at, channel) }
+    }
+
     /// The public half of a key, if the root names its owner as a reviewer.
     pub(super) fn reviewer(&self, context: &Context, key: &Path) -> Result<TeamKey, CommandError> {
         let key = public_key(context.engine.host(), &public_half(key))?;
@@ -121,8 +180,7 @@ impl Desk {
 
     /// The bytes that the team has now at this path.
     pub(super) fn current(&self, path: &str) -> Option<&[u8]> {
-        self.files.get(path)?;
-        self.release.as_ref()?.file(path)
+        self.last.bytes(path, self.files.get(path)?.sha256)
     }
 
     /// The proposals that no release has yet, the oldest first. Those that can't be read are left out, with why.

@@ -7,11 +7,11 @@ use std::{
 };
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_team::{ReleasedFile, VerifiedRelease};
+use cycod_team::{ReleaseDocument, ReleasedFile, VerifiedRelease};
 use cycod_team_change::{of_file, rules};
 use serde_json::{Value, json};
 
-use super::{content::digests, joined, not_synced, now};
+use super::{content::digests, joined, not_synced, now, numbered};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -43,7 +43,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let member = member.ok_or_else(|| CommandError::failure("the team was left in the meantime"))?;
     let source = cycod_team_sync::TeamSource::parse(&member.source, "/".as_ref())
         .map_err(|error| CommandError::failure(error.to_string()))?;
-    let fetched = store.fetch(&source, None, now(context.engine.host())).map_err(|error| not_synced(&error))?;
+    let fetched =
+        store.fetch(&source, None, &member.channel, now(context.engine.host())).map_err(|error| not_synced(&error))?;
     let active = store.place().active();
     let number = store
         .place()
@@ -65,7 +66,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.json(&format!("{whole:#}"));
         return Ok(0);
     }
-    context.printer.line(&format!("{}, from release {number} to {}", release.team, release.number));
+    context.printer.line(&format!(
+        "{}, from {} to {}",
+        release.team,
+        numbered(&ReleaseDocument { number, ..release.clone() }),
+        release.number
+    ));
     for (what, how) in &changes {
         context.printer.line(&format!("  {what}: {}", how.join(", ")));
     }

@@ -6,7 +6,7 @@ use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_team::{BlobDigest, SignedRole, device_text};
 use cycod_team_sync::{DeviceKey, EnrolmentProof, TeamHub, TeamSource, TeamStore, find_hub, first_root};
 
-use super::{content, not_synced, now, place, sign};
+use super::{channel, content, not_synced, now, place, sign};
 use crate::{cli::Context, command_error::CommandError, editor::ask, options::parsed};
 
 /// What `cycod team join` takes.
@@ -19,6 +19,9 @@ struct Arguments {
     /// The SHA-256 of a root that you know to be the team's
     #[arg(long, value_name = "SHA256")]
     root: Option<String>,
+    /// The channel whose releases you want
+    #[arg(long, value_name = "CHANNEL", default_value = "stable")]
+    channel: String,
     /// A token of the team's hub
     #[arg(long, value_name = "TOKEN", conflicts_with = "key")]
     token: Option<String>,
@@ -57,6 +60,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if args.yes && pin.is_none() {
         return Err(CommandError::usage("without a question, only --root can say which team this is"));
     }
+    let channel = channel(Some(&args.channel))?;
     let store = TeamStore::at(place(context, args.machine));
     if store.place().is_joined() {
         let team = store.member().ok().flatten().map(|member| format!(" `{}`", member.team)).unwrap_or_default();
@@ -74,7 +78,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         None => first_root(&source, store.device().map_err(|error| not_synced(&error))?.as_ref())
             .map_err(|error| not_synced(&error))?,
     };
-    let fetched = store.fetch(&source, Some(root), now(context.engine.host())).map_err(|error| not_synced(&error))?;
+    let fetched =
+        store.fetch(&source, Some(root), &channel, now(context.engine.host())).map_err(|error| not_synced(&error))?;
     let mut lines = content::described(&fetched.verified);
     lines.insert(1, format!("  root       {root}"));
     context.printer.say(&lines.join("\n"));

@@ -1,6 +1,7 @@
 //! One file for each command about a team's releases.
 
 pub(crate) mod background;
+pub(crate) mod channel;
 mod content;
 mod desk;
 pub(crate) mod diff;
@@ -29,7 +30,10 @@ use cycod_engine::{
     definition::Host,
 };
 use cycod_process::{Program, find_program, run_foreground};
-use cycod_team::{BlobDigest, NAMESPACE, ReleaseError, ReleaseFiles, SignedRole, TeamKey, UnusableKey, signed_bytes};
+use cycod_team::{
+    BlobDigest, NAMESPACE, ReleaseDocument, ReleaseError, ReleaseFiles, SignedRole, TeamChannel, TeamKey,
+    UnusableChannel, UnusableKey, signed_bytes,
+};
 use cycod_team_sync::{FleetTasks, ReleaseDirectory, SyncError, TeamHub, TeamSource, TeamStore};
 use jiff::{SignedDuration, Timestamp};
 
@@ -72,6 +76,25 @@ impl Planned<'_> {
             cycod_file::replace(&path, bytes, access, durability).map_err(failed)?;
         }
         Ok(())
+    }
+}
+
+/// The channel that the command line names.
+fn channel(name: Option<&str>) -> Result<TeamChannel, CommandError> {
+    let channel = name.map(str::parse::<TeamChannel>).transpose();
+    Ok(channel.map_err(|why: UnusableChannel| CommandError::usage(why.to_string()))?.unwrap_or_default())
+}
+
+/// What a release is called, as in `acme, release 3` or `acme, beta release 3`.
+fn title(release: &ReleaseDocument) -> String {
+    format!("{}, {}", release.team, numbered(release))
+}
+
+/// The same without the team.
+fn numbered(release: &ReleaseDocument) -> String {
+    match release.channel.is_stable() {
+        true => format!("release {}", release.number),
+        false => format!("{} release {}", release.channel, release.number),
     }
 }
 

@@ -11,8 +11,9 @@ use cycod_team::{BlobDigest, DraftFile, ProposalDocument, ProposedChange, Releas
 use cycod_team_change::{FileChange, of_file};
 
 use super::{
+    channel,
     content::stem,
-    desk::{self, Desk, short},
+    desk::{self, Desk, Last, short},
     failed, not_synced, now, public_half, public_key,
     release::{local, source},
 };
@@ -35,8 +36,14 @@ struct Arguments {
     #[arg(long, value_name = "DIR")]
     at: Option<String>,
     /// A directory with `tools`
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "promote")]
     from: Option<String>,
+    /// The channel that is to change
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Option<String>,
+    /// Offer what was approved for this channel alone, instead of your own files
+    #[arg(long, value_name = "CHANNEL")]
+    promote: Option<String>,
 }
 
 /// `cycod team propose`.
@@ -47,15 +54,28 @@ pub(crate) fn command() -> Command {
 /// Compares the files with the last release, and writes the difference as a signed proposal.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
-    let desk = desk::open(context, args.at.as_deref())?;
+    let at = args.at.as_deref();
+    let desk = desk::open(context, at, &channel(args.channel.as_deref())?)?;
     let key = public_key(context.engine.host(), &public_half(&args.key))?;
     if !desk.role.members().any(|member| member.is_same(&key)) {
         let message = format!("the root of {} lets {key} propose nothing", desk.root.team);
         return Err(CommandError::failure(message).hint("add the key to the root: cycod team root --author-key FILE"));
     }
-    let from = source(context, args.from.as_deref());
-    let here = local(context, &from)?;
-    let changes = changes(&desk, &here, &args.tools)?;
+    let here = match &args.promote {
+        Some(from) => alone(&desk::open(context, at, &channel(Some(from))?)?)?,
+        None => {
+            let from = source(context, args.from.as_deref());
+            local(context, &from)?
+        }
+    };
+    let mut changes = changes(&desk, &here, &args.tools)?;
+    // What is not there is no change of a channel, whose files are over those of `stable`.
+    if args.promote.is_some() || !desk.channel.is_stable() {
+        changes.retain(|_, change| change.after.is_some());
+    }
+    if changes.is_empty() {
+        return Err(CommandError::failure("nothing differs from what the team has"));
+    }
     let mut lines = Vec::new();
     let mut classes = BTreeSet::new();
     for (path, change) in &changes {
@@ -65,7 +85,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         lines.push(line(path, &how));
     }
     let needed = desk.role.needed(classes);
-    let document = ProposalDocument::new(&desk.root.team, now(context.engine.host()), args.why, changes);
+    let document =
+        ProposalDocument::new((&desk.root.team, &desk.channel), now(context.engine.host()), args.why, changes);
     let text = proposal_text(&document).map_err(|error| failed(&error))?;
     let signed = desk.signed(context, &args.key, SignedRole::Proposal, text)?;
     let new = document.changes.iter().filter(|(_, change)| change.after.is_some());
@@ -111,10 +132,22 @@ fn changes(
             changes.insert(path.clone(), ProposedChange { before: before.map(|file| file.sha256), after });
         }
     }
-    if changes.is_empty() {
-        return Err(CommandError::failure("nothing differs from what the team has"));
-    }
     Ok(changes)
+}
+
+/// The files that were approved for the channel of a desk alone.
+fn alone(desk: &Desk) -> Result<BTreeMap<String, DraftFile>, CommandError> {
+    let none = Last { own: desk.last.own.clone(), stable: None };
+    let (files, _) = none.begin((&desk.root.team, &desk.role), &desk.channel)?;
+    let file = |(path, file): (String, ReleasedFile)| {
+        let bytes = desk.last.bytes(&path, file.sha256)?.to_vec();
+        Some((path, DraftFile { bytes, executable: file.executable }))
+    };
+    let files: BTreeMap<String, DraftFile> = files.into_iter().filter_map(file).collect();
+    match files.is_empty() || desk.channel.is_stable() {
+        true => Err(CommandError::failure(format!("the channel `{}` has nothing that `stable` lacks", desk.channel))),
+        false => Ok(files),
+    }
 }
 
 /// Whether someone means the file with this path: by the path, or by the name of a tool.

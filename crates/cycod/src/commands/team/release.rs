@@ -9,19 +9,19 @@ use std::{
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
     catalog::Scope,
-    diagnostic::{RenderStyle, Severity, SourceFile, render_text},
+    diagnostic::{Code, RenderStyle, Severity, SourceFile, render_text},
 };
 use cycod_settings::policy::RuleFile;
 use cycod_team::{
-    Anchor, BlobDigest, DraftFile, LARGEST_FILE, MOST_FILES, PARTS, ReleaseDocument, ReleaseDraft, ReviewList,
-    ReviewRole, RootDocument, SignedRole, VerifiedRelease, reviewed_files, text, verify, verify_roots,
+    Anchor, BlobDigest, ChannelFiles, DraftFile, LARGEST_FILE, MOST_FILES, PARTS, ReleaseDocument, ReleaseDraft,
+    ReleasedFile, ReviewRole, RootDocument, SignedRole, TeamChannel, reviewed_files, text, verify, verify_roots,
 };
 use cycod_team_sync::{DirectoryDesk, ReleaseDirectory, ReviewDesk as _};
 
 use super::{
-    Planned,
-    desk::{last_release, short},
-    directory, failed, hub_of, in_days, joined, not_synced, now, own_root, sign,
+    Planned, channel,
+    desk::{last_releases, short},
+    directory, failed, hub_of, in_days, joined, not_synced, now, numbered, own_root, sign,
 };
 use crate::{
     cli::Context,
@@ -43,6 +43,12 @@ struct Arguments {
     /// An SSH key that signs the release; repeat for several
     #[arg(long, value_name = "FILE", requires = "out")]
     key: Vec<PathBuf>,
+    /// The channel whose release it is
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Option<String>,
+    /// Take the files of the last release of this channel
+    #[arg(long, value_name = "CHANNEL", requires = "out", conflicts_with = "from")]
+    promote: Option<String>,
     /// After how many days it expires
     #[arg(long, value_name = "N", default_value_t = 7, requires = "out")]
     days: u32,
@@ -59,14 +65,15 @@ pub(crate) fn command() -> Command {
 /// Writes a release, after it was verified as its readers will.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
-    let Some(given) = &args.out else { return at_hub(context) };
+    let channel = channel(args.channel.as_deref())?;
+    let Some(given) = &args.out else { return at_hub(context, &channel) };
     let out = directory(context, given);
     let Some(pin) = own_root(&out)? else {
         let hint = format!("cycod team root --out {given} --team NAME --key {}", args.key[0].display());
         return Err(CommandError::failure(format!("`{given}` has no root, which says who may sign")).hint(hint));
     };
     let (root, _) = verify_roots(&out, Anchor::Root(pin)).map_err(|error| failed(&error))?;
-    let before = last(&out, &root)?;
+    let before = last(&out, &root, &channel)?;
     let number = match (args.number, &before) {
         (Some(number), Some((before, _))) if number <= before.number => {
             let message = format!("release {} was made already; the next number is higher", before.number);
@@ -80,7 +87,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             return Err(CommandError::usage("the root asks for reviews, so a release has what reviewers approved")
                 .hint("offer the files to them: cycod team propose --from DIR"));
         }
-        Some(role) => reviewed(given, (&out, pin), &root, role)?,
+        Some(_) if args.promote.is_some() => {
+            return Err(CommandError::usage("the root asks for reviews, so a release has what reviewers approved")
+                .hint(format!("offer the files to them: cycod team propose --promote CHANNEL --at {given}")));
+        }
+        Some(role) => reviewed(given, (&out, pin), &root, (role, &channel))?,
+        None if args.promote.is_some() => promoted((&out, pin), &self::channel(args.promote.as_deref())?)?,
         None => {
             let from = source(context, args.from.as_deref());
             let (tools, parts) = files(context, &from)?;
@@ -91,6 +103,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let made = now(host);
     let draft = ReleaseDraft {
         team: root.team.clone(),
+        channel: channel.clone(),
         number,
         made,
         expires: in_days(made, args.days)?,
@@ -102,15 +115,17 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let mut files = draft.files().map_err(|error| failed(&error))?;
     let signatures = sign(host, &args.key, SignedRole::Release, &files["release.json"])?;
     files.insert("release.json.sigs".to_owned(), signatures);
+    let files = files.into_iter().map(|(path, bytes)| (channel.path(&path), bytes)).collect();
     let planned = Planned { directory: &out, files: &files };
-    let verified =
-        verify(&planned, Anchor::Root(pin), made).map_err(|error| failed(&error).hint("nothing was written"))?;
+    let verified = verify(&ChannelFiles { files: &planned, channel: &channel }, Anchor::Root(pin), &channel, made)
+        .map_err(|error| failed(&error).hint("nothing was written"))?;
     planned.write()?;
     for proposal in applied {
         DirectoryDesk(out.0.clone()).released(proposal, number).map_err(|error| not_synced(&error))?;
     }
     let message = format!(
-        "Wrote release {number} of {}: {} files, {} bytes, which expire at {}",
+        "Wrote {} of {}: {} files, {} bytes, which expire at {}",
+        numbered(&verified.release),
         root.team,
         verified.tools.len(),
         verified.bytes(),
@@ -124,14 +139,25 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 }
 
 /// Lets the hub of the team make the next release.
-fn at_hub(context: &mut Context) -> Result<u8, CommandError> {
+fn at_hub(context: &mut Context, channel: &TeamChannel) -> Result<u8, CommandError> {
     let store = joined(context, false)?;
     let Some((hub, source)) = hub_of(&store)? else {
         return Err(CommandError::usage("your team has no hub").hint("give the directory of the releases with --out"));
     };
-    let last = store.fetch(&source, None, now(context.engine.host())).map_err(|error| not_synced(&error))?;
-    let made = hub.release(last.verified.release.number).map_err(|error| not_synced(&error))?;
-    context.printer.say(&format!("The hub made release {} of {}", made.number, last.verified.release.team));
+    let fetch = |channel: &TeamChannel| store.fetch(&source, None, channel, now(context.engine.host()));
+    let stable = fetch(&TeamChannel::default()).map_err(|error| not_synced(&error))?.verified.release;
+    let last = match channel.is_stable() {
+        true => stable.number,
+        false => match fetch(channel) {
+            Ok(last) => last.verified.release.number,
+            // The first one of the channel.
+            Err(error) if error.code == Some(Code::ReleaseTruncated) => 0,
+            Err(error) => return Err(not_synced(&error)),
+        },
+    };
+    let made = hub.release(channel, last).map_err(|error| not_synced(&error))?;
+    let document = ReleaseDocument { channel: channel.clone(), number: made.number, ..stable };
+    context.printer.say(&format!("The hub made {} of {}", numbered(&document), document.team));
     for note in notes(&made.applied, &made.stale, &made.dropped) {
         context.printer.say(&note);
     }
@@ -163,25 +189,23 @@ fn reviewed(
     given: &str,
     (out, pin): (&ReleaseDirectory, BlobDigest),
     root: &RootDocument,
-    role: &ReviewRole,
+    (role, channel): (&ReviewRole, &TeamChannel),
 ) -> Result<Content, CommandError> {
     let desk = DirectoryDesk(out.0.clone());
-    let last = last_release(out, pin)?;
-    let list = last.as_ref().map_or(Ok(ReviewList::default()), VerifiedRelease::reviews);
-    let list = list.map_err(|error| failed(&error))?;
-    let current = last.as_ref().map(VerifiedRelease::files).unwrap_or_default();
+    let last = last_releases(out, pin, channel)?;
+    let (current, list) = last.begin((&root.team, role), channel)?;
     let open = desk.proposals().map_err(|error| not_synced(&error))?;
     let yanks = desk.yanks().map_err(|error| not_synced(&error))?;
-    let made = reviewed_files((&root.team, role), &current, &list, &open, &yanks);
+    let made = reviewed_files((&root.team, role), channel, &current, &list, &open, &yanks);
     if made.files.is_empty() {
         return Err(CommandError::failure("no reviewer has approved anything yet, so nothing was released")
             .hint(format!("cycod team propose --at {given}, and cycod team review --at {given}")));
     }
     let mut content = Content::default();
     for (path, file) in &made.files {
-        let bytes = match last.as_ref().and_then(|last| last.file(path)) {
-            Some(bytes) if BlobDigest::of(bytes) == file.sha256 => bytes.to_vec(),
-            _ => desk.blob(file.sha256).map_err(|error| not_synced(&error))?.ok_or_else(|| {
+        let bytes = match last.bytes(path, file.sha256) {
+            Some(bytes) => bytes.to_vec(),
+            None => desk.blob(file.sha256).map_err(|error| not_synced(&error))?.ok_or_else(|| {
                 CommandError::failure(format!("the bytes of `{path}` are missing, so nothing was released"))
             })?,
         };
@@ -198,6 +222,20 @@ fn reviewed(
     content.notes = notes(&made.applied, &made.stale, &made.dropped);
     content.applied = made.applied;
     Ok(content)
+}
+
+/// The files of the last release of a channel, for a team without reviewers.
+fn promoted((out, pin): (&ReleaseDirectory, BlobDigest), from: &TeamChannel) -> Result<Content, CommandError> {
+    let Some(last) = last_releases(out, pin, from)?.own else {
+        return Err(CommandError::failure(format!("the channel `{from}` has no release")));
+    };
+    let file = |(path, file): (&String, &ReleasedFile)| {
+        let bytes = last.blobs.get(&file.sha256)?.clone();
+        Some((path.clone(), DraftFile { bytes, executable: file.executable }))
+    };
+    let notes = vec![format!("  with the files of {}", numbered(&last.release))];
+    let tools = last.tools.iter().filter_map(file).collect();
+    Ok(Content { tools, parts: last.parts, notes, ..Content::default() })
 }
 
 /// The directory whose `tools` a release is made of: what the command line names, or else this project's.
@@ -228,8 +266,12 @@ fn files(context: &mut Context, from: &Path) -> Result<Files, CommandError> {
 }
 
 /// The release that is there, with its digest.
-fn last(out: &ReleaseDirectory, root: &RootDocument) -> Result<Option<(ReleaseDocument, BlobDigest)>, CommandError> {
-    let path = out.0.join("release.json");
+fn last(
+    out: &ReleaseDirectory,
+    root: &RootDocument,
+    channel: &TeamChannel,
+) -> Result<Option<(ReleaseDocument, BlobDigest)>, CommandError> {
+    let path = out.0.join(channel.path("release.json"));
     let failed = |why: String| {
         CommandError::failure(format!("cannot tell the number of the last release: `{}`: {why}", path.display()))
             .hint("restore the file, or remove it and give --number")

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::trust::Difference;
-use cycod_team::{ChangeClass, FORMAT, Proposal, ReviewDocument, ReviewVerdict, SignedRole, text};
+use cycod_team::{ChangeClass, FORMAT, Proposal, ReviewDocument, ReviewVerdict, SignedRole, TeamChannel, text};
 use cycod_team_change::of_file;
 use serde_json::{Value, json};
 
@@ -57,14 +57,14 @@ pub(crate) fn command() -> Command {
 /// Lists the proposals, or shows one of them and signs what the user decides.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
-    let desk = desk::open(context, args.at.as_deref())?;
+    let at = args.at.as_deref();
+    let desk = desk::open(context, at, &TeamChannel::default())?;
     let (proposals, broken) = desk.proposals()?;
     for why in broken {
         context.printer.say(&format!("ignored: {why}"));
     }
     let Some(name) = &args.proposal else {
-        list(context, &desk, &proposals, args.format);
-        return Ok(0);
+        return list(context, (desk, at), &proposals, args.format);
     };
     let named: Vec<&Proposal> = proposals.iter().filter(|proposal| names(name, proposal.digest)).collect();
     let [proposal] = named[..] else {
@@ -74,6 +74,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         };
         return Err(CommandError::failure(message).hint(format!("list them: cycod team review{}", desk.given)));
     };
+    let desk = desk.on(context, at, &proposal.document.channel)?;
     let classes = show(context, &desk, proposal, args.format)?;
     let verdict = match (args.approve, args.refuse) {
         (true, _) => ReviewVerdict::Approve,
@@ -116,24 +117,37 @@ fn check_reviewer(context: &Context, desk: &Desk, proposal: &Proposal, key: &Pat
     Ok(())
 }
 
-fn list(context: &mut Context, desk: &Desk, proposals: &[Proposal], format: TextOrJson) {
-    if format.is_json() {
-        let proposals: Vec<Value> = proposals.iter().map(|proposal| about(desk, proposal)).collect();
-        return context.printer.json(&format!("{:#}", json!({ "proposals": proposals })));
-    }
-    if proposals.is_empty() {
-        return context.printer.say("No proposal waits");
-    }
+fn list(
+    context: &mut Context,
+    (mut desk, at): (Desk, Option<&str>),
+    proposals: &[Proposal],
+    format: TextOrJson,
+) -> Result<u8, CommandError> {
+    let (mut values, mut lines) = (Vec::new(), Vec::new());
     for proposal in proposals {
+        let channel = &proposal.document.channel;
+        desk = desk.on(context, at, channel)?;
         let (name, why) = (short(proposal.digest), &proposal.document.why);
-        context.printer.line(&format!("{name}  {why}"));
-        context.printer.line(&format!("          by {}, {}", proposal.author, desk.state(proposal, &BTreeSet::new())));
+        let of = if channel.is_stable() { String::new() } else { format!("for {channel}, ") };
+        lines.push(format!("{name}  {why}"));
+        lines.push(format!("          {of}by {}, {}", proposal.author, desk.state(proposal, &BTreeSet::new())));
+        values.push(about(&desk, proposal));
     }
+    if format.is_json() {
+        context.printer.json(&format!("{:#}", json!({ "proposals": values })));
+    } else if proposals.is_empty() {
+        context.printer.say("No proposal waits");
+    }
+    for line in lines.iter().filter(|_| !format.is_json()) {
+        context.printer.line(line);
+    }
+    Ok(0)
 }
 
 fn about(desk: &Desk, proposal: &Proposal) -> Value {
     json!({
         "proposal": proposal.digest,
+        "channel": proposal.document.channel,
         "author": proposal.author.to_string(),
         "made": proposal.document.made,
         "why": proposal.document.why,

@@ -96,7 +96,7 @@ impl Shown {
         let mut lines = Vec::new();
         match release {
             Ok(release) => {
-                lines.push(format!("{}, release {}", release.team, release.number));
+                lines.push(format!("{}, {}release {}", release.team, release.of_channel(), release.number));
                 let word = if self.is_over { "expired" } else { "expires" };
                 lines.push(format!("  {word:<10} {}", instant(release.expires)));
                 lines.push(format!("  signed by  {}", release.signers.join(", ")));
@@ -105,6 +105,9 @@ impl Shown {
         }
         lines.push(format!("  root       {}", member.root));
         lines.push(format!("  source     {}", member.source));
+        if !member.channel.is_stable() {
+            lines.push(format!("  channel    {}", member.channel));
+        }
         let whose = if self.is_machines { ", for every user of this machine" } else { "" };
         lines.push(format!("  joined     {}{whose}", member.joined));
         let synced = note.synced.map_or_else(|| "never".to_owned(), |at| at.to_string());
@@ -129,6 +132,7 @@ impl Shown {
         json!({
             "team": member.team,
             "source": member.source,
+            "channel": member.channel,
             "root": member.root,
             "joined": member.joined,
             "machine": is_machines,

@@ -1,6 +1,6 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 
-use super::{joined, not_synced, now};
+use super::{joined, not_synced, now, title};
 use crate::{cli::Context, command_error::CommandError, options::parsed};
 
 /// What `cycod team sync` takes.
@@ -24,12 +24,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let synced = store.sync(now(context.engine.host())).map_err(|error| {
         let failed = not_synced(&error);
         match store.place().release() {
-            Ok(release) => failed.hint(format!("release {} stays in force", release.number)),
+            Ok(release) => failed.hint(format!("{}release {} stays in force", release.of_channel(), release.number)),
             Err(_) => failed,
         }
     })?;
     let release = &synced.fetched.verified.release;
-    let name = format!("{}, release {}", release.team, release.number);
+    let name = title(release);
     let said = match (synced.is_new, synced.before) {
         (false, _) => format!("{name}: nothing new"),
         (true, Some(before)) if before == release.number && synced.is_new_root => {

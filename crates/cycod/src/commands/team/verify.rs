@@ -2,10 +2,10 @@ use std::{fs, io, path::Path};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::Code;
-use cycod_team::{Anchor, BlobDigest, FORMAT, SeenRelease, VerifiedRelease, verify};
+use cycod_team::{Anchor, BlobDigest, ChannelFiles, FORMAT, SeenRelease, VerifiedRelease, verify};
 use serde_json::json;
 
-use super::{directory, failed, now};
+use super::{channel, directory, failed, now, title};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -25,6 +25,9 @@ struct Arguments {
     /// A file that remembers the newest release
     #[arg(long, value_name = "FILE")]
     seen: Option<String>,
+    /// The channel whose release it is
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Option<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: TextOrJson,
@@ -52,7 +55,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                 .hint("give --root with the SHA-256 that `cycod team root` printed, as the team told you"));
         }
     };
-    let verified = verify(&files, anchor, now(host)).map_err(|error| failed(&error))?;
+    let channel = channel(args.channel.as_deref())?;
+    let files = ChannelFiles { files: &files, channel: &channel };
+    let verified = verify(&files, anchor, &channel, now(host)).map_err(|error| failed(&error))?;
     if let Some(record) = &record {
         write_seen(record, &verified.seen)?;
     }
@@ -89,6 +94,7 @@ fn show(context: &mut Context, verified: &VerifiedRelease, format: TextOrJson) {
     if format.is_json() {
         let whole = json!({
             "team": release.team,
+            "channel": release.channel,
             "number": release.number,
             "release": seen.release,
             "made": release.made,
@@ -100,7 +106,7 @@ fn show(context: &mut Context, verified: &VerifiedRelease, format: TextOrJson) {
         });
         return context.printer.json(&format!("{whole:#}"));
     }
-    context.printer.line(&format!("{}, release {}", release.team, release.number));
+    context.printer.line(&title(release));
     context.printer.line(&format!("  signed by {}", signers.join(", ")));
     context.printer.line(&format!("  made {}, expires {}", release.made, release.expires));
     context.printer.line(&format!("  root {}, expires {}: {}", root.version, root.expires, seen.root.sha256));

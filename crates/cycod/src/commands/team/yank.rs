@@ -4,6 +4,7 @@ use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_team::{FORMAT, SignedRole, YankDocument, text};
 
 use super::{
+    channel,
     desk::{self, names, short},
     failed, not_synced, now,
     propose::is_named,
@@ -23,6 +24,9 @@ struct Arguments {
     /// The SSH key of a reviewer
     #[arg(long, value_name = "FILE", required = true)]
     key: PathBuf,
+    /// The channel that has the version
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Option<String>,
     /// The directory of the releases
     #[arg(long, value_name = "DIR")]
     at: Option<String>,
@@ -36,7 +40,7 @@ pub(crate) fn command() -> Command {
 /// Writes a signed withdrawal, which the next release takes in.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
-    let desk = desk::open(context, args.at.as_deref())?;
+    let desk = desk::open(context, args.at.as_deref(), &channel(args.channel.as_deref())?)?;
     desk.reviewer(context, &args.key)?;
     let (tool, digits) = args.version.split_once('@').unwrap_or((&args.version, ""));
     let Some((path, file)) = desk.files.iter().find(|(path, _)| is_named(path, tool)) else {
