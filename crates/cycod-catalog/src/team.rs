@@ -51,6 +51,9 @@ pub struct TeamRelease {
     pub expires: i64,
     /// Those who signed it, as in `ada@example.com (SHA256:…)`.
     pub signers: Vec<String>,
+    /// When the clock here first showed that it had expired, in seconds since 1970. A clock that is set back later doesn't
+    /// bring it back: only a newer release does, or someone who says that the clock was wrong then.
+    pub seen_over: Option<i64>,
 }
 
 impl TeamPlace {
@@ -137,8 +140,7 @@ impl TeamRelease {
 
     /// Whether it has expired. A clock that shows a time before the release was made is wrong, and not believed.
     pub fn is_over(&self, now: SystemTime) -> bool {
-        let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
-        self.expires <= now.max(self.made)
+        self.seen_over.is_some() || self.expires <= seconds(now).max(self.made)
     }
 
     /// When it expires.
@@ -157,6 +159,7 @@ impl TeamRelease {
             "made": self.made,
             "expires": self.expires,
             "signers": self.signers,
+            "seen_over": self.seen_over,
         })
     }
 
@@ -170,6 +173,11 @@ impl TeamRelease {
             made: json["made"].as_i64()?,
             expires: json["expires"].as_i64()?,
             signers: signers.collect::<Option<_>>()?,
+            seen_over: json["seen_over"].as_i64(),
         })
     }
+}
+
+fn seconds(at: SystemTime) -> i64 {
+    at.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }

@@ -18,6 +18,9 @@ use crate::{
 /// How long a release counts, in days. When half of that is over, the hub makes the next one.
 const DAYS: i64 = 7;
 
+/// By how much the clocks of two hubs may differ, in seconds.
+const AHEAD: i64 = 3600;
+
 /// A release that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Released {
@@ -202,7 +205,7 @@ fn last(
 pub(crate) mod current {
     use cycod_team::release_tag;
 
-    use super::{BlobDigest, DAYS, HubError, HubTransaction, ReleaseDocument, TeamChannel, Timestamp, roots};
+    use super::{AHEAD, BlobDigest, DAYS, HubError, HubTransaction, ReleaseDocument, TeamChannel, Timestamp, roots};
     use crate::store::count;
 
     /// A document with its signature.
@@ -287,7 +290,9 @@ pub(crate) mod current {
         let number = number(tx, &TeamChannel::default())?;
         let select = "SELECT expires FROM releases WHERE channel = 'stable' ORDER BY number DESC LIMIT 1";
         let Some(row) = tx.row(select, &[])? else { return Ok(None) };
-        let is_due = row.number(0)?.saturating_sub(now.as_second()) < DAYS * 24 * 3600 / 2;
+        let left = row.number(0)?.saturating_sub(now.as_second());
+        // What a clock made that was ahead would count for too long.
+        let is_due = left < DAYS * 24 * 3600 / 2 || left > DAYS * 24 * 3600 + AHEAD;
         Ok(is_due.then_some(number))
     }
 }

@@ -197,7 +197,7 @@ impl TeamStore {
             return Err(SyncError { code: None, message: "a team was joined already".to_owned() });
         }
         let (team, channel) = (fetched.verified.release.team.clone(), fetched.verified.release.channel.clone());
-        self.install(fetched)?;
+        self.install(fetched, &about(&fetched.verified))?;
         self.write("state.json", &SyncNote { synced: Some(now), failure: None })?;
         self.turn(turn::end(&self.place, false, now.into()))?;
         if let Some(device) = &self.joining {
@@ -215,6 +215,7 @@ impl TeamStore {
         let _lock = self.lock()?;
         let member = self.member()?.ok_or_else(|| not_joined(&self.place))?;
         self.turn(turn::begin(&self.place, now.into()))?;
+        self.mark(now)?;
         let result = self.synced(&member, now);
         let note = self.note();
         let note = match &result {
@@ -228,6 +229,47 @@ impl TeamStore {
         let has_failed = note.failure.as_ref().is_some_and(SyncFailure::matters);
         self.turn(turn::end(&self.place, has_failed, now.into()))?;
         result
+    }
+
+    /// Notes if the clock shows now that the release in force has expired, unless another process is at work or only other
+    /// users can write here.
+    pub fn note_time(&self, now: Timestamp) {
+        let Ok(lock) = File::options().write(true).open(self.file(turn::LOCK)) else { return };
+        if lock.try_lock().is_ok() {
+            // If it fails, the next sync tries again, and says why it can't.
+            drop(self.mark(now));
+        }
+    }
+
+    fn mark(&self, now: Timestamp) -> Result<(), SyncError> {
+        match self.place.release() {
+            Ok(release) if release.seen_over.is_none() && release.is_over(now.into()) => {
+                self.write_about(&TeamRelease { seen_over: Some(now.as_second()), ..release })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Believes the clock, for someone who says that it was wrong when it showed that the release in force had expired.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn trust_clock(&self) -> Result<(), SyncError> {
+        let _lock = self.lock()?;
+        match self.place.release() {
+            Ok(release) if release.seen_over.is_some() => self.write_about(&TeamRelease { seen_over: None, ..release }),
+            _ => Ok(()),
+        }
+    }
+
+    fn write_about(&self, about: &TeamRelease) -> Result<(), SyncError> {
+        let path = fs::canonicalize(self.place.active())
+            .map_err(|error| SyncError::io("read", &self.place.active(), &error))?
+            .join("about.json");
+        let failed = |error: io::Error| SyncError::io("write", &path, &error);
+        let text = format!("{:#}\n", about.to_json());
+        cycod_file::replace(&path, text.as_bytes(), FileAccess::Usual, Durability::Power).map_err(failed)?;
+        set_mode(&path, 0o644).map_err(failed)
     }
 
     /// Follows another channel from now on, with its newest release in force. What was seen of the others stays known, so that
@@ -256,14 +298,24 @@ impl TeamStore {
         let before = self.place.release().ok();
         let fetched = self.fetch(&source, None, &member.channel, now)?;
         let VerifiedRelease { release, tools, parts, .. } = &fetched.verified;
-        let is_current = before.as_ref() == Some(&about(&fetched.verified));
+        let seen_over = seen_over(&fetched.verified, before.as_ref());
+        let about = TeamRelease { seen_over, ..about(&fetched.verified) };
+        let is_current = before.as_ref() == Some(&about);
         let seen: Option<SeenRelease> = self.read("seen.json")?;
         // Written as well, so that no older root is accepted after it.
         let is_new_root = seen.is_none_or(|seen| seen.root != fetched.verified.seen.root);
         let is_new = is_new_root || !(is_current && Here::at(&self.place.active()).is_exactly(tools, parts));
         debug_assert_eq!(release.team, member.team, "what was seen is of the team");
         if is_new {
-            self.install(&fetched)?;
+            self.install(&fetched, &about)?;
+        }
+        if let Some(at) = seen_over {
+            let at = Timestamp::from_second(at).unwrap_or(Timestamp::MAX);
+            let message = format!(
+                "release {} expired at {}, and there is no newer one; the clock here shows {now}, but it has shown {at} before",
+                release.number, release.expires
+            );
+            return Err(SyncError::new(Code::ReleaseExpired, message));
         }
         Ok(Synced { fetched, before: before.map(|before| before.number), is_new, is_new_root })
     }
@@ -284,12 +336,12 @@ impl TeamStore {
     }
 
     /// Writes a release and puts it into force.
-    fn install(&self, fetched: &Fetched) -> Result<(), SyncError> {
+    fn install(&self, fetched: &Fetched, about: &TeamRelease) -> Result<(), SyncError> {
         let verified = &fetched.verified;
         let releases = self.file("releases");
         let name = self.free_name(verified);
         let directory = releases.join(&name);
-        self.write_release(fetched, &directory).map_err(|error| SyncError::io("write", &directory, &error))?;
+        self.write_release(fetched, about, &directory).map_err(|error| SyncError::io("write", &directory, &error))?;
         // From here on no older one is accepted. If the link does not change, the next sync changes it.
         self.write("seen.json", &verified.seen)?;
         self.switch_to(&name).map_err(|error| SyncError::io("replace", &self.place.active(), &error))?;
@@ -305,7 +357,7 @@ impl TeamStore {
         names.find(is_free).unwrap_or(name)
     }
 
-    fn write_release(&self, fetched: &Fetched, directory: &Path) -> io::Result<()> {
+    fn write_release(&self, fetched: &Fetched, about: &TeamRelease, directory: &Path) -> io::Result<()> {
         let verified = &fetched.verified;
         make_directory(directory)?;
         make_directory(&directory.join("tools"))?;
@@ -330,7 +382,7 @@ impl TeamStore {
                 path => write_file(&directory.join(path.replace('/', "-")), bytes, false)?,
             }
         }
-        let about = format!("{:#}\n", about(verified).to_json());
+        let about = format!("{:#}\n", about.to_json());
         write_file(&directory.join("about.json"), about.as_bytes(), false)?;
         flush(directory)
     }
@@ -416,7 +468,14 @@ fn about(verified: &VerifiedRelease) -> TeamRelease {
         made: release.made.as_second(),
         expires: release.expires.min(root.expires).as_second(),
         signers: signers.clone(),
+        seen_over: None,
     }
+}
+
+/// When the clock here showed that this release had expired, if it is the one that was in force.
+fn seen_over(verified: &VerifiedRelease, before: Option<&TeamRelease>) -> Option<i64> {
+    let before = before?;
+    (TeamRelease { seen_over: None, ..before.clone() } == about(verified)).then_some(before.seen_over)?
 }
 
 fn broken(path: &Path, why: &str) -> SyncError {

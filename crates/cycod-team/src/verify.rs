@@ -168,7 +168,7 @@ fn verified(
     }
     check_number(&release, digest, &root, seen.and_then(|seen| seen.on(channel)))?;
     if let Some(now) = now {
-        check_time(&root, &release, seen.map_or(now, |seen| now.max(seen.made)))?;
+        check_time(&root, &release, now.max(made(&release, seen)))?;
     }
     let (parts, tools) = read_parts(files, &release)?;
     let yanked = match now {
@@ -183,11 +183,18 @@ fn verified(
         channel: channel.clone(),
         number: release.number,
         release: digest,
-        made: seen.map_or(release.made, |seen| seen.made.max(release.made)),
+        made: made(&release, seen),
         yanked,
         others: others(seen, channel),
     };
     Ok(VerifiedRelease { root, release, signers, parts, tools, blobs, seen })
+}
+
+/// The time before which a clock is wrong. The newest release says it: if one was made by a clock that was ahead, the next one
+/// of the same keys corrects that, so that it locks no one out.
+fn made(release: &ReleaseDocument, seen: Option<&SeenRelease>) -> Timestamp {
+    let same = seen.filter(|seen| seen.channel == release.channel && seen.number == release.number);
+    same.map_or(release.made, |seen| seen.made.max(release.made))
 }
 
 /// What was accepted of the channels but this one.

@@ -228,6 +228,24 @@ fn a_release_ends_when_it_expires_whatever_the_clock_says() {
 }
 
 #[test]
+fn a_release_of_a_clock_that_was_ahead_is_corrected_by_the_next() {
+    let mut team = Team::released();
+    team.add_release(|draft| {
+        draft.made = at("2027-06-01T00:00:00Z");
+        draft.expires = at("2027-06-08T00:00:00Z");
+    });
+    let ahead = team.verify().expect("no one can tell").seen;
+    team.add_release(|_| ());
+    let seen = team.after(&ahead).expect("the clock was set right").seen;
+    assert_eq!((seen.number, seen.made), (3, at("2026-11-26T00:00:00Z")));
+    // It is the number that protects: the release before doesn't come back by that.
+    team.number = 1;
+    team.previous = None;
+    team.add_release(|_| ());
+    refused_as(team.after(&seen), "release-rolled-back");
+}
+
+#[test]
 fn files_of_two_releases_are_no_release() {
     let mut team = Team::released();
     let first = team.files.clone();

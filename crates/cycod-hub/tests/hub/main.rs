@@ -1,6 +1,7 @@
 //! A hub over HTTP, as its clients and its enemies see it: the same for each database.
 
 mod channels;
+mod clock;
 mod fleet;
 mod hostile;
 mod page;

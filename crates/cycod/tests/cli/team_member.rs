@@ -745,3 +745,26 @@ fn a_member_follows_a_channel() {
     fails(&place, &["team", "sync"], 1, "it is of the channel `stable`, not of `beta`");
     assert_eq!(shown(&place)["number"], 2, "what was in force stays");
 }
+
+#[test]
+fn a_clock_that_was_set_back_revives_nothing() {
+    let team = Team::released();
+    let place = team.joined();
+    let about = place.home().join(".cycod/team/active/about.json");
+    let text = fs::read_to_string(&about).expect("it is there");
+    let mut json: Value = serde_json::from_str(&text).expect("JSON");
+    // As the clock of this machine has shown, before someone set it back.
+    json["seen_over"] = (json["expires"].as_i64().expect("a number") + 1).into();
+    fs::write(&about, json.to_string()).expect("a file");
+    fails(&place, &["run", "greet"], 3, "error[release-expired]");
+    let show = done(&place, &["team", "show"]).stdout();
+    assert!(show.contains("  expired ") && show.contains("if that was wrong: cycod team sync --trust-clock"), "{show}");
+    fails(&place, &["team", "sync"], 1, "but it has shown");
+    fails(&place, &["team", "sync"], 1, "error[release-expired]");
+    fails(&place, &["run", "greet"], 3, "error[release-expired]");
+    fails(&place, &["team", "sync", "--trust-clock"], 2, "only you can tell whether the clock is right");
+    // The next release needs no answer.
+    team.release();
+    _ = done(&place, &["team", "sync"]);
+    greets(&place);
+}

@@ -40,6 +40,9 @@ pub(crate) fn after_command(engine: &Engine, printer: &mut Printer) {
     {
         printer.warn(&failure.words(failure.is_due_loudly(scopes.user_directory(), host.now)));
     }
+    if last.due_in.is_zero() {
+        TeamStore::at(place.clone()).note_time(super::at(host.now));
+    }
     if last.due_in.is_zero() && is_wanted(host, || engine.settings().syncs_team()) {
         start(place, host, scopes.user_directory(), host.now);
     }

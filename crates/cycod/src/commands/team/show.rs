@@ -9,7 +9,7 @@ use cycod_team_sync::{SyncNote, TeamMember, TeamStore};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{content::listed, not_synced, place};
+use super::{content::listed, not_synced, now, place};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -39,6 +39,7 @@ struct Shown {
     rules: Vec<String>,
     is_machines: bool,
     is_over: bool,
+    now: Timestamp,
 }
 
 /// Shows the teams that were joined here.
@@ -85,6 +86,7 @@ fn shown(context: &Context, store: &TeamStore) -> Result<Shown, CommandError> {
         tools: tools.map(|entry| entry.name.clone()).collect(),
         rules: rules.map(|rule| format!("{} {}", rule.verdict, rule.pattern)).chain(lists).chain(floors).collect(),
         is_machines: store.place().is_machines,
+        now: now(context.engine.host()),
         is_over: release.as_ref().is_ok_and(|release| release.is_over(context.engine.host().now)),
         release,
     })
@@ -116,6 +118,9 @@ impl Shown {
             let code = failure.code.as_ref().map(|code| format!("{code}: ")).unwrap_or_default();
             lines.push(format!("  failed     {}, {code}{}", failure.at, failure.message));
         }
+        if let Some(clock) = release.as_ref().ok().and_then(|release| clock(release, self.now)) {
+            lines.push(format!("  clock      {clock}"));
+        }
         if self.is_over {
             lines.push("  its tools don't run, and what it allows is not allowed, until you sync".to_owned());
         }
@@ -127,7 +132,7 @@ impl Shown {
     }
 
     fn json(&self) -> Value {
-        let Self { member, release, note, tools, rules, is_machines, is_over } = self;
+        let Self { member, release, note, tools, rules, is_machines, is_over, now } = self;
         let release = release.as_ref();
         json!({
             "team": member.team,
@@ -139,6 +144,7 @@ impl Shown {
             "number": release.map(|release| release.number).ok(),
             "expires": release.map(|release| instant(release.expires)).ok(),
             "expired": is_over,
+            "clock": release.ok().and_then(|release| clock(release, *now)),
             "signers": release.map(|release| release.signers.clone()).ok(),
             "broken": release.err(),
             "synced": note.synced,
@@ -146,6 +152,21 @@ impl Shown {
             "enforced": tools,
             "rules": rules,
         })
+    }
+}
+
+/// What is wrong with a clock that shows `now`, as far as the release tells.
+fn clock(release: &TeamRelease, now: Timestamp) -> Option<String> {
+    let shown = now.as_second();
+    match release.seen_over {
+        Some(at) if shown < release.expires => Some(format!(
+            "shows {now}, but has shown {} before; if that was wrong: cycod team sync --trust-clock",
+            instant(at)
+        )),
+        _ if shown < release.made => {
+            Some(format!("shows {now}, which is before the release was made: {}", instant(release.made)))
+        }
+        _ => None,
     }
 }
 

@@ -1,7 +1,9 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 
+use cycod_team_sync::TeamStore;
+
 use super::{joined, not_synced, now, title};
-use crate::{cli::Context, command_error::CommandError, options::parsed};
+use crate::{cli::Context, command_error::CommandError, editor::ask, options::parsed};
 
 /// What `cycod team sync` takes.
 #[derive(Parser)]
@@ -10,6 +12,9 @@ struct Arguments {
     /// The team of this machine instead of yours
     #[arg(long)]
     machine: bool,
+    /// Believe the clock of this machine, if it was wrong before
+    #[arg(long)]
+    trust_clock: bool,
 }
 
 /// `cycod team sync`.
@@ -21,6 +26,9 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
     let store = joined(context, args.machine)?;
+    if args.trust_clock {
+        trust_clock(context, &store)?;
+    }
     let synced = store.sync(now(context.engine.host())).map_err(|error| {
         let failed = not_synced(&error);
         match store.place().release() {
@@ -41,4 +49,19 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     context.printer.say(&said);
     Ok(0)
+}
+
+/// Asks whether the clock is right now. Only someone who sees another clock knows, so there is no option for the answer.
+fn trust_clock(context: &mut Context, store: &TeamStore) -> Result<(), CommandError> {
+    if !context.is_attended() {
+        return Err(CommandError::usage(
+            "only you can tell whether the clock is right, and there is no terminal to ask at",
+        )
+        .hint("the next release of the team needs no answer: cycod team sync"));
+    }
+    let question = format!("The clock of this machine shows {}. Is that right? [y/n] ", now(context.engine.host()));
+    match ask(context, &question, &["y", "n"])? {
+        Some("y") => store.trust_clock().map_err(|error| not_synced(&error)),
+        _ => Err(CommandError::failure("nothing was changed").hint("set the clock first")),
+    }
 }
