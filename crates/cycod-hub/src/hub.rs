@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubTransaction, audit,
     fleet::{self, FleetWorker, GivenTask, WorkerReport},
+    import::{self, ImportOutcome, ImportedCommit},
     member,
     release::{Released, current},
     request::{SeenRequests, SignedRequest, use_once},
@@ -117,6 +118,27 @@ impl Hub {
     /// When there is no such member.
     pub fn token(&self, name: &str, hours: u32, now: Timestamp) -> Result<String, HubError> {
         self.run(|tx| member::token(tx, name, hours, now))
+    }
+
+    /// Proposes what a commit of a repository changes in a channel.
+    ///
+    /// # Errors
+    /// When a file of it has a mistake, or it can't be proposed.
+    pub fn import(
+        &self,
+        channel: &TeamChannel,
+        imported: &ImportedCommit,
+        now: Timestamp,
+    ) -> Result<ImportOutcome, HubError> {
+        self.run(|tx| import::import(tx, &self.0.key, channel, imported, now))
+    }
+
+    /// The commit that was imported last for a channel.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn last_import(&self, channel: &TeamChannel) -> Result<Option<String>, HubError> {
+        self.run(|tx| import::last_commit(tx, channel))
     }
 
     /// The record of changes, the oldest first, after each row was checked against the one before.

@@ -1,6 +1,7 @@
 //! The program `cycod-hub`: prepares a hub, looks after its members, and serves it.
 
 mod dev;
+mod git;
 
 use std::{
     collections::BTreeMap,
@@ -14,8 +15,10 @@ use std::{
 
 use clap::{Args, Parser, Subcommand};
 use cycod_file::{Durability, FileAccess};
-use cycod_hub::{Hub, HubError, HubKey, HubMember, HubRefusal, HubServer, HubStore, PostgresStore, SqliteStore};
-use cycod_team::TeamKey;
+use cycod_hub::{
+    Hub, HubError, HubKey, HubMember, HubRefusal, HubServer, HubStore, ImportOutcome, PostgresStore, SqliteStore,
+};
+use cycod_team::{TeamChannel, TeamKey};
 use jiff::Timestamp;
 
 /// A server on which a team proposes, reviews and releases its tools
@@ -63,6 +66,23 @@ enum Command {
     Worker {
         #[command(subcommand)]
         command: WorkerCommand,
+    },
+    /// Propose what a branch of a repository changes; nothing goes the other way
+    Import {
+        #[command(flatten)]
+        place: Place,
+        /// A clone, or a repository without a working tree
+        #[arg(long, value_name = "DIR")]
+        git: PathBuf,
+        /// The branch
+        #[arg(long, value_name = "NAME", default_value = "main")]
+        branch: String,
+        /// The directory in the repository that has `tools`
+        #[arg(long, value_name = "PATH", default_value = ".cycod")]
+        path: String,
+        /// The channel that is to change
+        #[arg(long, value_name = "CHANNEL", default_value = "stable")]
+        channel: String,
     },
     /// Check the record of changes, and print it
     Audit {
@@ -266,6 +286,7 @@ fn run(command: Command) -> Result<Vec<String>, HubError> {
             place.hub()?.remove_worker(&name, now)?;
             Ok(vec![format!("{name} is no longer a worker")])
         }
+        Command::Import { place, git, branch, path, channel } => import(&place, &git, (&branch, &path), &channel, now),
         Command::Audit { place } => {
             let rows = place.hub()?.audit()?;
             let line = |row: &cycod_hub::HubAudit| {
@@ -328,6 +349,31 @@ fn roots(directory: &Path) -> Result<BTreeMap<String, Vec<u8>>, HubError> {
         }
     }
     Ok(files)
+}
+
+/// Proposes what a branch changes.
+fn import(
+    place: &Place,
+    git: &Path,
+    (branch, path): (&str, &str),
+    channel: &str,
+    now: Timestamp,
+) -> Result<Vec<String>, HubError> {
+    let channel: TeamChannel = channel
+        .parse()
+        .map_err(|error: cycod_team::UnusableChannel| HubError::new(HubRefusal::Invalid, error.to_string()))?;
+    let hub = place.hub()?;
+    let last = hub.last_import(&channel)?;
+    let imported = git::Repository::open(git, &place.data)?.read(branch, path, last.as_deref())?;
+    let short = |digest: cycod_team::BlobDigest| digest.to_string()[..8].to_owned();
+    Ok(match hub.import(&channel, &imported, now)? {
+        ImportOutcome::Nothing => vec![format!("The team has all of {}", imported.source)],
+        ImportOutcome::Waits(proposal) => vec![format!("It waits as proposal {}", short(proposal))],
+        ImportOutcome::Proposed { proposal, paths } => {
+            let head = format!("Proposed {}: {}, from {}", short(proposal), imported.why, imported.source);
+            [head].into_iter().chain(paths.iter().map(|path| format!("  {path}"))).collect()
+        }
+    })
 }
 
 /// Serves a hub for trying it, until its workers end.

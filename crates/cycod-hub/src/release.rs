@@ -176,7 +176,7 @@ fn write(tx: &mut dyn HubTransaction, key: &HubKey, draft: &ReleaseDraft, pin: B
 }
 
 /// The last release of a channel with all of its files.
-fn last(
+pub(crate) fn last(
     tx: &mut dyn HubTransaction,
     pin: BlobDigest,
     channel: &TeamChannel,

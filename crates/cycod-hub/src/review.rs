@@ -103,22 +103,26 @@ pub(crate) fn propose(
         let message = format!("the hub has no channel `{channel}`; an administrator's release makes it");
         return Err(HubError::new(HubRefusal::Conflict, message));
     }
-    let old = now.as_second().saturating_sub(WAITING);
-    tx.execute("UPDATE proposals SET closed = 1 WHERE closed = 0 AND added < $1", &[old.into()])?;
-    if count(tx, "SELECT COUNT(*) FROM proposals WHERE closed = 0")? >= MOST_PROPOSALS {
-        return Err(HubError::new(HubRefusal::Conflict, format!("{MOST_PROPOSALS} proposals wait already")));
-    }
     for file in proposal.document.changes.values().filter_map(|change| change.after) {
         if current::blob(tx, &file.sha256.to_string())?.is_none() {
             return Err(HubError::invalid(format!("the file {} is missing", file.sha256)));
         }
     }
-    let digest = proposal.digest.to_string();
+    add(tx, signed, now)?;
+    audit::add(tx, now, &member.name, "propose", &proposal.digest.to_string())
+}
+
+/// Adds a proposal that was checked.
+pub(crate) fn add(tx: &mut dyn HubTransaction, signed: &SignedText, now: Timestamp) -> Result<(), HubError> {
+    let old = now.as_second().saturating_sub(WAITING);
+    tx.execute("UPDATE proposals SET closed = 1 WHERE closed = 0 AND added < $1", &[old.into()])?;
+    if count(tx, "SELECT COUNT(*) FROM proposals WHERE closed = 0")? >= MOST_PROPOSALS {
+        return Err(HubError::new(HubRefusal::Conflict, format!("{MOST_PROPOSALS} proposals wait already")));
+    }
     let insert = "INSERT INTO proposals (digest, document, signature, added, closed) VALUES ($1, $2, $3, $4, 0) \
                   ON CONFLICT DO NOTHING";
     let text = (signed.document.as_str().into(), signed.signature.as_str().into());
-    tx.execute(insert, &[digest.as_str().into(), text.0, text.1, now.as_second().into()])?;
-    audit::add(tx, now, &member.name, "propose", &digest)
+    tx.execute(insert, &[signed.digest().to_string().into(), text.0, text.1, now.as_second().into()]).map(drop)
 }
 
 /// Adds a review that the member signed. Of several by one reviewer, the last is kept.

@@ -7,7 +7,7 @@ use cycod_diagnostic::SourceFile;
 use cycod_team::ChangeClass;
 use serde_json::Value;
 
-use crate::content::{is_tool, rules};
+use crate::content::{has_wrong_rules, is_tool, rules};
 
 /// A change with its class.
 #[derive(Clone, Debug)]
@@ -83,6 +83,14 @@ fn loaded(path: &str, bytes: Option<&[u8]>) -> Option<Tool> {
     let bytes = bytes.filter(|bytes| is_tool(path, bytes))?;
     let text = String::from_utf8_lossy(bytes).into_owned();
     load(&SourceFile::new(path, text), path.rsplit_once('.').map(|(stem, _)| stem)).tool
+}
+
+/// Whether a file has an error by which it would be broken for everyone: a tool that can't be read, or rules.
+pub fn is_broken(path: &str, bytes: &[u8]) -> bool {
+    match path.strip_prefix("tools/") {
+        Some(tool) => is_tool(tool, bytes) && loaded(tool, Some(bytes)).is_none(),
+        None => path == "policy.yaml" && has_wrong_rules(bytes),
+    }
 }
 
 /// The keys of a tool that have classes of their own.

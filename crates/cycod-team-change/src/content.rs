@@ -1,5 +1,5 @@
 use cycod_catalog::Scope;
-use cycod_diagnostic::SourceFile;
+use cycod_diagnostic::{Severity, SourceFile};
 use cycod_policy::{Allowlist, Floor};
 use cycod_settings::policy::RuleFile;
 
@@ -15,6 +15,13 @@ pub fn rules(policy: Option<&[u8]>) -> Vec<String> {
     let file = RuleFile::of(Scope::Team, "policy.yaml".into(), SourceFile::new("policy.yaml", text));
     let rules = file.rules.iter().map(|rule| format!("{} {}", rule.rule.verdict, rule.rule.pattern));
     rules.chain(file.lists.iter().map(words_of_list)).chain(file.floors.iter().map(words_of_floor)).collect()
+}
+
+/// Whether no tool would run under these rules, as they have a mistake.
+pub(crate) fn has_wrong_rules(policy: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(policy).into_owned();
+    let file = RuleFile::of(Scope::Team, "policy.yaml".into(), SourceFile::new("policy.yaml", text));
+    file.report.diagnostics.iter().any(|found| found.severity == Severity::Error)
 }
 
 /// A list of what alone is allowed: `allow-only sources: teams built-in`.

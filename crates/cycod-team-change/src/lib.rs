@@ -3,5 +3,5 @@
 mod classes;
 mod content;
 
-pub use classes::{FileChange, of_file};
+pub use classes::{FileChange, is_broken, of_file};
 pub use content::{is_tool, rules, words_of_floor, words_of_list};

@@ -31,9 +31,9 @@ pub use error::ReleaseError;
 pub use path::is_released_path;
 pub use request::{HubRequest, device_text, release_tag};
 pub use review::{
-    ChangeClass, Proposal, ProposalDocument, ProposalState, ProposedChange, Review, ReviewDocument, ReviewList,
-    ReviewRole, ReviewVerdict, ReviewedFiles, SignedProposal, SignedText, UnknownClass, YankDocument, channel_files,
-    proposal_text, reviewed_files, text,
+    ChangeClass, Proposal, ProposalDocument, ProposalSource, ProposalState, ProposedChange, Review, ReviewDocument,
+    ReviewList, ReviewRole, ReviewVerdict, ReviewedFiles, SignedProposal, SignedText, UnknownClass, YankDocument,
+    channel_files, proposal_text, reviewed_files, text,
 };
 pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes, verify_signature};
 pub use ticket::{

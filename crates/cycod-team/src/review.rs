@@ -201,9 +201,29 @@ pub struct ProposalDocument {
     pub made: Timestamp,
     /// What it is for.
     pub why: String,
+    /// Where it comes from, if no one wrote it by hand.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub source: Option<ProposalSource>,
     /// What becomes of each file.
     #[serde(deserialize_with = "once_each")]
     pub changes: BTreeMap<String, ProposedChange>,
+}
+
+/// The commit that a hub imported. What it says about its authors is not proven.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProposalSource {
+    /// The id of the commit.
+    pub commit: String,
+    /// Who wrote it and those since the last import, as in `Ada <ada@example.com>`.
+    pub authors: Vec<String>,
+}
+
+impl fmt::Display for ProposalSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = self.commit.get(..12).unwrap_or(&self.commit);
+        write!(f, "commit {short} by {}", self.authors.join(", "))
+    }
 }
 
 /// What becomes of a file.
@@ -439,7 +459,7 @@ impl Proposal {
     }
 
     /// Whether a file is what it proposes for this path.
-    fn has(&self, path: &str, file: &ReleasedFile) -> bool {
+    pub fn has(&self, path: &str, file: &ReleasedFile) -> bool {
         self.document.changes.get(path).is_some_and(|change| change.after.as_ref() == Some(file))
     }
 }
@@ -704,6 +724,7 @@ impl ProposalDocument {
         why: String,
         changes: BTreeMap<String, ProposedChange>,
     ) -> Self {
-        Self { format: FORMAT, team: team.to_owned(), channel: channel.clone(), made, why, changes }
+        let (team, channel) = (team.to_owned(), channel.clone());
+        Self { format: FORMAT, team, channel, made, why, source: None, changes }
     }
 }

@@ -154,6 +154,8 @@ pub(super) struct ProposalRow {
     pub(super) digest: BlobDigest,
     /// The channel that it changes.
     pub(super) channel: TeamChannel,
+    /// The commit that it comes from, in words.
+    pub(super) source: Option<String>,
     pub(super) why: String,
     pub(super) author: String,
     pub(super) made: Timestamp,
@@ -191,6 +193,7 @@ impl Proposals {
             rows.push(ProposalRow {
                 digest: proposal.digest,
                 channel: proposal.document.channel.clone(),
+                source: proposal.document.source.as_ref().map(ToString::to_string),
                 why: proposal.document.why.clone(),
                 author: now.name(&proposal.author),
                 made: proposal.document.made,
@@ -293,6 +296,7 @@ impl ProposalPage {
             row: ProposalRow {
                 digest: proposal.digest,
                 channel: proposal.document.channel.clone(),
+                source: proposal.document.source.as_ref().map(ToString::to_string),
                 why: proposal.document.why.clone(),
                 author: now.name(&proposal.author),
                 made: proposal.document.made,

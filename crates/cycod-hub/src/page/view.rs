@@ -161,6 +161,7 @@ pub(super) fn proposal(shown: &ProposalPage) -> Page {
         header.head {
             div.title { h1 { (text(&row.why)) } (progress(row.progress)) }
             p.facts-line { code { (name) } " by " (text(&row.author)) ", " (when(row.made)) (for_channel(row)) }
+            @if let Some(source) = &row.source { p.facts-line { "from " (text(source)) ", as Git says" } }
         }
         @if row.progress == Progress::Outdated {
             div.problem role="status" { p { strong { "The team's files have changed since." } " Its author can propose it again." } }
@@ -453,7 +454,9 @@ fn state((class, sign, words): (&str, &str, &str)) -> Markup {
 /// What a row is about. A proposal has a page of its own.
 fn subject(row: &HubAudit) -> Markup {
     match row.action.as_str() {
-        "propose" | "review" => html! { a href={ "/proposal/" (row.subject) } { "proposal " (short(&row.subject)) } },
+        "propose" | "review" | "import" => {
+            html! { a href={ "/proposal/" (row.subject) } { "proposal " (short(&row.subject)) } }
+        }
         "release" | "renew" | "recover" => {
             html! { a href={ "/release/" (row.subject.replace(' ', "/")) } { "release " (row.subject) } }
         }

@@ -3,6 +3,7 @@
 mod channels;
 mod clock;
 mod fleet;
+mod git;
 mod hostile;
 mod page;
 mod parallel;

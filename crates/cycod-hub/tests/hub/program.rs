@@ -25,14 +25,14 @@ fn program(directory: &Path, words: &[&str]) -> Command {
 
 /// Runs the program to its end; returns what it printed.
 #[track_caller]
-fn done(directory: &Path, words: &[&str]) -> String {
+pub(crate) fn done(directory: &Path, words: &[&str]) -> String {
     let output = program(directory, words).output().expect("it starts");
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }
 
 #[track_caller]
-fn fails(directory: &Path, words: &[&str], says: &str) {
+pub(crate) fn fails(directory: &Path, words: &[&str], says: &str) {
     let output = program(directory, words).output().expect("it starts");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && error.contains(says), "{says}: {error}");
@@ -64,7 +64,7 @@ impl Drop for Served {
 }
 
 /// Begins a hub, with a root that lets its key sign.
-fn begin(directory: &Path, more: &[&str]) {
+pub(crate) fn begin(directory: &Path, more: &[&str]) {
     let words: Vec<&str> = ["init", "--data", "data"].iter().chain(more).copied().collect();
     assert!(done(directory, &words).contains("--release-key data/release.key.pub"));
     fails(directory, &words, "has a hub already");

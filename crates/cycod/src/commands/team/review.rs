@@ -151,6 +151,7 @@ fn about(desk: &Desk, proposal: &Proposal) -> Value {
         "author": proposal.author.to_string(),
         "made": proposal.document.made,
         "why": proposal.document.why,
+        "source": proposal.document.source,
         "changes": proposal.document.changes,
         "state": desk.state(proposal, &BTreeSet::new()),
         "reviews": proposal.reviews.iter().map(|review| json!({
@@ -175,6 +176,8 @@ fn show(
         format!("  made     {}", proposal.document.made),
         format!("  why      {}", proposal.document.why),
     ];
+    // Whoever wrote the commit can be one of the reviewers, which Git alone doesn't prove.
+    lines.extend(proposal.document.source.iter().map(|source| format!("  from     {source}, as Git says")));
     let (mut changes, mut texts) = (Vec::new(), Vec::new());
     for (path, change) in &proposal.document.changes {
         let new = match change.after {
