@@ -59,7 +59,7 @@ pub(crate) fn add(
     let insert = "INSERT INTO audit (number, at, member, action, subject, digest) VALUES ($1, $2, $3, $4, $5, $6)";
     let HubAudit { number, at, member, action, subject, digest } = row;
     tx.execute(insert, &[number.into(), at.into(), member.into(), action.into(), subject.into(), digest.into()])?;
-    Ok(())
+    tx.announce()
 }
 
 /// Some rows, the newest first, and whether each of them follows from the one before.

@@ -1,6 +1,10 @@
 //! What a hub does, each as one transaction: first it is checked who asks.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Weak},
+};
 
 use cycod_team::{BlobDigest, SignedProposal, SignedText, TeamChannel, TeamKey};
 use jiff::Timestamp;
@@ -9,6 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubTransaction, audit,
+    events::{self, Announced, EventStreams, HubNews},
     fleet::{self, FleetWorker, GivenTask, WorkerReport},
     import::{self, ImportOutcome, ImportedCommit},
     member,
@@ -21,7 +26,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Hub(Arc<Inner>);
 
-struct Inner {
+pub(crate) struct Inner {
     store: Arc<dyn HubStore>,
     key: HubKey,
     /// For challenges, which are not stored.
@@ -29,6 +34,15 @@ struct Inner {
     seen: SeenRequests,
     /// Wakes requests that wait for something about a task.
     fleet: tokio::sync::Notify,
+    /// Wakes streams of events.
+    changes: tokio::sync::Notify,
+    streams: EventStreams,
+}
+
+impl From<Arc<Inner>> for Hub {
+    fn from(inner: Arc<Inner>) -> Self {
+        Self(inner)
+    }
 }
 
 /// The document of the release in force.
@@ -55,11 +69,44 @@ impl Hub {
             challenges,
             seen: SeenRequests::default(),
             fleet: tokio::sync::Notify::new(),
+            changes: tokio::sync::Notify::new(),
+            streams: EventStreams::default(),
         }))
     }
 
-    fn run<T>(&self, work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>) -> Result<T, HubError> {
-        self.0.store.run(work)
+    fn run<T>(&self, mut work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>) -> Result<T, HubError> {
+        let (result, is_news) = self.0.store.run(|tx| {
+            let mut tx = Announced { tx, is_news: false };
+            let result = work(&mut tx)?;
+            Ok((result, tx.is_news))
+        })?;
+        if is_news {
+            self.0.changes.notify_waiters();
+        }
+        Ok(result)
+    }
+
+    /// What has changed after a row of the record of changes, for a device of a member.
+    pub(crate) fn news(&self, device: &str, after: Option<i64>) -> Result<HubNews, HubError> {
+        self.run(|tx| events::news(tx, device, after))
+    }
+
+    /// Wakes streams of events.
+    pub(crate) fn changes(&self) -> &tokio::sync::Notify {
+        &self.0.changes
+    }
+
+    pub(crate) fn streams(&self) -> &EventStreams {
+        &self.0.streams
+    }
+
+    pub(crate) fn store(&self) -> &dyn HubStore {
+        self.0.store.as_ref()
+    }
+
+    /// The hub, for something that ends with it.
+    pub(crate) fn alive(&self) -> Weak<Inner> {
+        Arc::downgrade(&self.0)
     }
 
     /// Takes the roots of the team, which its root keys signed. With the first one, the hub makes an empty release.

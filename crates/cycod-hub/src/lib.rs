@@ -16,6 +16,7 @@
 
 mod audit;
 mod error;
+mod events;
 mod fleet;
 mod hub;
 mod import;
@@ -42,7 +43,7 @@ pub use member::HubMember;
 pub use postgres::PostgresStore;
 pub use server::HubServer;
 pub use sqlite::SqliteStore;
-pub use store::{HubStore, HubTransaction, SqlRow, SqlValue};
+pub use store::{HubStore, HubTransaction, HubWatch, SqlRow, SqlValue};
 
 /// The SHA-256 of a text.
 fn hashed(text: &str) -> String {

@@ -9,10 +9,11 @@ use std::{
 use postgres::{
     Client, Config, NoTls,
     config::{Host, SslMode},
+    fallible_iterator::FallibleIterator as _,
     types::{ToSql, Type},
 };
 
-use crate::{HubError, HubRefusal, HubStore, HubTransaction, SqlRow, SqlValue, migrations::migrate};
+use crate::{HubError, HubRefusal, HubStore, HubTransaction, HubWatch, SqlRow, SqlValue, migrations::migrate};
 
 /// The most connections of one hub.
 const MOST: usize = 8;
@@ -144,6 +145,28 @@ impl HubStore for PostgresStore {
         work(&mut change)?;
         change.0.commit().map_err(failed)
     }
+
+    fn watch(&self) -> Result<Option<Box<dyn HubWatch>>, HubError> {
+        let mut client = self.config.connect(NoTls).map_err(failed)?;
+        client.batch_execute("LISTEN cycod_hub").map_err(failed)?;
+        Ok(Some(Box::new(Watch(client))))
+    }
+}
+
+/// A connection that hears of the changes of every hub.
+struct Watch(Client);
+
+impl HubWatch for Watch {
+    fn wait(&mut self, longest: Duration) -> Result<bool, HubError> {
+        let mut notifications = self.0.notifications();
+        let first = notifications.timeout_iter(longest).next().map_err(failed)?;
+        while notifications.iter().next().map_err(failed)?.is_some() {}
+        drop(notifications);
+        if self.0.is_closed() {
+            return Err(HubError::failed("the database", "the connection that hears of changes was closed"));
+        }
+        Ok(first.is_some())
+    }
 }
 
 struct Change<'c>(postgres::Transaction<'c>);
@@ -175,5 +198,9 @@ impl HubTransaction for Change<'_> {
             Ok(SqlRow((0..row.len()).map(value).collect::<Result<_, HubError>>()?))
         };
         rows.iter().map(row).collect()
+    }
+
+    fn announce(&mut self) -> Result<(), HubError> {
+        self.0.batch_execute("NOTIFY cycod_hub").map_err(failed)
     }
 }

@@ -292,7 +292,7 @@ pub(crate) mod current {
         let Some(row) = tx.row(select, &[])? else { return Ok(None) };
         let left = row.number(0)?.saturating_sub(now.as_second());
         // What a clock made that was ahead would count for too long.
-        let is_due = left < DAYS * 24 * 3600 / 2 || left > DAYS * 24 * 3600 + AHEAD;
+        let is_due = !(DAYS * 24 * 3600 / 2..=DAYS * 24 * 3600 + AHEAD).contains(&left);
         Ok(is_due.then_some(number))
     }
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::{
-    Hub, HubError, HubRefusal,
+    Hub, HubError, HubRefusal, events,
     fleet::{GivenTask, WorkerReport},
     hub::TaggedRelease,
     page,
@@ -75,6 +75,7 @@ impl HubServer {
             Err(broken) => report(&HubError::failed("the tasks of workers", broken)),
             Ok(Ok(())) => {}
         }
+        events::watch(&self.hub);
         let hub = self.hub.clone();
         let answers = serve(&self.listener, &self.connections, move |request, _| answer(hub.clone(), request));
         let renewals = async {
@@ -101,6 +102,9 @@ type Answer = Response<Full<Bytes>>;
 async fn answer(hub: Hub, request: Request<Incoming>) -> Response<PageBody> {
     if !request.uri().path().starts_with("/v1/") {
         return page::answer(hub, request).await;
+    }
+    if (request.method(), request.uri().path()) == (&Method::GET, "/v1/events") {
+        return followed(hub, request).await.unwrap_or_else(|(status, why)| refusal(status, &why).map(BodyExt::boxed));
     }
     let answer = match answered(hub, request).await {
         Ok(answer) => answer,
@@ -142,6 +146,19 @@ async fn answered(hub: Hub, request: Request<Incoming>) -> Result<Answer, Failur
         Asked::Watch => watch(&hub, signed, &body).await,
         what => work(move || what.answer(&hub, &signed, &body, known.as_deref(), Timestamp::now())).await,
     }
+}
+
+/// Opens the stream of events for a member's device.
+async fn followed(hub: Hub, request: Request<Incoming>) -> Result<Response<PageBody>, Failure> {
+    let (head, _) = request.into_parts();
+    if head.headers.contains_key(ORIGIN) {
+        return Err((StatusCode::FORBIDDEN, "pages of browsers are not answered".to_owned()));
+    }
+    let signed = SignedRequest::read(&head).map_err(failure)?;
+    let (door, admitted) = (hub.clone(), signed.clone());
+    work(move || door.admit(&admitted, Timestamp::now())).await?;
+    let seen = head.headers.get("last-event-id").and_then(|seen| seen.to_str().ok()?.parse().ok());
+    events::stream(&hub, signed, seen).map_err(failure)
 }
 
 /// Asks again and again until there is an answer, or `wait` is over.

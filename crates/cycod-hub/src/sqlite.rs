@@ -1,19 +1,26 @@
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter, types::ValueRef};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params_from_iter, types::ValueRef};
 
-use crate::{HubError, HubStore, HubTransaction, SqlRow, SqlValue, migrations::migrate};
+use crate::{HubError, HubStore, HubTransaction, HubWatch, SqlRow, SqlValue, migrations::migrate};
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How often the number is read that changes with the file.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
 /// The database in one file.
 #[derive(Debug)]
-pub struct SqliteStore(Mutex<Connection>);
+pub struct SqliteStore {
+    connection: Mutex<Connection>,
+    /// Nothing for one in memory.
+    path: Option<PathBuf>,
+}
 
 impl SqliteStore {
     /// Opens a file, or creates it.
@@ -21,7 +28,8 @@ impl SqliteStore {
     /// # Errors
     /// When it can't be opened, or is of a newer version.
     pub fn open(path: &Path) -> Result<Self, HubError> {
-        Self::new(Connection::open(path).map_err(failed)?)
+        let store = Self::new(Connection::open(path).map_err(failed)?)?;
+        Ok(Self { path: Some(path.to_owned()), ..store })
     }
 
     /// A database that is gone with the process.
@@ -35,13 +43,13 @@ impl SqliteStore {
     /// A database without tables.
     #[cfg(test)]
     pub(crate) fn bare() -> Result<Self, HubError> {
-        Ok(Self(Mutex::new(Connection::open_in_memory().map_err(failed)?)))
+        Ok(Self { connection: Mutex::new(Connection::open_in_memory().map_err(failed)?), path: None })
     }
 
     fn new(connection: Connection) -> Result<Self, HubError> {
         connection.busy_timeout(PATIENCE).map_err(failed)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;").map_err(failed)?;
-        let store = Self(Mutex::new(connection));
+        let store = Self { connection: Mutex::new(connection), path: None };
         store.transaction(&mut |transaction| migrate(transaction))?;
         Ok(store)
     }
@@ -56,11 +64,45 @@ impl HubStore for SqliteStore {
         &self,
         work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), HubError>,
     ) -> Result<(), HubError> {
-        let mut connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         let mut change = Change(transaction);
         work(&mut change)?;
         change.0.commit().map_err(failed)
+    }
+
+    fn watch(&self) -> Result<Option<Box<dyn HubWatch>>, HubError> {
+        let Some(path) = &self.path else { return Ok(None) };
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        let version = version(&connection)?;
+        Ok(Some(Box::new(Watch { connection, version })))
+    }
+}
+
+/// A connection of its own: its number changes with what others write.
+struct Watch {
+    connection: Connection,
+    version: i64,
+}
+
+fn version(connection: &Connection) -> Result<i64, HubError> {
+    connection.query_row("PRAGMA data_version", [], |row| row.get(0)).map_err(failed)
+}
+
+impl HubWatch for Watch {
+    fn wait(&mut self, longest: Duration) -> Result<bool, HubError> {
+        let until = Instant::now() + longest;
+        loop {
+            let version = version(&self.connection)?;
+            if std::mem::replace(&mut self.version, version) != version {
+                return Ok(true);
+            }
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
     }
 }
 

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use crate::HubError;
 
 /// A value of a column. Both databases have these three kinds, and no column is ever empty.
@@ -85,6 +87,23 @@ pub trait HubStore: Send + Sync {
         &self,
         work: &mut dyn FnMut(&mut dyn HubTransaction) -> Result<(), HubError>,
     ) -> Result<(), HubError>;
+
+    /// Opens something that notices what other processes change; nothing if no other process can.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn watch(&self) -> Result<Option<Box<dyn HubWatch>>, HubError> {
+        Ok(None)
+    }
+}
+
+/// Notices what other processes change in a database.
+pub trait HubWatch: Send {
+    /// Waits until something changes, at most for `longest`; returns whether something did.
+    ///
+    /// # Errors
+    /// When the database fails; then this is of no use any more.
+    fn wait(&mut self, longest: Duration) -> Result<bool, HubError>;
 }
 
 /// A change that is being made.
@@ -100,6 +119,14 @@ pub trait HubTransaction {
     /// # Errors
     /// When the database fails.
     fn rows(&mut self, statement: &str, values: &[SqlValue]) -> Result<Vec<SqlRow>, HubError>;
+
+    /// Tells other processes of this change, when it is made.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn announce(&mut self) -> Result<(), HubError> {
+        Ok(())
+    }
 }
 
 impl dyn HubStore {

@@ -21,6 +21,9 @@ use crate::DeviceKey;
 const EACH: Duration = Duration::from_secs(30);
 const ALL: Duration = Duration::from_secs(10 * 60);
 
+/// How long a stream may be quiet that sends something every 15 seconds.
+const QUIET: Duration = Duration::from_secs(45);
+
 /// The most bytes of all files: those of the largest release, and of the documents about it.
 const MOST: u64 = 96 << 20;
 
@@ -111,6 +114,38 @@ impl Web {
         Ok((status, bytes))
     }
 
+    /// Reads a stream as it comes, until `on` returns false, it ends, or `longest` is over. `seen` is the last event that was seen.
+    pub(crate) fn follow(
+        &self,
+        path: &str,
+        seen: Option<&str>,
+        longest: Duration,
+        on: &mut dyn FnMut(&[u8]) -> Result<bool, &'static str>,
+    ) -> io::Result<()> {
+        let url = self.base.join(path).map_err(io::Error::other)?;
+        let following = async {
+            let header = seen.map(|seen| ("last-event-id", seen));
+            let opened = timeout(EACH, self.send_signed(Method::GET, url, b"", header)).await;
+            let mut response = opened.map_err(|_| io::Error::other("it doesn't answer"))??;
+            let status = response.status();
+            if !status.is_success() {
+                let chunk =
+                    timeout(EACH, response.chunk()).await.ok().and_then(Result::ok).flatten().unwrap_or_default();
+                return Err(io::Error::other(refusal(status, &chunk)));
+            }
+            loop {
+                let chunk = timeout(QUIET, response.chunk()).await;
+                let chunk = chunk.map_err(|_| io::Error::other("the stream is quiet for too long"))?;
+                match chunk.map_err(|error| io::Error::other(causes(error)))? {
+                    Some(chunk) if on(&chunk).map_err(io::Error::other)? => {}
+                    _ => return Ok(()),
+                }
+            }
+        };
+        // That the time is over is no failure.
+        self.runtime.block_on(async { timeout(longest, following).await }).unwrap_or(Ok(()))
+    }
+
     async fn ask(
         &self,
         method: Method,
@@ -118,6 +153,28 @@ impl Web {
         (body, tag): (&[u8], Option<&str>),
         most: u64,
     ) -> io::Result<(StatusCode, Vec<u8>)> {
+        let header = tag.map(|tag| ("if-none-match", tag));
+        let mut response = self.send_signed(method, url, body, header).await?;
+        let status = response.status();
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| io::Error::other(causes(error)))? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() as u64 >= most {
+                bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+                break;
+            }
+        }
+        Ok((status, bytes))
+    }
+
+    /// Sends a request, which the device signs if there is one.
+    async fn send_signed(
+        &self,
+        method: Method,
+        url: Url,
+        body: &[u8],
+        header: Option<(&'static str, &str)>,
+    ) -> io::Result<Response> {
         let mut request = self.client.request(method.clone(), url.clone());
         if let Some(device) = &self.device {
             let time = Timestamp::now().as_second();
@@ -132,20 +189,10 @@ impl Web {
                 .header("cycod-nonce", nonce)
                 .body(body.to_vec());
         }
-        if let Some(tag) = tag {
-            request = request.header("if-none-match", tag);
+        if let Some((name, value)) = header {
+            request = request.header(name, value);
         }
-        let mut response: Response = request.send().await.map_err(|error| io::Error::other(causes(error)))?;
-        let status = response.status();
-        let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| io::Error::other(causes(error)))? {
-            bytes.extend_from_slice(&chunk);
-            if bytes.len() as u64 >= most {
-                bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-                break;
-            }
-        }
-        Ok((status, bytes))
+        request.send().await.map_err(|error| io::Error::other(causes(error)))
     }
 }
 

@@ -131,6 +131,15 @@ impl TeamHub {
         Ok(page.into())
     }
 
+    pub(crate) fn web(&self) -> &Web {
+        &self.web
+    }
+
+    /// A failure to reach the hub.
+    pub(crate) fn away(&self, error: &std::io::Error) -> SyncError {
+        unreachable(&self.address, error)
+    }
+
     fn ask<T: DeserializeOwned>(&self, method: Method, path: &str, body: &[u8]) -> Result<T, SyncError> {
         let answer = self.web.send(method, path, body, LARGEST).map_err(|error| unreachable(&self.address, &error))?;
         match answer {

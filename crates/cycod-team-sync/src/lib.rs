@@ -8,6 +8,7 @@
 mod desk;
 mod device;
 mod error;
+mod events;
 mod fleet;
 mod http;
 mod hub;
@@ -20,6 +21,7 @@ mod turn;
 pub use desk::{DirectoryDesk, ReviewDesk};
 pub use device::DeviceKey;
 pub use error::SyncError;
+pub use events::{EventPosition, HubEvent};
 pub use fleet::{
     FleetTasks, GivenTicket, ReportAnswer, TaskPiece, TaskState, TaskTaken, VerifiedTicket, WorkerHub, WorkerMachine,
 };
@@ -27,4 +29,4 @@ pub use hub::{EnrolmentProof, HubRelease, TeamHub, find_hub};
 pub use remote::{Fetched, first_root};
 pub use source::{ReleaseDirectory, TeamSource, UnusableSource};
 pub use store::{SyncFailure, SyncNote, Synced, TeamMember, TeamStore};
-pub use turn::{LastSync, SYNC_INTERVAL, take_turn};
+pub use turn::{LastSync, SYNC_INTERVAL, take_turn, take_turn_after};

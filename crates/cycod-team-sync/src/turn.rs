@@ -48,6 +48,13 @@ pub fn take_turn(place: &TeamPlace, now: SystemTime) -> bool {
     lock.try_lock().is_ok() && LastSync::of(place, now).due_in.is_zero() && begin(place, now).is_ok()
 }
 
+/// Takes the turn to sync for something that happened at `at`, unless another process has begun since.
+pub fn take_turn_after(place: &TeamPlace, at: SystemTime, now: SystemTime) -> bool {
+    let Ok(lock) = File::options().write(true).open(place.directory.join(LOCK)) else { return false };
+    let tried = |place: &TeamPlace| fs::metadata(place.directory.join(TRIED)).and_then(|metadata| metadata.modified());
+    lock.try_lock().is_ok() && tried(place).is_ok_and(|tried| tried <= at) && begin(place, now).is_ok()
+}
+
 /// Notes that a sync begins now.
 pub(crate) fn begin(place: &TeamPlace, now: SystemTime) -> io::Result<()> {
     let file = File::options().create(true).truncate(false).write(true).open(place.directory.join(TRIED))?;

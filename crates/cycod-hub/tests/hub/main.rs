@@ -2,6 +2,7 @@
 
 mod channels;
 mod clock;
+mod events;
 mod fleet;
 mod git;
 mod hostile;

@@ -11,6 +11,7 @@ use cycod_hub::PostgresStore;
 
 use crate::{
     channels::channels,
+    events::events,
     fleet::{never_twice, queue},
     parallel,
     support::Team,
@@ -40,6 +41,13 @@ fn two_hubs_share_one_postgresql() {
         [open(), second.join().expect("no panic")]
     });
     parallel::two_hubs(Arc::new(first), Arc::new(second));
+}
+
+#[test]
+fn two_hubs_with_postgresql_tell_each_others_changes() {
+    let server = Postgres::start();
+    let open = || Arc::new(PostgresStore::open(&server.url()).expect("a database"));
+    events(open(), open());
 }
 
 #[test]

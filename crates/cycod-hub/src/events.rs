@@ -1,0 +1,230 @@
+//! The stream that tells a member's client at once that something has changed.
+//!
+//! The number of an event is that of the newest row of the record of changes that it covers. A client that was away says the
+//! last number it saw, and gets what came after it, each kind once however much there was. So a stream holds a position and
+//! never a queue, and one that reads slowly only reads less often.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    convert::Infallible,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use cycod_page::reply::{PageBody, with_type};
+use cycod_thread::{Thread, blocking, detach_task};
+use http_body_util::{
+    BodyExt as _,
+    channel::{Channel, Sender},
+};
+use hyper::{
+    Response, StatusCode,
+    body::Bytes,
+    header::{HeaderName, HeaderValue},
+};
+use tokio::time::Instant;
+
+use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, request::SignedRequest, store::count};
+
+/// How often something is sent when nothing happens, so that a lost connection is noticed.
+const PULSE: Duration = Duration::from_secs(15);
+
+/// How long a stream lasts. A client opens the next one with a new signature.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// The most streams of a hub, and of one device.
+const MOST: usize = 512;
+const MOST_OF_ONE: usize = 4;
+
+/// How many rows are read to tell what has changed. After more, all has.
+const MOST_ROWS: i64 = 1000;
+
+/// How long to wait for a change of another process, and after a failure.
+const WATCH: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// The streams of a hub that are open.
+#[derive(Debug, Default)]
+pub(crate) struct EventStreams(Mutex<HashMap<String, usize>>);
+
+/// Room for a stream, until it ends.
+struct Open {
+    hub: Hub,
+    device: String,
+}
+
+impl Open {
+    fn new(hub: Hub, device: &str) -> Result<Self, HubError> {
+        let mut streams = hub.streams().0.lock().unwrap_or_else(PoisonError::into_inner);
+        let busy = |message: &str| Err(HubError::new(HubRefusal::Busy, message));
+        if streams.values().sum::<usize>() >= MOST {
+            return busy("the hub has too many streams of events");
+        }
+        let own = streams.entry(device.to_owned()).or_default();
+        if *own >= MOST_OF_ONE {
+            return busy("the device has too many streams of events");
+        }
+        *own += 1;
+        drop(streams);
+        Ok(Self { hub, device: device.to_owned() })
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut streams = self.hub.streams().0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = streams.get_mut(&self.device) {
+            *own -= 1;
+            if *own == 0 {
+                streams.remove(&self.device);
+            }
+        }
+    }
+}
+
+/// What has changed since a client was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HubNews {
+    /// The newest row of the record of changes.
+    number: i64,
+    kinds: BTreeSet<&'static str>,
+}
+
+/// What a row of the record is about, as far as clients need to know.
+fn kind(action: &str) -> Option<&'static str> {
+    match action {
+        "root" | "release" | "renew" | "recover" => Some("release"),
+        "propose" | "review" | "yank" | "import" => Some("proposals"),
+        "member" | "remove" => Some("members"),
+        _ => None,
+    }
+}
+
+/// What has changed after a row of the record; nothing is known of that row if there is none.
+pub(crate) fn news(tx: &mut dyn HubTransaction, device: &str, after: Option<i64>) -> Result<HubNews, HubError> {
+    _ = HubMember::of_device(tx, device)?;
+    let number = count(tx, "SELECT value FROM counters WHERE name = 'audit'")?;
+    let after = match after {
+        None => number,
+        // The hub was restored from a backup: all may be other than the client has seen.
+        Some(after) if after > number || after < 0 => 0,
+        Some(after) => after,
+    };
+    let mut kinds = BTreeSet::new();
+    if number - after > MOST_ROWS {
+        kinds.extend(["release", "proposals", "members"]);
+    } else if after < number {
+        let rows = tx.rows("SELECT DISTINCT action FROM audit WHERE number > $1", &[after.into()])?;
+        for row in rows {
+            kinds.extend(kind(&row.text(0)?));
+        }
+    }
+    Ok(HubNews { number, kinds })
+}
+
+/// Answers with the stream for a device, from what it saw last.
+pub(crate) fn stream(hub: &Hub, signed: SignedRequest, seen: Option<i64>) -> Result<Response<PageBody>, HubError> {
+    let open = Open::new(hub.clone(), &signed.device)?;
+    let (sender, body) = Channel::<Bytes, Infallible>::new(1);
+    detach_task(send(open, signed, seen, sender));
+    let mut response = with_type(StatusCode::OK, "text/event-stream", body.boxed());
+    // A server in front would keep events until it has many.
+    response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+async fn send(open: Open, signed: SignedRequest, mut seen: Option<i64>, mut sender: Sender<Bytes, Infallible>) {
+    let until = Instant::now() + LONGEST;
+    let mut is_first = true;
+    while Instant::now() < until {
+        let mut changed = std::pin::pin!(open.hub.changes().notified());
+        changed.as_mut().enable();
+        let (hub, device) = (open.hub.clone(), signed.device.clone());
+        let text = match blocking(move || hub.news(&device, seen)).await {
+            Ok(Ok(news)) => {
+                seen = Some(news.number);
+                written(&news, std::mem::take(&mut is_first))
+            }
+            // No longer a member, or the database is away: the client finds out when it comes again.
+            Ok(Err(_)) | Err(_) => return,
+        };
+        if sender.send_data(Bytes::from(text)).await.is_err() {
+            return;
+        }
+        _ = tokio::time::timeout(PULSE, changed).await;
+    }
+}
+
+/// Events as they are sent. The last one has the number, so that a client that gets only some of them gets all again.
+fn written(news: &HubNews, is_first: bool) -> String {
+    let HubNews { number, kinds } = news;
+    let greeting = is_first.then_some("hello");
+    let kinds: Vec<&str> = greeting.into_iter().chain(kinds.iter().copied()).collect();
+    let mut text = String::new();
+    for (at, kind) in kinds.iter().enumerate() {
+        if at + 1 == kinds.len() {
+            text.push_str(&format!("id: {number}\n"));
+        }
+        text.push_str(&format!("event: {kind}\ndata: {{}}\n\n"));
+    }
+    if text.is_empty() { ":\n\n".to_owned() } else { text }
+}
+
+/// Wakes the streams when another process changes something, until the hub is gone. While the database is away, streams notice
+/// nothing anyway.
+pub(crate) fn watch(hub: &Hub) {
+    let alive = hub.alive();
+    let watching = move || {
+        let mut watch = None;
+        while let Some(hub) = alive.upgrade().map(Hub::from) {
+            let is_news = match watch.take() {
+                None => match hub.store().watch() {
+                    Ok(Some(opened)) => {
+                        watch = Some(opened);
+                        // What happened before it was open.
+                        true
+                    }
+                    Ok(None) => return,
+                    Err(_) => false,
+                },
+                Some(mut opened) => match opened.wait(WATCH) {
+                    Ok(is_news) => {
+                        watch = Some(opened);
+                        is_news
+                    }
+                    Err(_) => false,
+                },
+            };
+            if is_news {
+                hub.changes().notify_waiters();
+            }
+            drop(hub);
+            if watch.is_none() {
+                std::thread::sleep(PAUSE);
+            }
+        }
+    };
+    // Without it, streams notice what this hub changes, and the rest with each pulse.
+    drop(Thread::named("hub-events").detach(watching));
+}
+
+/// A transaction that notes whether clients are to be told of it.
+pub(crate) struct Announced<'t> {
+    pub(crate) tx: &'t mut dyn HubTransaction,
+    pub(crate) is_news: bool,
+}
+
+impl HubTransaction for Announced<'_> {
+    fn execute(&mut self, statement: &str, values: &[crate::SqlValue]) -> Result<u64, HubError> {
+        self.tx.execute(statement, values)
+    }
+
+    fn rows(&mut self, statement: &str, values: &[crate::SqlValue]) -> Result<Vec<crate::SqlRow>, HubError> {
+        self.tx.rows(statement, values)
+    }
+
+    fn announce(&mut self) -> Result<(), HubError> {
+        self.is_news = true;
+        self.tx.announce()
+    }
+}
