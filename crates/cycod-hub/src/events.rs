@@ -22,9 +22,9 @@ use hyper::{
     body::Bytes,
     header::{HeaderName, HeaderValue},
 };
-use tokio::time::Instant;
+use tokio::{sync::oneshot, time::Instant};
 
-use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, request::SignedRequest, store::count};
+use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, store::count};
 
 /// How often something is sent when nothing happens, so that a lost connection is noticed.
 const PULSE: Duration = Duration::from_secs(15);
@@ -47,14 +47,17 @@ const PAUSE: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub(crate) struct EventStreams(Mutex<HashMap<String, usize>>);
 
-/// Room for a stream, until it ends.
+/// Room for a stream. The answer owns it, so that a client that hangs up makes room at once.
 struct Open {
     hub: Hub,
     device: String,
+    /// Ends the task of the stream when this is dropped.
+    _answered: oneshot::Sender<Infallible>,
 }
 
 impl Open {
-    fn new(hub: Hub, device: &str) -> Result<Self, HubError> {
+    /// Returns the room, and what is ready when the answer is over.
+    fn new(hub: Hub, device: &str) -> Result<(Self, oneshot::Receiver<Infallible>), HubError> {
         let mut streams = hub.streams().0.lock().unwrap_or_else(PoisonError::into_inner);
         let busy = |message: &str| Err(HubError::new(HubRefusal::Busy, message));
         if streams.values().sum::<usize>() >= MOST {
@@ -66,7 +69,8 @@ impl Open {
         }
         *own += 1;
         drop(streams);
-        Ok(Self { hub, device: device.to_owned() })
+        let (answered, over) = oneshot::channel();
+        Ok((Self { hub, device: device.to_owned(), _answered: answered }, over))
     }
 }
 
@@ -100,10 +104,15 @@ fn kind(action: &str) -> Option<&'static str> {
     }
 }
 
-/// What has changed after a row of the record; nothing is known of that row if there is none.
+/// The number of the newest row of the record of changes.
+pub(crate) fn newest(tx: &mut dyn HubTransaction) -> Result<i64, HubError> {
+    count(tx, "SELECT value FROM counters WHERE name = 'audit'")
+}
+
+/// What has changed after a row of the record. Without a row, nothing has.
 pub(crate) fn news(tx: &mut dyn HubTransaction, device: &str, after: Option<i64>) -> Result<HubNews, HubError> {
     _ = HubMember::of_device(tx, device)?;
-    let number = count(tx, "SELECT value FROM counters WHERE name = 'audit'")?;
+    let number = newest(tx)?;
     let after = match after {
         None => number,
         // The hub was restored from a backup: all may be other than the client has seen.
@@ -123,24 +132,34 @@ pub(crate) fn news(tx: &mut dyn HubTransaction, device: &str, after: Option<i64>
 }
 
 /// Answers with the stream for a device, from what it saw last.
-pub(crate) fn stream(hub: &Hub, signed: SignedRequest, seen: Option<i64>) -> Result<Response<PageBody>, HubError> {
-    let open = Open::new(hub.clone(), &signed.device)?;
+pub(crate) fn stream(hub: &Hub, device: String, seen: Option<i64>) -> Result<Response<PageBody>, HubError> {
+    let (open, over) = Open::new(hub.clone(), &device)?;
     let (sender, body) = Channel::<Bytes, Infallible>::new(1);
-    detach_task(send(open, signed, seen, sender));
+    let hub = hub.clone();
+    detach_task(async move {
+        tokio::select! {
+            _ = over => {}
+            () = send(hub, device, seen, sender) => {}
+        }
+    });
+    let body = body.map_frame(move |frame| {
+        let _held = &open;
+        frame
+    });
     let mut response = with_type(StatusCode::OK, "text/event-stream", body.boxed());
     // A server in front would keep events until it has many.
     response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(response)
 }
 
-async fn send(open: Open, signed: SignedRequest, mut seen: Option<i64>, mut sender: Sender<Bytes, Infallible>) {
+async fn send(hub: Hub, device: String, mut seen: Option<i64>, mut sender: Sender<Bytes, Infallible>) {
     let until = Instant::now() + LONGEST;
     let mut is_first = true;
     while Instant::now() < until {
-        let mut changed = std::pin::pin!(open.hub.changes().notified());
+        let mut changed = std::pin::pin!(hub.changes().notified());
         changed.as_mut().enable();
-        let (hub, device) = (open.hub.clone(), signed.device.clone());
-        let text = match blocking(move || hub.news(&device, seen)).await {
+        let (asked, device) = (hub.clone(), device.clone());
+        let text = match blocking(move || asked.news(&device, seen)).await {
             Ok(Ok(news)) => {
                 seen = Some(news.number);
                 written(&news, std::mem::take(&mut is_first))
@@ -175,7 +194,7 @@ fn written(news: &HubNews, is_first: bool) -> String {
 pub(crate) fn watch(hub: &Hub) {
     let alive = hub.alive();
     let watching = move || {
-        let mut watch = None;
+        let (mut watch, mut last) = (None, None);
         while let Some(hub) = alive.upgrade().map(Hub::from) {
             let is_news = match watch.take() {
                 None => match hub.store().watch() {
@@ -196,7 +215,12 @@ pub(crate) fn watch(hub: &Hub) {
                 },
             };
             if is_news {
-                hub.changes().notify_waiters();
+                // Most of what is written is no row of the record, such as the reports of workers.
+                let newest = hub.newest_change().ok();
+                if newest.is_none() || newest != last {
+                    hub.changes().notify_waiters();
+                }
+                last = newest;
             }
             drop(hub);
             if watch.is_none() {

@@ -91,6 +91,11 @@ impl Hub {
         self.run(|tx| events::news(tx, device, after))
     }
 
+    /// The number of the newest row of the record of changes.
+    pub(crate) fn newest_change(&self) -> Result<i64, HubError> {
+        self.run(events::newest)
+    }
+
     /// Wakes streams of events.
     pub(crate) fn changes(&self) -> &tokio::sync::Notify {
         &self.0.changes

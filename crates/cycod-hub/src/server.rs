@@ -157,8 +157,14 @@ async fn followed(hub: Hub, request: Request<Incoming>) -> Result<Response<PageB
     let signed = SignedRequest::read(&head).map_err(failure)?;
     let (door, admitted) = (hub.clone(), signed.clone());
     work(move || door.admit(&admitted, Timestamp::now())).await?;
-    let seen = head.headers.get("last-event-id").and_then(|seen| seen.to_str().ok()?.parse().ok());
-    events::stream(&hub, signed, seen).map_err(failure)
+    let seen = match head.headers.get("last-event-id") {
+        None => None,
+        Some(seen) => {
+            let seen = seen.to_str().ok().and_then(|seen| seen.parse().ok());
+            Some(seen.ok_or((StatusCode::BAD_REQUEST, "`last-event-id` is no number of an event".to_owned()))?)
+        }
+    };
+    events::stream(&hub, signed.device, seen).map_err(failure)
 }
 
 /// Asks again and again until there is an answer, or `wait` is over.
