@@ -755,7 +755,8 @@ fn a_clock_that_was_set_back_revives_nothing() {
     let mut json: Value = serde_json::from_str(&text).expect("JSON");
     // As the clock of this machine has shown, before someone set it back.
     json["seen_over"] = (json["expires"].as_i64().expect("a number") + 1).into();
-    fs::write(&about, json.to_string()).expect("a file");
+    let set_back = || fs::write(&about, json.to_string()).expect("a file");
+    set_back();
     fails(&place, &["run", "greet"], 3, "error[release-expired]");
     let show = done(&place, &["team", "show"]).stdout();
     assert!(show.contains("  expired ") && show.contains("if that was wrong: cycod team sync --trust-clock"), "{show}");
@@ -763,6 +764,17 @@ fn a_clock_that_was_set_back_revives_nothing() {
     fails(&place, &["team", "sync"], 1, "error[release-expired]");
     fails(&place, &["run", "greet"], 3, "error[release-expired]");
     fails(&place, &["team", "sync", "--trust-clock"], 2, "only you can tell whether the clock is right");
+    let answered = |answer: &str| {
+        let words = "'cycod team sync --trust-clock' /dev/null";
+        place.shell(&format!("printf '{answer}\\n' | script -qec {words}")).stdout()
+    };
+    let said = answered("n");
+    assert!(said.contains("The clock of this machine shows ") && said.contains("nothing was changed"), "{said}");
+    fails(&place, &["run", "greet"], 3, "error[release-expired]");
+    assert!(answered("y").contains("acme, release 1: nothing new"));
+    greets(&place);
+    set_back();
+    fails(&place, &["run", "greet"], 3, "error[release-expired]");
     // The next release needs no answer.
     team.release();
     _ = done(&place, &["team", "sync"]);
