@@ -1,3 +1,5 @@
+//! The database of a hub in one file.
+
 use std::{
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},

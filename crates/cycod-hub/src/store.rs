@@ -1,3 +1,5 @@
+//! What a hub asks of a database, and the values that go in and out of it.
+
 use std::time::Duration;
 
 use crate::HubError;
