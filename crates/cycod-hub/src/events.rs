@@ -252,3 +252,23 @@ impl HubTransaction for Announced<'_> {
         self.tx.announce()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{HubKey, SqliteStore};
+
+    #[test]
+    fn a_hub_has_room_for_so_many_streams_of_all_devices() {
+        let store = SqliteStore::in_memory().expect("a database");
+        let hub = Hub::new(Arc::new(store), HubKey::generate().expect("a key"));
+        let open = |number: usize| Open::new(hub.clone(), &format!("device {number}"));
+        let mut streams: Vec<_> = (0..MOST).map(|number| open(number).expect("room")).collect();
+        let refused = open(MOST).err().expect("there is no room left");
+        assert!(refused.to_string().contains("the hub has too many streams"), "{refused}");
+        drop(streams.pop());
+        assert!(open(MOST).is_ok(), "the end of one makes room");
+    }
+}

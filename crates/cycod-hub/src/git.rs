@@ -296,3 +296,21 @@ fn entries(list: &[u8]) -> Result<Vec<Entry>, HubError> {
     }
     Ok(entries)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_as_many_files_and_bytes_as_a_release() {
+        let refused = |count: usize, size: u64| {
+            let line = |number| format!("100644 blob 1d0c {size}\ttools/{number}.txt\0");
+            let list: String = (0..count).map(line).collect();
+            entries(list.as_bytes()).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let largest = usize::try_from(MOST_BYTES / LARGEST_FILE).expect("a number");
+        assert_eq!((refused(MOST_FILES, 1), refused(largest, LARGEST_FILE)), (String::new(), String::new()));
+        assert!(refused(MOST_FILES + 1, 1).contains("more than 10000 files"), "{}", refused(MOST_FILES + 1, 1));
+        assert!(refused(largest + 1, LARGEST_FILE).contains("bytes, so nothing was proposed"));
+    }
+}

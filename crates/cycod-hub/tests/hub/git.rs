@@ -232,6 +232,13 @@ fn files_that_lead_elsewhere_are_refused() {
     one("100644", b"deploy.yaml", &place.blob(b"description: [\n"), "has a mistake");
     place.commit_tree(&[("100644", b"a.yaml", &tool), ("100644", b"A.yaml", &tool)]);
     place.refused("in another case");
+    // Rules by which no tool would run.
+    let rules = place.blob(b"rules:\n  - deny: [\n");
+    let root = place.git(&["mktree"], format!("100644 blob {rules}\tpolicy.yaml\n").as_bytes());
+    let root = place.git(&["mktree"], format!("040000 tree {root}\t.cycod\n").as_bytes());
+    let wrong = place.git(&["commit-tree", &root, "-m", "rules"], b"");
+    place.git(&["update-ref", "refs/heads/main", &wrong], b"");
+    place.refused("`policy.yaml` has a mistake");
     // A directory that is a link, or a submodule.
     for (mode, object) in [("120000", &link), ("160000", &commit)] {
         let kind = if mode == "120000" { "blob" } else { "commit" };

@@ -719,6 +719,8 @@ fn a_member_follows_a_channel() {
     // Who follows another channel has nothing of it, until it is promoted.
     _ = done(&stable, &["team", "sync"]);
     greets(&stable);
+    let nightly = ["team", "release", "--out", "out", "--key", "ada", "--promote", "nightly"];
+    fails(&team.place, &nightly, 1, "the channel `nightly` has no release");
     assert!(release(&["--promote", "beta"]).contains("with the files of beta release 1"));
     _ = done(&stable, &["team", "sync"]);
     assert_eq!(done(&stable, &["run", "greet"]).stdout(), "hello, tester, from the team\n");

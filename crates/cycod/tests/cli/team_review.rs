@@ -264,6 +264,9 @@ fn what_was_approved_for_one_channel_is_reviewed_again_for_another() {
     _ = done(cem, "team sync");
     runs(cem, "scanned quickly");
     fails(&team.team(ada, "propose --promote beta --key ada", "again"), "nothing differs");
+    let nothing = "has nothing that `stable` lacks";
+    fails(&team.team(ada, "propose --promote nightly --key ada", "again"), nothing);
+    fails(&team.team(ada, "propose --promote stable --channel beta --key ada", "again"), nothing);
 
     // A version that only beta has is withdrawn there.
     let yanked = team.team(ben, "yank scan@00000000 --channel beta --key ben", "slow");
