@@ -1,12 +1,23 @@
 //! A team at a hub, as its people use it: joining, proposing, reviewing, releasing and syncing without a directory.
 
-use std::{collections::BTreeMap, fs, process::Command, sync::mpsc};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    time::Duration,
+};
 
 use cycod_hub::{Hub, HubKey, HubServer, SqliteStore};
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Place, Ran};
+use crate::{
+    serve::Client,
+    support::{Place, Ran, until},
+    team_member::shown,
+};
 
 const SCAN: &str = "description: Search a file\nbash: echo scanned by the team\ntags: [read]\n";
 
@@ -141,4 +152,60 @@ fn three_people_and_a_machine_use_a_hub() {
     hub.remove_member("ada", Timestamp::now()).expect("removed");
     fails(&ci.run(&["team", "sync"]), "doesn't know this device");
     assert_eq!(done(&ci, &["run", "scan"]).stdout(), "scanned by the team\n");
+}
+
+/// `cycod team sync --watch`, until the test ends.
+struct Watch(Child);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// A machine learns of a release from the hub: no interval has passed since its last sync.
+#[test]
+fn a_release_is_in_force_as_the_hub_makes_it() {
+    let [ada, ben, cem] = [(); 3].map(|()| Place::new());
+    let [watching, serving] = [(); 2].map(|()| Place::cloned());
+    for (place, name) in [(&ada, "ada"), (&ben, "ben"), (&cem, "cem")] {
+        key(place, name);
+    }
+    let (hub, address, root) = hub(&ada, &[(&ada, "ada", false), (&ben, "ben", false), (&cem, "cem", true)]);
+    for (place, name) in [(&cem, "cem"), (&watching, "ada"), (&serving, "ben")] {
+        let token = hub.token(name, 1, Timestamp::now()).expect("a token");
+        _ = done(place, &["team", "join", &address, "--yes", "--root", &root, "--token", &token]);
+    }
+
+    let mut command = watching.command(&["team", "sync", "--watch"]);
+    let mut watch = Watch(command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts"));
+    let lines = BufReader::new(watch.0.stderr.take().expect("a pipe")).lines();
+    let (tell, told) = mpsc::channel();
+    let read = move || lines.map_while(Result::ok).for_each(|line| drop(tell.send(line)));
+    cycod_thread::Thread::named("watch").detach(read).expect("a thread");
+    let line = || told.recv_timeout(Duration::from_secs(20)).expect("a line");
+    assert_eq!(line(), "acme, release 1: nothing new");
+    for number in 2..4 {
+        _ = done(&cem, &["team", "release"]);
+        assert_eq!(line(), format!("acme, release {number} is in force, after release {}", number - 1));
+    }
+
+    // A server as well, once its stream is open.
+    _ = done(&serving, &["team", "sync"]);
+    let mut client = Client::legacy(&serving, &[], json!({}));
+    _ = client.ask("tools/list", json!({}));
+    let number = || shown(&serving)["number"].as_u64().expect("a number");
+    assert_eq!(number(), 3);
+    until("the server syncs", || {
+        _ = done(&cem, &["team", "release"]);
+        std::thread::sleep(Duration::from_secs(2));
+        number() > 3
+    });
+    drop(client);
+
+    // Who leaves the team is not told any more.
+    _ = done(&watching, &["team", "leave", "--force"]);
+    _ = done(&cem, &["team", "release"]);
+    until("the watch ends", || watch.0.try_wait().expect("it is ours").is_some_and(|status| status.code() == Some(1)));
 }

@@ -5,7 +5,7 @@ use std::{
     ffi::OsStr,
     fs,
     path::Path,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use cycod_engine::{
@@ -15,9 +15,10 @@ use cycod_engine::{
     settings::Settings,
 };
 use cycod_process::{Program, is_below_a_run, start_detached};
-use cycod_team_sync::{LastSync, SyncFailure, TeamStore, take_turn};
+use cycod_team_sync::{EventPosition, HubEvent, LastSync, SyncFailure, TeamStore, take_turn, take_turn_after};
 use cycod_thread::Thread;
 
+use super::hub_of;
 use crate::printer::{Printer, talk};
 
 /// The variable that keeps commands from syncing.
@@ -28,6 +29,9 @@ const LOUDLY: Duration = Duration::from_hours(24);
 
 /// The shortest pause between two looks of a program that runs for long.
 const PAUSE: Duration = Duration::from_secs(60);
+
+/// The pause between two streams of events.
+const NEXT: Duration = Duration::from_secs(1);
 
 /// What a command does last that has used the tools of this place.
 pub(crate) fn after_command(engine: &Engine, printer: &mut Printer) {
@@ -51,7 +55,7 @@ pub(crate) fn after_command(engine: &Engine, printer: &mut Printer) {
 /// Does the same again and again, for a program that runs for long. What fails is written to its log.
 pub(crate) fn keep(host: Host) {
     let keeping = move || {
-        let mut told = None;
+        let (mut told, mut position) = (None, EventPosition::default());
         loop {
             // Joining and leaving count as well.
             let scopes = Scopes::discover(&host, &Overrides::from_environment(&host.environment));
@@ -64,16 +68,40 @@ pub(crate) fn keep(host: Host) {
                     failure.iter().for_each(|words| talk(&format!("cycod: {words}\n")));
                     told = failure;
                 }
-                if last.due_in.is_zero() && is_wanted(&host, || Settings::load(&scopes, &host).syncs_team()) {
+                let is_wanted = is_wanted(&host, || Settings::load(&scopes, &host).syncs_team());
+                if is_wanted && last.due_in.is_zero() {
                     start(place, &host, scopes.user_directory(), now);
                 }
                 pause = pause.max(last.due_in);
+                if is_wanted {
+                    pause = follow(place, &mut position, pause, || launch(place, &host, scopes.user_directory()));
+                }
             }
             std::thread::sleep(pause);
         }
     };
     // Without it, the tools are as fresh as the other commands keep them.
     drop(Thread::named("team-sync").detach(keeping));
+}
+
+/// Follows the events of the team's hub for at most `longest`, if there is one; `sync` is for a new release. Returns how long to
+/// wait before the next look.
+fn follow(place: &TeamPlace, position: &mut EventPosition, longest: Duration, sync: impl Fn()) -> Duration {
+    let Some((hub, _)) = hub_of(&TeamStore::at(place.clone())).ok().flatten() else { return longest };
+    let (began, mut released) = (Instant::now(), None);
+    // Without a stream, the time decides when to sync, and the sync notes what is wrong.
+    _ = hub.follow(position, longest, &mut |event| {
+        released = (event == HubEvent::Release).then(SystemTime::now);
+        released.is_none()
+    });
+    if let Some(at) = released {
+        // Of several programs that hear of it, one syncs.
+        if take_turn_after(place, at, SystemTime::now()) {
+            sync();
+        }
+    }
+    // A stream that ended at once is not opened again and again.
+    if released.is_some() || began.elapsed() >= PAUSE { NEXT } else { PAUSE }
 }
 
 fn is_wanted(host: &Host, settings: impl FnOnce() -> bool) -> bool {
@@ -83,10 +111,13 @@ fn is_wanted(host: &Host, settings: impl FnOnce() -> bool) -> bool {
 /// Starts `cycod team sync`, if no other process has just done so. That it can't be started is no failure of this command: the
 /// next one tries again.
 fn start(place: &TeamPlace, host: &Host, directory: &Path, now: SystemTime) {
-    let Ok(program) = std::env::current_exe() else { return };
-    if !take_turn(place, now) {
-        return;
+    if take_turn(place, now) {
+        launch(place, host, directory);
     }
+}
+
+fn launch(place: &TeamPlace, host: &Host, directory: &Path) {
+    let Ok(program) = std::env::current_exe() else { return };
     let mut sync = Program::new(program, directory).arg("team").arg("sync");
     if place.is_machines {
         sync = sync.arg("--machine");
