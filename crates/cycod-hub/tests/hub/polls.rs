@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{Read as _, Write as _},
-    net::TcpStream,
+    net::{SocketAddr, TcpStream},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -64,25 +64,41 @@ impl HubTransaction for CountedChange<'_> {
     }
 }
 
-/// Sends requests over one connection; returns the bytes of all answers.
-fn poll(address: std::net::SocketAddr, device: &Device, tag: &str) -> usize {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    let mut bytes = 0;
-    for _ in 0..POLLS {
-        let Sent { head, .. } = device.request("GET", "/v1/release.json", b"", 0);
-        let head = head.replace("connection: close", &format!("if-none-match: {tag}"));
-        stream.write_all(head.as_bytes()).expect("it reads");
-        let mut answer = Vec::new();
-        while !answer.ends_with(b"\r\n\r\n") {
-            let mut some = [0; 1024];
-            let count = stream.read(&mut some).expect("it answers");
-            assert!(count > 0, "an answer: {}", String::from_utf8_lossy(&answer));
-            answer.extend_from_slice(&some[..count]);
-        }
-        assert!(answer.starts_with(b"HTTP/1.1 304 "), "{}", String::from_utf8_lossy(&answer));
-        bytes += answer.len();
+/// Asks whether anything has changed.
+fn send(stream: &mut TcpStream, device: &Device, tag: &str) {
+    let Sent { head, .. } = device.request("GET", "/v1/release.json", b"", 0);
+    let head = head.replace("connection: close", &format!("if-none-match: {tag}"));
+    stream.write_all(head.as_bytes()).expect("it reads");
+}
+
+/// Reads that nothing has; returns the bytes of the answer.
+fn receive(stream: &mut TcpStream) -> usize {
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        let mut some = [0; 1024];
+        let count = stream.read(&mut some).expect("it answers");
+        assert!(count > 0, "an answer: {}", String::from_utf8_lossy(&answer));
+        answer.extend_from_slice(&some[..count]);
     }
-    bytes
+    assert!(answer.starts_with(b"HTTP/1.1 304 "), "{}", String::from_utf8_lossy(&answer));
+    answer.len()
+}
+
+/// Sends requests over one connection; returns the bytes of all answers.
+fn poll(address: SocketAddr, device: &Device, tag: &str) -> usize {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let mut one = || {
+        send(&mut stream, device, tag);
+        receive(&mut stream)
+    };
+    (0..POLLS).map(|_| one()).sum()
+}
+
+/// What a client that has the newest release says.
+fn newest_tag(hub: SocketAddr, device: &Device) -> String {
+    let (_, answer) = ask(hub, &device.request("GET", "/v1/release.json", b"", 0));
+    let document = answer.split("\r\n\r\n").nth(1).expect("a body");
+    release_tag(BlobDigest::of(document.as_bytes()), 1)
 }
 
 #[test]
@@ -105,9 +121,7 @@ fn a_poll_of_an_unchanged_team_reads_a_few_rows_and_writes_nothing() {
         ada.propose(&large, &[tool.as_bytes()]).expect("a proposal");
         ben.review(large.digest(), &review("ben", large.digest(), ReviewVerdict::Approve)).expect("a review");
         assert_eq!(dana.release(&stable(), number as u64 - 1).expect("a release").number, number as u64);
-        let (_, answer) = ask(hub, &device.request("GET", "/v1/release.json", b"", 0));
-        let document = answer.split("\r\n\r\n").nth(1).expect("a body");
-        let tag = release_tag(BlobDigest::of(document.as_bytes()), 1);
+        let tag = newest_tag(hub, &device);
 
         let take = |count: &AtomicUsize| count.swap(0, Ordering::SeqCst);
         let all = [&counts.statements, &counts.rows, &counts.bytes, &counts.changes];
@@ -121,5 +135,21 @@ fn a_poll_of_an_unchanged_team_reads_a_few_rows_and_writes_nothing() {
         assert!(statements <= 4 * POLLS && rows <= 4 * POLLS, "{statements} statements, {rows} rows");
         assert!(bytes <= 1024 * POLLS, "{bytes} bytes are read from the database");
         assert!(sent <= 512 * POLLS, "{sent} bytes are sent");
+    }
+}
+
+#[test]
+fn a_thousand_clients_are_answered_at_the_same_time() {
+    let store = SqliteStore::in_memory().expect("a database");
+    let team = Team::new(Arc::new(store));
+    let hub = address(&team.served());
+    let devices: Vec<Device> = (0..1000).map(|_| Device::enrolled(&team, hub, "cem")).collect();
+    let tag = newest_tag(hub, &devices[0]);
+    // The hub hangs up on a client that says nothing for long, so all connect when all are ready.
+    let connect = |device| (device, TcpStream::connect(hub).expect("it listens"));
+    let mut clients: Vec<(Device, TcpStream)> = devices.into_iter().map(connect).collect();
+    for _ in 0..2 {
+        clients.iter_mut().for_each(|(device, stream)| send(stream, device, &tag));
+        clients.iter_mut().for_each(|(_, stream)| _ = receive(stream));
     }
 }
