@@ -244,5 +244,5 @@ fn is_broken(entry: &Entry) -> bool {
 }
 
 fn counted(tools: usize) -> String {
-    if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") }
+    cycod_diagnostic::counted(tools, "tool")
 }

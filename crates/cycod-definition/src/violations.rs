@@ -6,7 +6,7 @@
 
 use std::{cmp::Ordering, collections::HashSet, fmt};
 
-use cycod_diagnostic::visible;
+use cycod_diagnostic::{counted, visible};
 
 use crate::{Decimal, JsonSchema, Parameter, ParameterType, ParameterValidation, Shape, Value, coerce::coerce, json};
 
@@ -341,7 +341,7 @@ fn check_size(
     findings: &mut Findings<'_>,
 ) {
     let is = |limit: u64| (size as u64).cmp(&limit);
-    let has = || format!("{size} {noun}{}", if size == 1 { "" } else { "s" });
+    let has = || counted(size, noun);
     if let Some(least) = least.filter(|least| is(*least).is_lt()) {
         findings.rule(place, |_| format!("has {}, needs at least {least}", has()));
     }

@@ -27,6 +27,11 @@ pub fn most_important(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics
 }
 
+/// Returns "1 file" or "2 files", for a noun whose plural ends with an s.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Returns "1 error, 2 warnings", leaving out what is absent; "no problems" when there is nothing.
 pub fn count(diagnostics: &[Diagnostic]) -> String {
     let of = |severity| diagnostics.iter().filter(|d| d.severity == severity).count();
@@ -34,7 +39,7 @@ pub fn count(diagnostics: &[Diagnostic]) -> String {
         [("error", of(Severity::Error)), ("warning", of(Severity::Warning)), ("hint", of(Severity::Hint))]
             .into_iter()
             .filter(|(_, n)| *n > 0)
-            .map(|(noun, n)| format!("{n} {noun}{}", if n == 1 { "" } else { "s" }))
+            .map(|(noun, n)| counted(n, noun))
             .collect();
     if parts.is_empty() { "no problems".to_owned() } else { parts.join(", ") }
 }

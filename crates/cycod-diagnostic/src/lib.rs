@@ -19,7 +19,7 @@ mod tests;
 mod visible;
 mod wrapped;
 
-pub use count::{MOST_REPORTED, count, most_important};
+pub use count::{MOST_REPORTED, count, counted, most_important};
 pub use cycod_code::{Code, Exit, UnknownCode};
 pub use diagnostic::{Diagnostic, Edit, Fix, Label, Severity};
 pub use fixes::apply_fixes;

@@ -12,7 +12,7 @@ use cycod_engine::{
     Engine, NotOffered, Selected, Selection, Standing, WhyNot,
     catalog::{Availability, Entry, Scope, ScopeFilter},
     definition::{Body, Host, JsonSchema, OfferedAs, Tool, ToolPage},
-    diagnostic::{Refusal, closest, visible},
+    diagnostic::{Refusal, closest, counted, visible},
     group_of, host,
     outputs::LOOK,
     settings::{ClientProfile, ClientProfiles, HoldingProfiles},
@@ -717,7 +717,7 @@ fn host_in(here: &Host, directory: &Path) -> Host {
 }
 
 fn tools(count: usize) -> String {
-    if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
+    counted(count, "tool")
 }
 
 /// Whether a call is likely to outlast the patience of a client.

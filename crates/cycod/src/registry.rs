@@ -310,7 +310,7 @@ fn off_lines(fit: &Fit, about: &str, look: Look<'_>) -> String {
 }
 
 fn tools(count: usize) -> String {
-    if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
+    diagnostic::counted(count, "tool")
 }
 
 /// Where a text stands, for a person: the names of parameters without the words of JSON Schema between them.

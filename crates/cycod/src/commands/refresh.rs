@@ -1,5 +1,8 @@
 use clap::{ArgMatches, Command};
-use cycod_engine::catalog::{Catalog, State};
+use cycod_engine::{
+    catalog::{Catalog, State},
+    diagnostic::counted,
+};
 
 use cycod_app::shown_path;
 
@@ -24,11 +27,10 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
     let entries = catalog.entries();
     let broken =
         entries.iter().filter(|entry| matches!(entry.state, State::Broken { .. } | State::Duplicate { .. })).count();
-    let count = |number: usize| if number == 1 { "1 tool file".to_owned() } else { format!("{number} tool files") };
-    printer.say(&format!("Read {} again.", count(entries.len())));
+    printer.say(&format!("Read {} again.", counted(entries.len(), "tool file")));
     if broken > 0 {
         let are = if broken == 1 { "is" } else { "are" };
-        printer.warn(&format!("{} {are} no tool that can be used; see: cycod validate", count(broken)));
+        printer.warn(&format!("{} {are} no tool that can be used; see: cycod validate", counted(broken, "tool file")));
     }
     Ok(0)
 }

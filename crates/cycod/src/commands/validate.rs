@@ -14,7 +14,7 @@ use cycod_app::{
 use cycod_engine::{
     Engine,
     catalog::{Entry, Scope, ScopeFilter},
-    diagnostic::{Diagnostic, RenderStyle, Severity, Shown, SourceReport, count, render_text, shown, visible},
+    diagnostic::{Diagnostic, RenderStyle, Severity, Shown, SourceReport, count, counted, render_text, shown, visible},
 };
 
 use crate::{
@@ -238,8 +238,4 @@ fn summary(checked: &[Checked], files: &[CheckedPrograms], was_fixed: bool, colo
         text.push(&format!("{which} can be fixed with --fix\n"));
     }
     text
-}
-
-fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use cycod_engine::{
     catalog::{Entry as ToolEntry, ScopeFilter},
     definition::{Parameter, ParameterType, Tool, ToolName, Value},
-    diagnostic::is_hidden,
+    diagnostic::{counted, is_hidden},
     group_of, tags_of,
 };
 
@@ -270,8 +270,7 @@ impl Asked<'_> {
                 *counts.entry(word).or_default() += 1;
             }
         }
-        let about = |count: usize| if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") };
-        counts.into_iter().map(|(word, count)| Candidate::new(word, about(count))).collect()
+        counts.into_iter().map(|(word, count)| Candidate::new(word, counted(count, "tool"))).collect()
     }
 
     fn tool(&self, name: &str) -> Option<Tool> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use cycod_engine::{
     Event, Plan, RunReport, Sink, Status, StepPath, StepReport, Stream,
     definition::Produces,
-    diagnostic::{Code, Shown, shown},
+    diagnostic::{Code, Shown, counted, shown},
 };
 
 use super::{live::Live, plain::Plain, text, timeline::timeline};
@@ -193,8 +193,8 @@ impl Display {
         if matches!(self.look, Look::Direct) && !printer.is_terminal {
             return;
         }
-        let noun = if count == 1 { "file" } else { "files" };
-        printer.say(&format!("kept {count} {noun}: cycod runs artifacts {}", run.get(..SHORT).unwrap_or(run)));
+        let files = counted(count, "file");
+        printer.say(&format!("kept {files}: cycod runs artifacts {}", run.get(..SHORT).unwrap_or(run)));
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use cycod_engine::{
     Event, Status, StepPath,
-    diagnostic::{Shown, shown, visible},
+    diagnostic::{self, Shown, shown, visible},
 };
 
 use super::{text, timeline::Mark};
@@ -195,7 +195,7 @@ const MARK: usize = 6;
 
 /// How far a run is.
 fn counted(done: usize, total: usize) -> String {
-    format!("{done} of {total} {}", if total == 1 { "step" } else { "steps" })
+    format!("{done} of {}", diagnostic::counted(total, "step"))
 }
 
 /// A name that leaves room for what its step says.

@@ -231,7 +231,7 @@ fn what_was_approved_for_one_channel_is_reviewed_again_for_another() {
     // Stable has nothing of it, and beta has it over what stable has.
     assert!(!team.release().contains("with proposal"));
     let released = done(ada, "team release --out out --channel beta --key ada").stderr();
-    assert!(released.contains("beta release 1 of acme: 1 files") && released.contains(&second[..8]), "{released}");
+    assert!(released.contains("beta release 1 of acme: 1 file") && released.contains(&second[..8]), "{released}");
     let out = team.out();
     let join = |place: &Place, channel: &str| {
         let words =

@@ -1,4 +1,5 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_engine::diagnostic::counted;
 use serde_json::json;
 
 use super::failed;
@@ -29,8 +30,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if args.format.is_json() {
         context.printer.json(&json!({"deleted": count}).to_string());
     } else {
-        let noun = if count == 1 { "result" } else { "results" };
-        context.printer.line(&format!("deleted {count} {noun}"));
+        context.printer.line(&format!("deleted {}", counted(count, "result")));
     }
     Ok(0)
 }

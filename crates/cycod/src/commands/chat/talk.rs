@@ -6,7 +6,12 @@ use std::{
 };
 
 use cycod_agent::{Choice, Ending, Limits, Session, Spent, Tools, Transcript, TurnError, With};
-use cycod_engine::{Asker, Rule, SessionName, Stop, Surface, catalog::State, definition::Host, diagnostic::visible};
+use cycod_engine::{
+    Asker, Rule, SessionName, Stop, Surface,
+    catalog::State,
+    definition::Host,
+    diagnostic::{counted, visible},
+};
 use cycod_model::{Message, Provider, Usage};
 use cycod_process::host_interrupts;
 
@@ -153,10 +158,9 @@ impl<'a> Chat<'a> {
         let tools = self.tools()?;
         choice::warn_of_untrusted(&tools, &mut self.context.printer);
         if self.is_attended {
-            let count = tools.offered().len();
-            let noun = if count == 1 { "tool" } else { "tools" };
+            let tools = counted(tools.offered().len(), "tool");
             let model = shown(&*self.provider);
-            self.context.printer.say(&format!("{model}, with {count} {noun}. /help shows what else can be typed."));
+            self.context.printer.say(&format!("{model}, with {tools}. /help shows what else can be typed."));
         }
         Ok(())
     }
@@ -316,8 +320,8 @@ impl<'a> Chat<'a> {
         let window = self.provider.window().map(|window| format!(" of {window}")).unwrap_or_default();
         let text = format!(
             "Asked:    {}, with {}\nTokens:   {} read{cached}, {} said\nMoney:    {money}\nContext:  {last}{window} tokens\n",
-            counted(self.spent.iterations, "time", "times"),
-            counted(self.spent.calls, "call", "calls"),
+            counted(self.spent.iterations as usize, "time"),
+            counted(self.spent.calls as usize, "call"),
             usage.input,
             usage.output,
         );
@@ -385,7 +389,7 @@ impl<'a> Chat<'a> {
             .map_err(|error| transcripts::failed(&error))?;
         (self.session, self.spent) = (session, Spent::default());
         let said = self.session.messages().iter().filter(|message| matches!(message, Message::User(_))).count();
-        let said = counted(u32::try_from(said).unwrap_or(u32::MAX), "question", "questions");
+        let said = counted(said, "question");
         self.context.printer.say(&format!("Continuing {}, after {said}.", kept.id));
         let last = self.session.messages().iter().rev().find_map(|message| match message {
             Message::Model(reply) if !reply.text.trim().is_empty() => Some(reply.text.trim().to_owned()),
@@ -460,10 +464,6 @@ fn not_answered(error: &TurnError) -> CommandError {
         TurnError::Transcript(error) => transcripts::failed(error),
         error => CommandError::failure(error.to_string()),
     }
-}
-
-fn counted(count: u32, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Adds what a turn took.

@@ -7,7 +7,7 @@ use cycod_app::bundle::{Bundle, BundleForm, BundledTool, FormProblem};
 use cycod_engine::{
     catalog::{Entry, Scope, ScopeFilter, State},
     definition::Host,
-    diagnostic::Code,
+    diagnostic::{Code, counted},
     trust::Portable,
 };
 use cycod_file::{Durability, FileAccess};
@@ -109,8 +109,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             .map_err(|error| CommandError::failure(format!("cannot write `{place}`: {error}")))?;
         context.printer.say(&format!("Wrote {place}"));
     }
-    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    context.printer.say(&format!("  {} with {}:", plural(counts.0, "tool"), plural(counts.1, "file")));
+    context.printer.say(&format!("  {} with {}:", counted(counts.0, "tool"), counted(counts.1, "file")));
     for path in paths {
         context.printer.say(&format!("    {path}"));
     }

@@ -9,7 +9,7 @@ use std::{
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
     catalog::Scope,
-    diagnostic::{Code, RenderStyle, Severity, SourceFile, render_text},
+    diagnostic::{Code, RenderStyle, Severity, SourceFile, counted, render_text},
 };
 use cycod_settings::policy::RuleFile;
 use cycod_team::{
@@ -124,10 +124,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         DirectoryDesk(out.0.clone()).released(proposal, number).map_err(|error| not_synced(&error))?;
     }
     let message = format!(
-        "Wrote {} of {}: {} files, {} bytes, which expire at {}",
+        "Wrote {} of {}: {}, {} bytes, which expire at {}",
         numbered(&verified.release),
         root.team,
-        verified.tools.len(),
+        counted(verified.tools.len(), "file"),
         verified.bytes(),
         draft.expires
     );

@@ -1,7 +1,7 @@
 use std::{fs, io, path::Path};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_engine::diagnostic::Code;
+use cycod_engine::diagnostic::{Code, counted};
 use cycod_team::{Anchor, BlobDigest, ChannelFiles, FORMAT, SeenRelease, VerifiedRelease, verify};
 use serde_json::json;
 
@@ -110,7 +110,7 @@ fn show(context: &mut Context, verified: &VerifiedRelease, format: TextOrJson) {
     context.printer.line(&format!("  signed by {}", signers.join(", ")));
     context.printer.line(&format!("  made {}, expires {}", release.made, release.expires));
     context.printer.line(&format!("  root {}, expires {}: {}", root.version, root.expires, seen.root.sha256));
-    context.printer.line(&format!("  {} files, {} bytes", tools.len(), verified.bytes()));
+    context.printer.line(&format!("  {}, {} bytes", counted(tools.len(), "file"), verified.bytes()));
     if !parts.is_empty() {
         let parts: Vec<&str> = parts.keys().map(String::as_str).collect();
         context.printer.line(&format!("  with {}", parts.join(", ")));
