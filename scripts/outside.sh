@@ -5,7 +5,7 @@
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
-#                                    apps hub telemetry interpreters
+#                                    apps hub fleet telemetry interpreters
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -71,6 +71,11 @@ install_python() { # install_python REQUIREMENTS ENVIRONMENT: nothing where noth
     "$2/bin/pip" install --quiet --disable-pip-version-check --requirement "$1"
 }
 
+build_hub() {
+    built=$(cargo build --quiet --locked --package cycod-hub --message-format json |
+        jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod-hub" and .executable) | .executable' | tail -n 1)
+}
+
 install_node_modules() {
     (cd "$apart" && PATH="$node_home/bin:$PATH" "$node" "$node_home/lib/node_modules/npm/bin/npm-cli.js" ci \
         --ignore-scripts --no-audit --no-fund --loglevel=error)
@@ -98,7 +103,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub telemetry interpreters
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub fleet telemetry interpreters
 for part; do
     case $part in
     conformance)
@@ -132,10 +137,15 @@ for part; do
         ;;
     hub)
         install_apart page
-        built=$(cargo build --quiet --locked --package cycod-hub --message-format json |
-            jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod-hub" and .executable) | .executable' | tail -n 1)
+        build_hub
         run "$part" env HUB="$built" NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" \
             "$node" tests/page/hub.mjs
+        ;;
+    fleet)
+        install_apart fleet
+        build_hub
+        run "$part" env HUB="$built" RESTATE="$(echo "$apart"/node_modules/@restatedev/*/bin/restate-server)" \
+            python3 tests/fleet/run.py
         ;;
     telemetry)
         install_apart telemetry

@@ -18,7 +18,7 @@ use serde_json::Value;
 use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 45] = [
+const ARROWS: [(&str, &[&str]); 46] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
@@ -62,9 +62,20 @@ const ARROWS: [(&str, &[&str]); 45] = [
     ),
     ("cycod-page", &["cycod-http", "cycod-diagnostic"]),
     ("cycod-process", &["cycod-thread"]),
+    ("cycod-conductor", &["cycod-thread", "cycod-flow"]),
     (
         "cycod-hub",
-        &["cycod-thread", "cycod-file", "cycod-process", "cycod-http", "cycod-page", "cycod-team", "cycod-team-change"],
+        &[
+            "cycod-thread",
+            "cycod-file",
+            "cycod-flow",
+            "cycod-conductor",
+            "cycod-process",
+            "cycod-http",
+            "cycod-page",
+            "cycod-team",
+            "cycod-team-change",
+        ],
     ),
     ("cycod-proxy", &["cycod-thread"]),
     ("cycod-script", &["cycod-thread", "cycod-definition"]),

@@ -36,7 +36,7 @@ pub use servers::{
     entry_lines as server_entry_lines, plain as plain_value, remote_servers, told as server_problem,
     unusable as unusable_server,
 };
-pub use worker::{jq_worker, worker_main};
+pub use worker::{jq_worker, worker_main, worker_main_with};
 
 pub use cycod_mcp_client::{
     Account, NoPerson, Person, RemoteServers, ServerQuestion, ServerReply, ToolProposal, Visit,

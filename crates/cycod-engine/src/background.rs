@@ -28,7 +28,7 @@ use cycod_thread::Thread;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Caller, Control, Engine, Resumption, host,
+    Caller, Carriers, Control, Engine, EngineError, Resumption, host,
     order::{Order, OrderRow, asker},
     recording::{not_kept, told},
 };
@@ -47,7 +47,7 @@ impl Engine {
     pub(crate) fn detach(&self, approved: &Approved<Plan>, control: &Control) -> RunReport {
         let plan = approved.subject();
         let caller = self.caller(control);
-        match self.try_detach(approved, &caller, control.durable, "leave `async_execution` out") {
+        match self.try_detach(approved, &caller, control, "leave `async_execution` out") {
             Ok(()) => {
                 let ran = plan.through.as_ref().zip(self.built_ins.as_ref()).map(|(through, built_ins)| {
                     let (tool, workflow) = (&*through.call.tool, plan.tool());
@@ -72,7 +72,7 @@ impl Engine {
     #[expect(clippy::needless_pass_by_value, reason = "an approval is used up by the run it allows")]
     pub fn run_in_background(&self, approved: Approved<Plan>, control: &Control) -> Result<(), Refusal> {
         let caller = self.caller(control);
-        self.try_detach(&approved, &caller, control.durable, "leave `--background` out")
+        self.try_detach(&approved, &caller, control, "leave `--background` out")
     }
 
     /// Starts a run that goes on by itself, and returns when it has begun. `instead` is what to do to wait for its end.
@@ -80,7 +80,7 @@ impl Engine {
         &self,
         approved: &Approved<Plan>,
         caller: &Caller,
-        durable: bool,
+        control: &Control,
         instead: &str,
     ) -> Result<(), Refusal> {
         let plan = approved.subject();
@@ -94,7 +94,8 @@ impl Engine {
             return Err(unavailable("no user would be there to grant it elevated rights"));
         }
         let mut order = self.order(approved, caller);
-        order.durable = durable;
+        order.durable = control.durable;
+        order.fleet = control.carrier.as_ref().and_then(|carrier| carrier.labels());
         let order = Wanted::Call(Box::new(order));
         self.start(&order, &plan.run_id, &plan.host().working_directory).map_err(|refusal| match refusal.code {
             Code::ToolChanged => refusal.place(name),
@@ -188,12 +189,14 @@ pub enum NotCarriedOn {
 }
 
 /// Carries a workflow on that another process started: reads from `input` what to run, and writes to `output` that it has
-/// begun, or why not. The tools are those that `open` opens; `stop` ends it.
+/// begun, or why not. The tools are those that `open` opens, `carriers` makes what carries runs out on other machines, and `stop`
+/// ends it.
 ///
 /// # Errors
 /// What keeps it from saying even that.
 pub fn carry_on(
     open: impl FnOnce(Host) -> Engine,
+    carriers: Option<Carriers>,
     input: impl Read,
     mut output: impl Write,
     stop: Stop,
@@ -211,8 +214,8 @@ pub fn carry_on(
     let control = Control::new(stop);
     let mut follower = Beginner { tell: &mut tell, has_told: false, stop: control.stop.clone() };
     let done = match wanted {
-        Ok(order) => call(&engine, order, control, &mut follower),
-        Err(run) => resume(&engine, &run, &control, &mut follower),
+        Ok(order) => call(&engine, order, control, carriers, &mut follower),
+        Err(run) => resume(&engine, &run, control, carriers, &mut follower),
     };
     if !follower.has_told {
         // Where not even one step began, it may have been refused.
@@ -225,22 +228,50 @@ pub fn carry_on(
 }
 
 /// Runs what was approved, if it still is what it was.
-fn call(engine: &Engine, order: Order, control: Control, follower: &mut Beginner<'_>) -> Result<RunReport, Refusal> {
+fn call(
+    engine: &Engine,
+    order: Order,
+    control: Control,
+    carriers: Option<Carriers>,
+    follower: &mut Beginner<'_>,
+) -> Result<RunReport, Refusal> {
+    let control = carried(engine, (&order.tool, order.fleet.as_deref()), control, carriers)?;
     let (approved, _listening) = begin(engine, &order, &control)?;
     let control = Control { durable: order.durable, caller: Some(order.caller), ..control };
     let is_workflow = approved.subject().is_workflow;
     let (mut report, recording) = engine.run_here(approved, &control, follower);
     if let Some(recording) = recording {
-        recording.end_here(&mut report, is_workflow);
+        recording.end_or_leave(&mut report, is_workflow);
     }
     Ok(report)
 }
 
+/// Has a run carried out where it was begun.
+fn carried(
+    engine: &Engine,
+    (tool, fleet): (&str, Option<&[String]>),
+    control: Control,
+    carriers: Option<Carriers>,
+) -> Result<Control, Refusal> {
+    let Some(labels) = fleet else { return Ok(control) };
+    let why = || Refusal::new(Code::BackgroundUnavailable, "this program doesn't know the workers of a hub");
+    let carriers = carriers.ok_or_else(why)?;
+    let tool = engine.tool(tool).map_err(EngineError::into_refusal)?;
+    Ok(Control { carrier: Some(carriers(engine, &tool, labels.to_vec())?), ..control })
+}
+
 /// Continues a run about which everything is decided.
-fn resume(engine: &Engine, run: &str, control: &Control, follower: &mut Beginner<'_>) -> Result<RunReport, Refusal> {
+fn resume(
+    engine: &Engine,
+    run: &str,
+    control: Control,
+    carriers: Option<Carriers>,
+    follower: &mut Beginner<'_>,
+) -> Result<RunReport, Refusal> {
     let history = engine.history().ok_or_else(|| not_kept(run))?;
     let resumption = Resumption::open(&history.journals(), run)?;
-    let report = engine.resume(resumption, &|_| None, false, control, follower)?;
+    let control = carried(engine, (resumption.tool(), resumption.fleet()), control, carriers)?;
+    let report = engine.resume(resumption, &|_| None, false, &control, follower)?;
     // Where the answer was that a step has failed, nothing may have happened that it could have seen.
     follower.begun();
     Ok(report)

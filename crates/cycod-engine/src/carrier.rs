@@ -2,24 +2,39 @@
 //!
 //! Everything else is as for a run of this machine: it is planned, decided, recorded and shown here.
 
-use std::{convert::Infallible, fmt, time::Duration};
+use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_definition::Tool;
+use cycod_diagnostic::Refusal;
 use cycod_plan::Plan;
-use cycod_process::Stop;
-use cycod_run::{Event, RunReport, Sink, Status, StepPath, StepReport, ToolOutcome};
+use cycod_policy::Approved;
+use cycod_run::{Driver, Durable, Event, RunReport, Sink, Status, StepPath, StepReport, ToolOutcome};
 use serde_json::{Value as Json, json};
 
 use crate::{
-    journal,
+    Engine, journal,
     refusal_json::{refusal_json, refusal_of},
 };
 
 /// Carries approved plans out on other machines.
 pub trait Carrier: fmt::Debug + Send + Sync {
-    /// Carries a plan out, until it ends or `stop` ends it. What happens goes to `sink`.
-    fn carry(&self, plan: &Plan, stop: &Stop, sink: &mut dyn Sink) -> RunReport;
+    /// Carries a plan out, until it ends or the stop of the driver ends it. What happens goes to `sink`. With `durable`, another
+    /// process may go on with that.
+    fn carry(
+        &self,
+        approved: Approved<Plan>,
+        driver: &Driver<'_>,
+        sink: &mut dyn Sink,
+        durable: Option<Durable<'_>>,
+    ) -> RunReport;
+
+    /// What another process has to know to make this carrier again; nothing where no other one goes on with a run.
+    fn labels(&self) -> Option<Vec<String>>;
 }
+
+/// Makes the carrier of a call again, by its labels.
+pub type Carriers = fn(&Engine, &Tool, Vec<String>) -> Result<Arc<dyn Carrier>, Refusal>;
 
 /// Writes an event, as a line of a journal with what a step wrote in it; nothing for one that says nothing.
 pub fn event_json(event: &Event<'_>) -> Option<Json> {
@@ -183,7 +198,7 @@ fn duration(json: &Json) -> Duration {
 mod tests {
     use std::borrow::Cow;
 
-    use cycod_diagnostic::{Code, Refusal};
+    use cycod_diagnostic::Code;
     use cycod_process::Stream;
 
     use super::*;

@@ -66,6 +66,11 @@ impl Resumption {
         &self.order.tool
     }
 
+    /// The labels of the workers that carry it out; nothing for a run of this machine.
+    pub fn fleet(&self) -> Option<&[String]> {
+        self.order.fleet.as_deref()
+    }
+
     /// The run.
     pub fn run(&self) -> &str {
         &self.order.beginning.run_id
@@ -193,11 +198,13 @@ impl Engine {
         control: &Control,
     ) -> Result<Option<Resumed<'static>>, Refusal> {
         let plan = approved.subject();
-        if !control.durable && !plan.call.tool.durable {
+        let goes_elsewhere = control.carrier.as_ref().map(|carrier| carrier.labels());
+        if !control.durable && !plan.call.tool.durable || goes_elsewhere == Some(None) {
             return Ok(None);
         }
         let history = self.history().ok_or_else(|| not_kept(&plan.run_id))?;
         let mut order = self.order(approved, &self.caller(control));
+        order.fleet = goes_elsewhere.flatten();
         order.directory = Some(plan.host().working_directory.to_string_lossy().into_owned());
         let state = RunState::create(&history.journals(), &plan.run_id).map_err(|error| not_written(&error))?;
         let mut ledger = Sealed(state);
@@ -249,7 +256,7 @@ impl Engine {
             return Err(refusal);
         }
         if let Some(recording) = recording {
-            recording.end_here(&mut report, is_workflow);
+            recording.end_or_leave(&mut report, is_workflow);
         }
         Ok(report)
     }

@@ -79,7 +79,7 @@ pub use background::{NotCarriedOn, carry_on};
 pub use beginning::Beginning;
 pub use builder::EngineBuilder;
 pub use caller::Caller;
-pub use carrier::{Carrier, end_open_steps, event_json, event_of_json, report_json, report_of_json};
+pub use carrier::{Carrier, Carriers, end_open_steps, event_json, event_of_json, report_json, report_of_json};
 pub use code::check_code;
 pub use control::Control;
 pub use engine::Engine;
@@ -106,9 +106,11 @@ pub use cycod_policy::{
 };
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
-    AllRemotes, Artifact, BuiltInCall, BuiltIns, CacheOutlook, Event, Execute, Executed, Files, How, Ignore,
-    LostAnswer, ModelAnswer, ModelAsk, ModelBudget, Models, Ran, RemoteCall, RemoteNews, Remotes, RunReport, Sink,
-    Status, StepPath, StepReport, Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
+    AllRemotes, Artifact, AttemptOutcome, BuiltInCall, BuiltIns, CacheOutlook, Driver, Durable, Event, Execute,
+    Executed, Files, FlowEvent, FlowFact, FlowNews, FlowSource, FlowWork, How, Ignore, LostAnswer, ModelAnswer,
+    ModelAsk, ModelBudget, Models, Ran, RemoteCall, RemoteNews, Remotes, RunReport, Sink, Status, StepDone, StepOrder,
+    StepPath, StepReport, Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall, flow_start, follow,
+    refused_step, run_step,
 };
 pub use cycod_script::FoundInterpreter;
 pub use cycod_settings::config as settings;

@@ -32,6 +32,8 @@ pub(crate) struct Order {
     pub(crate) directory: Option<PathBuf>,
     /// Whether it is durable although its tool does not say so.
     pub(crate) durable: bool,
+    /// The labels of the workers that carry it out; nothing for a run of this machine.
+    pub(crate) fleet: Option<Vec<String>>,
 }
 
 /// A call in the form in which it is stored, so that another process can plan it again. An interrupted run may have one of an earlier version:
@@ -55,6 +57,8 @@ pub(crate) struct OrderRow {
     pub(crate) directory: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) durable: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fleet: Option<Vec<String>>,
 }
 
 impl OrderRow {
@@ -82,6 +86,7 @@ impl OrderRow {
             },
             directory: self.directory.map(PathBuf::from),
             durable: self.durable,
+            fleet: self.fleet,
         })
     }
 }
@@ -146,6 +151,7 @@ impl Engine {
             local: caller.is_local,
             directory: None,
             durable: false,
+            fleet: None,
         }
     }
 

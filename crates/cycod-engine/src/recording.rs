@@ -151,6 +151,11 @@ impl Recording {
         }
     }
 
+    /// The same, unless the run goes on elsewhere.
+    pub(crate) fn end_or_leave(self, report: &mut RunReport, is_workflow: bool) {
+        if report.goes_on { self.leave() } else { self.end_here(report, is_workflow) }
+    }
+
     /// Leaves the run as it is: it can still be continued.
     pub(crate) fn leave(mut self) {
         self.is_ended = true;

@@ -50,7 +50,7 @@ impl Engine {
         let is_workflow = approved.subject().is_workflow;
         let (mut report, recording) = self.run_recorded(approved, control, sink);
         if let Some(recording) = recording {
-            recording.end_here(&mut report, is_workflow);
+            recording.end_or_leave(&mut report, is_workflow);
         }
         report
     }
@@ -200,7 +200,7 @@ fn carried(
     if let Some(started) = driver.started {
         started();
     }
-    carrier.carry(approved.subject(), &control.stop, sink)
+    carrier.carry(approved, driver, sink, durable)
 }
 
 /// What a run does with the stored results of its steps.

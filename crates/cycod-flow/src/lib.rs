@@ -29,10 +29,14 @@
 mod flow;
 mod scope;
 mod step;
+mod work;
+
+use serde::{Deserialize, Serialize};
 
 pub use flow::Flow;
 pub use scope::{ScopeEnd, ScopeId};
 pub use step::{Attempt, AttemptOutcome, Before, ConditionResult, FlowTask, LostPolicy, Settled, StepId, StepShape};
+pub use work::{FlowStart, FlowWork, WorkAnswer};
 
 /// Which rules a flow follows. A journal of a run says it, and only a program that knows it may go on with that run.
 pub const VERSION: u32 = 1;
@@ -44,7 +48,8 @@ pub const AT_ONCE: usize = 64;
 pub const MOST_LOSSES: u32 = 3;
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FlowEvent {
     /// A tool begins: the outermost one, or the one that an attempt calls.
     Opened {
@@ -89,7 +94,8 @@ pub enum FlowEvent {
 }
 
 /// What a person says about an attempt that was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LostAnswer {
     /// Start it again.
     Again,

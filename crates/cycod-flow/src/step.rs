@@ -1,7 +1,9 @@
+use serde::{Deserialize, Serialize};
+
 use crate::ScopeId;
 
 /// What a flow has to know of a step.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepShape {
     /// The steps of the same scope that it waits for, by index.
     pub after: Vec<usize>,
@@ -21,7 +23,8 @@ pub struct StepShape {
 }
 
 /// What follows when whoever carried out an attempt is gone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LostPolicy {
     /// The attempt starts again: doing it twice does no harm.
     Retry,
@@ -33,7 +36,7 @@ pub enum LostPolicy {
 }
 
 /// A step of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StepId {
     /// The scope it belongs to.
     pub scope: ScopeId,
@@ -42,7 +45,8 @@ pub struct StepId {
 }
 
 /// Which of a step's attempts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Attempt {
     /// A regular one, counted from 1.
     Number(u32),
@@ -51,7 +55,7 @@ pub enum Attempt {
 }
 
 /// One start of one attempt; no two starts in a flow have the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FlowTask {
     /// Of which step.
     pub step: StepId,
@@ -62,7 +66,8 @@ pub struct FlowTask {
 }
 
 /// What came of a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ConditionResult {
     /// The step runs.
     Run,
@@ -73,7 +78,8 @@ pub enum ConditionResult {
 }
 
 /// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AttemptOutcome {
     /// Well.
     Succeeded,

@@ -10,9 +10,11 @@ use std::{
 
 use cycod_file::{Durability, FileAccess};
 use cycod_hub::{Hub, HubError, HubKey, HubRefusal};
-use cycod_process::{Program, find_program, run_foreground};
+use cycod_process::{Program, run_foreground};
 use cycod_team::{BlobDigest, ReviewRole, RootDraft, SignedRole, TeamKeys, TeamRoles};
 use jiff::{SignedDuration, Timestamp};
+
+use crate::parts::{self, Ports};
 
 /// The team of such a hub, and its only member.
 pub(crate) const TEAM: &str = "dev";
@@ -73,19 +75,33 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// Finds the program.
-    #[expect(clippy::disallowed_methods, reason = "the one place where this program reads its environment")]
     pub(crate) fn find(data: &Path) -> Result<Self, HubError> {
         let data = std::path::absolute(data).map_err(|error| failed("the directory of the hub", error))?;
-        let environment: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "CYCOD_HOME").collect();
-        let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
-        let program = find_program("cycod".as_ref(), &path.unwrap_or_default(), &data)
-            .map_err(|error| failed("workers are processes of `cycod`", error))?;
+        let environment = parts::environment();
+        let program = parts::on_path("cycod", &environment, &data)
+            .ok_or_else(|| failed("workers are processes of `cycod`", "it isn't on the search path"))?;
         Ok(Self { program, environment, data })
     }
 
-    /// Makes each a worker of the hub at an address, and returns when all have ended.
-    pub(crate) fn run(&self, hub: &Hub, url: &str, count: usize) -> Result<(), HubError> {
-        let mut programs = Vec::new();
+    /// Restate and the conductor of such a hub; nothing where Restate isn't installed.
+    pub(crate) fn engine(&self, ports: Ports) -> Result<Option<[Program; 2]>, HubError> {
+        #[expect(clippy::disallowed_methods, reason = "the one place where this program asks where it is")]
+        let here = std::env::current_dir().map_err(|error| failed("the working directory", error))?;
+        let Some(restate) = parts::restate(&self.environment, &here) else { return Ok(None) };
+        let restate = parts::restate_program(&restate, &self.data, ports, &self.environment)?;
+        #[expect(clippy::disallowed_methods, reason = "the conductor is a process of this program")]
+        let ourselves = std::env::current_exe().map_err(|error| failed("this program", error))?;
+        let mut conductor = Program::new(&ourselves, &self.data);
+        conductor.env.clone_from(&self.environment);
+        let words =
+            ["conductor", "--data", ".", "--listen", &ports.conductor.to_string(), "--admin", &ports.admin.to_string()];
+        conductor.args = words.iter().map(OsString::from).collect();
+        Ok(Some([restate, conductor]))
+    }
+
+    /// Makes each a worker of the hub at an address, runs other programs beside them, and returns when all have ended.
+    pub(crate) fn run(&self, hub: &Hub, url: &str, count: usize, beside: Vec<Program>) -> Result<(), HubError> {
+        let mut programs = beside;
         for number in 1..=count {
             let name = format!("worker-{number}");
             let home = self.data.join(&name);

@@ -22,7 +22,11 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::{
-    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit, hashed, member::random, request::use_once,
+    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit,
+    flows::{self, GivenFlow},
+    hashed,
+    member::random,
+    request::use_once,
     roots,
 };
 
@@ -58,6 +62,9 @@ pub(crate) struct GivenTask {
     ticket: SignedText,
     /// The files in Base64, by path.
     files: BTreeMap<String, String>,
+    /// What the conductor has to know of a durable run.
+    #[serde(default)]
+    flow: Option<Json>,
 }
 
 /// What a worker reports about a task.
@@ -162,6 +169,7 @@ pub(crate) fn give(
     tx: &mut dyn HubTransaction,
     (member, device): (&HubMember, &str),
     given: &GivenTask,
+    has_restate: bool,
     now: Timestamp,
 ) -> Result<Json, HubError> {
     sweep(tx, now)?;
@@ -171,11 +179,15 @@ pub(crate) fn give(
         return Err(HubError::invalid(format!("the ticket is not one of the team {team}")));
     }
     let waits = ticket.expires.saturating_sub(now.as_second());
-    if !(0..=LONGEST_WAIT).contains(&waits) {
-        return Err(HubError::invalid("the ticket has expired, or is valid for more than a day"));
+    let longest = if ticket.durable { flows::LONGEST_RUN } else { LONGEST_WAIT };
+    if !(0..=longest).contains(&waits) {
+        return Err(HubError::invalid("the ticket has expired, or is valid for too long"));
     }
     if hex::bytes::<16>(&ticket.id).is_none() || !ticket.labels.iter().all(|label| is_label(label)) {
         return Err(HubError::invalid("the ID or a label of the ticket is none"));
+    }
+    if ticket.durable && !has_restate {
+        return Ok(json!({"no_flows": "durable runs need Restate, and the hub was started without it"}));
     }
     if let Some(why) = no_worker(&ticket.labels, &FleetWorker::all(tx)?, now) {
         return Ok(json!({"no_worker": why}));
@@ -203,7 +215,25 @@ pub(crate) fn give(
         millis.into(),
         ticket.expires.into(),
     ];
-    if tx.execute(insert, &values)? == 0 {
+    let is_new = match (ticket.durable, &given.flow) {
+        (false, None) => tx.execute(insert, &values)? == 1,
+        (true, Some(start)) => {
+            let given = GivenFlow {
+                id: &ticket.id,
+                member: &member.name,
+                device,
+                ticket: &given.ticket.document,
+                signature: &given.ticket.signature,
+                tool: &ticket.tool,
+                labels: &ticket.labels,
+                expires: ticket.expires,
+                start,
+            };
+            flows::give(tx, &given, now)?
+        }
+        _ => return Err(HubError::invalid("only a durable run has a flow")),
+    };
+    if !is_new {
         return Err(HubError::new(HubRefusal::Conflict, "this ticket was given before"));
     }
     let mut left = MOST_TICKET_BYTES;
@@ -265,7 +295,7 @@ pub(crate) fn claim(
     let update = "UPDATE workers SET labels = $1, seen = $2 WHERE key = $3";
     tx.execute(update, &[labels.join(" ").into(), now.as_millisecond().into(), worker.key.as_str().into()])?;
     sweep(tx, now)?;
-    let select = "SELECT id, device, member, ticket, signature, labels, fence, expires FROM tasks \
+    let select = "SELECT id, device, member, ticket, signature, labels, fence, expires, run, work FROM tasks \
                   WHERE state = 'waiting' AND cancelled = 0 AND expires >= $1 ORDER BY made LIMIT 200";
     for row in tx.rows(select, &[now.as_second().into()])? {
         let wanted: Vec<String> = row.text(5)?.split_whitespace().map(str::to_owned).collect();
@@ -282,6 +312,9 @@ pub(crate) fn claim(
         }
         use_once(tx, nonce, now)?;
         let ticket = row.text(3)?;
+        let (run, work) = (row.text(8)?, row.text(9)?);
+        let step = if run.is_empty() { None } else { Some(flows::lease(tx, (&run, &id, &work), now)?) };
+        let (step, past) = step.unzip();
         let lease = LeaseDocument {
             format: FORMAT,
             ticket: BlobDigest::of(ticket.as_bytes()),
@@ -289,12 +322,14 @@ pub(crate) fn claim(
             member: row.text(2)?,
             worker: worker.key,
             fence,
+            step,
             expires: row.number(7)?.min(now.as_second().saturating_add(60)),
         };
         let document = serde_json::to_string(&lease).map_err(|error| HubError::failed("a lease", error))?;
         let signature = hub_key.sign_as(SignedRole::Lease, document.as_bytes())?;
         let mut files = serde_json::Map::new();
-        for file in tx.rows("SELECT path, bytes FROM task_files WHERE task = $1", &[id.as_str().into()])? {
+        let owner = if run.is_empty() { id } else { run };
+        for file in tx.rows("SELECT path, bytes FROM task_files WHERE task = $1", &[owner.into()])? {
             files.insert(file.text(0)?, STANDARD.encode(file.bytes(1)?).into());
         }
         return Ok(Some(json!({
@@ -302,6 +337,7 @@ pub(crate) fn claim(
             "ticket": {"document": ticket, "signature": row.text(4)?},
             "files": files,
             "lease_ms": LEASE,
+            "past": past,
         })));
     }
     Ok(None)
@@ -326,27 +362,35 @@ pub(crate) fn report(
     if tx.execute(update, &values)? == 0 {
         return Ok(json!({"over": true}));
     }
-    let select = "SELECT piece, pieces, cancelled FROM tasks WHERE id = $1";
+    let select = "SELECT piece, pieces, cancelled, run, work FROM tasks WHERE id = $1";
     let row = tx.row(select, &[id.into()])?.ok_or_else(|| HubError::failed("a task", "it is gone"))?;
+    let (run, work) = (row.text(3)?, row.text(4)?);
     let (last, pieces, is_cancelled) = (row.number(0)?, row.number(1)?, row.number(2)? != 0);
     if report.piece > last && !report.events.is_empty() {
         if report.piece != last + 1 {
             return Err(HubError::invalid(format!("piece {} follows piece {last}", report.piece)));
         }
-        let unread = "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM task_pieces WHERE task = $1";
-        let unread = tx.row(unread, &[id.into()])?.map_or(Ok(0), |row| row.number(0))?;
-        if unread > MOST_UNREAD {
-            return Ok(json!({"full": true, "stop": is_cancelled}));
+        if run.is_empty() {
+            let unread = "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM task_pieces WHERE task = $1";
+            let unread = tx.row(unread, &[id.into()])?.map_or(Ok(0), |row| row.number(0))?;
+            if unread > MOST_UNREAD {
+                return Ok(json!({"full": true, "stop": is_cancelled}));
+            }
+            let insert = "INSERT INTO task_pieces (task, number, fence, body) VALUES ($1, $2, $3, $4)";
+            let body = json!(report.events).to_string();
+            tx.execute(insert, &[id.into(), (pieces + 1).into(), report.fence.into(), body.into()])?;
+        } else {
+            flows::add_events(tx, &run, report.fence, &report.events, MOST_UNREAD)?;
         }
-        let insert = "INSERT INTO task_pieces (task, number, fence, body) VALUES ($1, $2, $3, $4)";
-        let body = json!(report.events).to_string();
-        tx.execute(insert, &[id.into(), (pieces + 1).into(), report.fence.into(), body.into()])?;
         let update = "UPDATE tasks SET piece = $1, pieces = pieces + 1 WHERE id = $2";
         tx.execute(update, &[report.piece.into(), id.into()])?;
     }
     if let Some(result) = &report.result {
-        end(tx, id, "done", now)?;
+        if !run.is_empty() {
+            flows::check(tx, (&run, &work), result)?;
+        }
         tx.execute("UPDATE tasks SET result = $1 WHERE id = $2", &[result.to_string().into(), id.into()])?;
+        end(tx, id, "done", now)?;
     }
     Ok(json!({"stop": is_cancelled}))
 }
@@ -367,12 +411,12 @@ pub(crate) fn watch(
 ) -> Result<Json, HubError> {
     sweep(tx, now)?;
     let update = "UPDATE tasks SET watched = $1 WHERE id = $2 AND member = $3";
-    if tx.execute(update, &[now.as_millisecond().into(), id.into(), member.name.as_str().into()])? == 0 {
+    let is_task = tx.execute(update, &[now.as_millisecond().into(), id.into(), member.name.as_str().into()])? == 1;
+    let flow = if is_task { None } else { flows::state(tx, &member.name, id)? };
+    if !is_task && flow.is_none() {
         return Err(HubError::new(HubRefusal::Missing, "there is no such task"));
     }
     tx.execute("DELETE FROM task_pieces WHERE task = $1 AND number <= $2", &[id.into(), after.into()])?;
-    let select = "SELECT state, worker, lost, pieces, result, labels FROM tasks WHERE id = $1";
-    let row = tx.row(select, &[id.into()])?.ok_or_else(|| HubError::failed("a task", "it is gone"))?;
     let (mut pieces, mut bytes, mut last) = (Vec::new(), 0, after);
     let select = "SELECT number, fence, body FROM task_pieces WHERE task = $1 ORDER BY number LIMIT $2";
     for piece in tx.rows(select, &[id.into(), MOST_PIECES.into()])? {
@@ -383,8 +427,18 @@ pub(crate) fn watch(
         }
         let events: Json = serde_json::from_str(&body).map_err(|error| HubError::failed("a piece", error))?;
         last = piece.number(0)?;
-        pieces.push(json!({"number": last, "fence": piece.number(1)?, "events": events}));
+        let fence = piece.number(1)?;
+        pieces.push(match flows::fact_of(tx, id, &events)? {
+            Some(fact) => json!({"number": last, "fence": fence, "events": [], "fact": fact}),
+            None => json!({"number": last, "fence": fence, "events": events}),
+        });
     }
+    if let Some((state, all)) = flow {
+        let state = if last >= all { state.as_str() } else { "running" };
+        return Ok(json!({"state": state, "worker": "", "lost": [], "pieces": pieces}));
+    }
+    let select = "SELECT state, worker, lost, pieces, result, labels FROM tasks WHERE id = $1";
+    let row = tx.row(select, &[id.into()])?.ok_or_else(|| HubError::failed("a task", "it is gone"))?;
     let state = row.text(0)?;
     let is_whole = last >= row.number(3)?;
     let mut answer = json!({
@@ -417,7 +471,7 @@ pub(crate) fn cancel(
 ) -> Result<(), HubError> {
     let update = "UPDATE tasks SET cancelled = 1 WHERE id = $1 AND member = $2";
     if tx.execute(update, &[id.into(), member.name.as_str().into()])? == 0 {
-        return Err(HubError::new(HubRefusal::Missing, "there is no such task"));
+        flows::cancel(tx, member, id, now)?;
     }
     sweep(tx, now)
 }
@@ -433,6 +487,12 @@ pub(crate) fn begin(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), H
 fn end(tx: &mut dyn HubTransaction, id: &str, state: &str, now: Timestamp) -> Result<(), HubError> {
     let update = "UPDATE tasks SET state = $1, ended = $2 WHERE id = $3";
     tx.execute(update, &[state.into(), now.as_millisecond().into(), id.into()])?;
+    let select = "SELECT run, work, awakeable, result FROM tasks WHERE id = $1";
+    if let Some(row) = tx.row(select, &[id.into()])?
+        && !row.text(0)?.is_empty()
+    {
+        return flows::tell(tx, (id, &row.text(1)?, &row.text(2)?), (state, &row.text(3)?), now);
+    }
     tx.execute("DELETE FROM task_files WHERE task = $1", &[id.into()]).map(drop)
 }
 
@@ -443,11 +503,12 @@ fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
                   AND (state = 'waiting' OR state = 'leased')";
     tx.execute(update, &[millis.saturating_sub(GONE).into()])?;
     let select =
-        "SELECT id, worker, fence, lost, again, cancelled FROM tasks WHERE state = 'leased' AND lease_until < $1";
+        "SELECT id, worker, fence, lost, again, cancelled, run FROM tasks WHERE state = 'leased' AND lease_until < $1";
     for row in tx.rows(select, &[millis.into()])? {
         let (id, mut lost) = (row.text(0)?, names(&row.text(3)?));
         lost.push(row.text(1)?);
-        let may_start_again = row.number(4)? != 0 && row.number(5)? == 0 && lost.len() < MOST_LOST;
+        let may_start_again =
+            row.number(4)? != 0 && row.number(5)? == 0 && (lost.len() < MOST_LOST || !row.text(6)?.is_empty());
         // Of two hubs that see it at once, the row changes for one.
         let update = "UPDATE tasks SET state = 'waiting', lost = $1 WHERE id = $2 AND state = 'leased' AND fence = $3";
         if tx.execute(update, &[lost.join(" ").into(), id.as_str().into(), row.number(2)?.into()])? == 1
@@ -460,7 +521,8 @@ fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
     for row in tx.rows(select, &[now.as_second().into()])? {
         end(tx, &row.text(0)?, if row.number(1)? == 1 { "withdrawn" } else { "expired" }, now)?;
     }
-    let select = "SELECT id FROM tasks WHERE ended > 0 AND ended < $1";
+    let select = "SELECT id FROM tasks WHERE ended > 0 AND ended < $1 AND run = ''";
+    flows::sweep(tx, now)?;
     for row in tx.rows(select, &[millis.saturating_sub(KEPT).into()])? {
         let id = row.text(0)?;
         tx.execute("DELETE FROM task_pieces WHERE task = $1", &[id.as_str().into()])?;

@@ -12,9 +12,10 @@ use ring::hmac;
 use serde_json::{Value as Json, json};
 
 use crate::{
-    HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubTransaction, audit,
+    HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubTransaction, Restate, audit,
     events::{self, Announced, EventStreams, HubNews},
     fleet::{self, FleetWorker, GivenTask, WorkerReport},
+    flows::{self, Outgoing},
     import::{self, ImportOutcome, ImportedCommit},
     member,
     release::{Released, current},
@@ -34,6 +35,8 @@ pub(crate) struct Inner {
     seen: SeenRequests,
     /// Wakes requests that wait for something about a task.
     fleet: tokio::sync::Notify,
+    /// The engine of durable runs.
+    restate: std::sync::OnceLock<Restate>,
     /// Wakes streams of events.
     changes: tokio::sync::Notify,
     streams: EventStreams,
@@ -69,12 +72,16 @@ impl Hub {
             challenges,
             seen: SeenRequests::default(),
             fleet: tokio::sync::Notify::new(),
+            restate: std::sync::OnceLock::new(),
             changes: tokio::sync::Notify::new(),
             streams: EventStreams::default(),
         }))
     }
 
-    fn run<T>(&self, mut work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>) -> Result<T, HubError> {
+    pub(crate) fn run<T>(
+        &self,
+        mut work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>,
+    ) -> Result<T, HubError> {
         let (result, is_news) = self.0.store.run(|tx| {
             let mut tx = Announced { tx, is_news: false };
             let result = work(&mut tx)?;
@@ -112,6 +119,24 @@ impl Hub {
     /// The hub, for something that ends with it.
     pub(crate) fn alive(&self) -> Weak<Inner> {
         Arc::downgrade(&self.0)
+    }
+
+    /// Lets members begin durable runs, which a Restate carries on. What is set first counts.
+    pub fn use_restate(&self, restate: Restate) {
+        _ = self.0.restate.set(restate);
+    }
+
+    pub(crate) fn restate(&self) -> Option<&Restate> {
+        self.0.restate.get()
+    }
+
+    /// The oldest requests that Restate may not have.
+    pub(crate) fn outgoing(&self) -> Result<Vec<Outgoing>, HubError> {
+        self.run(flows::outgoing)
+    }
+
+    pub(crate) fn sent(&self, id: &str) -> Result<(), HubError> {
+        self.run(|tx| flows::sent(tx, id))
     }
 
     /// Takes the roots of the team, which its root keys signed. With the first one, the hub makes an empty release.
@@ -340,7 +365,9 @@ impl Hub {
     }
 
     pub(crate) fn give(&self, request: &SignedRequest, given: &GivenTask, now: Timestamp) -> Result<Json, HubError> {
-        let answer = self.change(request, now, |tx, member| fleet::give(tx, (member, &request.device), given, now));
+        let answer = self.change(request, now, |tx, member| {
+            fleet::give(tx, (member, &request.device), given, self.restate().is_some(), now)
+        });
         self.0.fleet.notify_waiters();
         answer
     }

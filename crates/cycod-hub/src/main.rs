@@ -2,6 +2,7 @@
 
 mod dev;
 mod git;
+mod parts;
 
 use std::{
     collections::BTreeMap,
@@ -14,9 +15,11 @@ use std::{
 };
 
 use clap::{Args, Parser, Subcommand};
+use cycod_conductor::Conductor;
 use cycod_file::{Durability, FileAccess};
 use cycod_hub::{
-    Hub, HubError, HubKey, HubMember, HubRefusal, HubServer, HubStore, ImportOutcome, PostgresStore, SqliteStore,
+    Hub, HubError, HubKey, HubMember, HubRefusal, HubServer, HubStore, ImportOutcome, PostgresStore, Restate,
+    RestateKey, SqliteStore,
 };
 use cycod_team::{TeamChannel, TeamKey};
 use jiff::Timestamp;
@@ -115,6 +118,32 @@ enum Command {
         /// Where to listen
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7420")]
         listen: SocketAddr,
+        /// The ingress of Restate on this machine, for durable runs
+        #[arg(long, value_name = "ADDRESS")]
+        restate: Option<SocketAddr>,
+    },
+    /// Drive durable runs, for Restate
+    Conductor {
+        #[command(flatten)]
+        place: Place,
+        /// Where Restate reaches it
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
+        listen: SocketAddr,
+        /// The administration of Restate on this machine
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9070")]
+        admin: SocketAddr,
+    },
+    /// Find each part of durable runs, and what is wrong with it
+    Doctor {
+        /// The directory of the hub
+        #[arg(long, value_name = "DIR")]
+        data: Option<PathBuf>,
+        /// The ingress of Restate on this machine
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+        restate: SocketAddr,
+        /// The administration of Restate on this machine
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9070")]
+        admin: SocketAddr,
     },
 }
 
@@ -302,7 +331,22 @@ fn run(command: Command) -> Result<Vec<String>, HubError> {
             Ok(vec![format!("Made release {number} of {}", hub.team()?)])
         }
         Command::Dev { place, listen, workers } => try_out(&place, listen, workers.into()),
-        Command::Serve { place, listen } => serve(place.hub()?, listen),
+        Command::Serve { place, listen, restate } => {
+            let hub = place.hub()?;
+            if let Some(restate) = restate {
+                hub.use_restate(Restate::at(restate)?);
+            }
+            serve(hub, listen)
+        }
+        Command::Conductor { place, listen, admin } => conduct(&place, listen, Restate::at(admin)?),
+        Command::Doctor { data, restate, admin } => {
+            let (lines, is_well) = parts::examine(data.as_deref(), restate, admin);
+            if is_well {
+                return Ok(lines);
+            }
+            print(&lines);
+            Err(HubError::new(HubRefusal::Failed, "something is missing or wrong for durable runs"))
+        }
     }
 }
 
@@ -398,11 +442,51 @@ fn try_out(place: &Place, listen: SocketAddr, count: usize) -> Result<Vec<String
         let server = HubServer::listen(hub.clone(), listen).await.map_err(|error| begin(&error))?;
         let url = format!("http://{}", server.address());
         print(&[format!("The hub of {} is at {url}", dev::TEAM)]);
+        let ports = parts::Ports::behind(server.address());
+        let beside = match workers.engine(ports)? {
+            Some(programs) => {
+                hub.use_restate(Restate::at(ports.ingress)?);
+                programs.into()
+            }
+            None => {
+                print(&[format!("Durable runs need Restate, which isn't installed: npm i {}", parts::package())]);
+                Vec::new()
+            }
+        };
         print(&dev::advice(&hub, &place.data, &url, now)?);
-        let working = cycod_thread::blocking(move || workers.run(&hub, &url, count));
+        let working = cycod_thread::blocking(move || workers.run(&hub, &url, count, beside));
         tokio::select! {
             () = server.run(report) => Ok(Vec::new()),
             ended = working => ended.map_err(|broken| begin(&broken))?.map(|()| Vec::new()),
+        }
+    })
+}
+
+/// Drives durable runs until Ctrl-C.
+fn conduct(place: &Place, listen: SocketAddr, admin: Restate) -> Result<Vec<String>, HubError> {
+    if !listen.ip().is_loopback() {
+        let message = "the conductor is on the machine of Restate, and listens there only: 127.0.0.1";
+        return Err(HubError::new(HubRefusal::Invalid, message));
+    }
+    let begin = |error: &dyn std::fmt::Display| HubError::new(HubRefusal::Failed, format!("cannot begin: {error}"));
+    let hub = place.hub()?;
+    let key = RestateKey::of(&place.data)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| begin(&error))?;
+    runtime.block_on(async {
+        let conductor = Conductor::listen(Arc::new(hub), listen, &key.public()).map_err(|error| begin(&error))?;
+        let address = conductor.address();
+        let registering = async {
+            match admin.register(address).await {
+                Ok(()) => {
+                    print(&[format!("The conductor is at {address}, and Restate knows it")]);
+                    std::future::pending().await
+                }
+                Err(error) => Err(error),
+            }
+        };
+        tokio::select! {
+            () = conductor.run() => Ok(Vec::new()),
+            failed = registering => failed,
         }
     })
 }

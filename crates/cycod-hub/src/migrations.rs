@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 4] = [
+const MIGRATIONS: [&[&str]; 5] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -54,6 +54,20 @@ const MIGRATIONS: [&[&str]; 4] = [
      SELECT number, digest, document, signature, expires FROM releases",
         "DROP TABLE releases",
         "ALTER TABLE channel_releases RENAME TO releases",
+    ],
+    &[
+        "ALTER TABLE tasks ADD COLUMN run TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE tasks ADD COLUMN work TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE tasks ADD COLUMN awakeable TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX tasks_by_run ON tasks (run)",
+        "CREATE TABLE flows (run TEXT PRIMARY KEY, member TEXT NOT NULL, device TEXT NOT NULL, ticket TEXT NOT NULL, \
+     signature TEXT NOT NULL, tool TEXT NOT NULL, labels TEXT NOT NULL, state TEXT NOT NULL, cancelled BIGINT NOT NULL, \
+     pieces BIGINT NOT NULL, stored BIGINT NOT NULL, cut BIGINT NOT NULL, made BIGINT NOT NULL, ended BIGINT NOT NULL, \
+     expires BIGINT NOT NULL)",
+        "CREATE INDEX flows_by_state ON flows (state, expires)",
+        "CREATE TABLE flow_log (run TEXT NOT NULL, number BIGINT NOT NULL, event TEXT NOT NULL, entry BYTEA NOT NULL, \
+     worker TEXT NOT NULL, PRIMARY KEY (run, number))",
+        "CREATE TABLE flow_outbox (id TEXT PRIMARY KEY, path TEXT NOT NULL, body TEXT NOT NULL, made BIGINT NOT NULL)",
     ],
 ];
 

@@ -23,6 +23,7 @@ use crate::{
     hub::TaggedRelease,
     page,
     request::SignedRequest,
+    restate,
 };
 
 /// The most bytes of a proposal, a review or a withdrawal with its signature.
@@ -34,7 +35,7 @@ const MOST_TASK: usize = 16 << 20;
 /// The longest that a request waits for something about a task, and how often it asks the database, which another hub may have
 /// changed.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 const MOST_CONNECTIONS: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -92,6 +93,7 @@ impl HubServer {
         tokio::select! {
             () = answers => {}
             () = renewals => {}
+            () = restate::deliver(&self.hub, &report) => {}
         }
     }
 }

@@ -52,6 +52,11 @@ pub fn host_interrupts(stop: &Stop) -> io::Result<HostInterrupts> {
     Ok(handling)
 }
 
+/// Whether the first signal that arrived says that the terminal is gone.
+pub fn has_hung_up() -> bool {
+    FIRST.load(Ordering::SeqCst) == libc::SIGHUP
+}
+
 impl HostInterrupts {
     /// Returns the first signal that arrived, if any did.
     pub fn signal(&self) -> Option<i32> {

@@ -40,7 +40,7 @@ pub use ended::{EndedProcess, Ending, Leftovers, MemoryEnforcement};
 pub use error::StartError;
 pub use foreground::run_foreground;
 #[cfg(unix)]
-pub use interrupts::{HostInterrupts, host_interrupts};
+pub use interrupts::{HostInterrupts, has_hung_up, host_interrupts};
 pub use memory::{share_arenas, share_one_arena};
 pub use observe::{ObservedPlace, ObservedTouch, Observer, Touched};
 pub use pool::{Pool, PoolSize};

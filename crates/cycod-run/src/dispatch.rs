@@ -11,14 +11,17 @@ use std::{
 };
 
 use cycod_diagnostic::{Code, Refusal, caught};
-use cycod_flow::{self as flow, Attempt, Flow, FlowCommand, FlowTask, ScopeId, StepId};
-use cycod_plan::Plan;
+use cycod_flow::{
+    self as flow, Attempt, Flow, FlowCommand, FlowStart, FlowTask, FlowWork, ScopeId, StepId, WorkAnswer,
+};
+use cycod_plan::{Plan, Secrets};
 use cycod_policy::Approved;
 use cycod_process::Session;
 
 use crate::{
-    Driver, Durable, Event, RunReport, Sink,
+    Driver, Durable, Event, FlowFact, FlowNews, FlowSource, RunReport, Sink, Status, StepDone, StepOrder, StepReport,
     durable::Entry,
+    failure::exit_code,
     results::Results,
     scope::{Cleaned, Scope, Tool},
     worker::{Attempted, UnderWay, warn},
@@ -47,8 +50,7 @@ pub fn run(
     let session = match Session::new() {
         Ok(session) => session,
         Err(error) => {
-            let why = format!("cannot prepare to start processes: {error}");
-            return RunReport::refused(Refusal::new(Code::NotStarted, why));
+            return RunReport::refused(unprepared(&error));
         }
     };
     let sink = std::cell::RefCell::new(sink);
@@ -72,6 +74,137 @@ pub fn run(
     report
 }
 
+/// Follows an approved plan that other machines carry out, to its end. What happens comes from `source`.
+///
+/// What the flow is told is written down, so that another process may go on following.
+#[expect(clippy::needless_pass_by_value, reason = "an approval is used up by the run it allows")]
+pub fn follow(
+    approved: Approved<Plan>,
+    driver: &Driver<'_>,
+    sink: &mut dyn Sink,
+    durable: Durable<'_>,
+    source: &mut dyn FlowSource,
+) -> RunReport {
+    let began = Instant::now();
+    let session = match Session::new() {
+        Ok(session) => session,
+        Err(error) => return RunReport::refused(unprepared(&error)),
+    };
+    // The values of secrets are on the other machines.
+    let driver = Driver { secrets: &SecretsElsewhere, ..*driver };
+    let plan = std::borrow::Cow::Borrowed(approved.subject());
+    let warnings = plan.warnings.clone();
+    let sink = std::cell::RefCell::new(sink);
+    let emit = |event: Event<'_>| sink.borrow_mut().event(&event);
+    let dispatcher = Dispatcher { told: Told::Follows, ..Dispatcher::new(&emit, Some(durable)) };
+    let followed = dispatcher.follow(Tool::outermost(plan, &driver, &session, began), source);
+    let mut report = followed.unwrap_or_else(RunReport::refused);
+    report.warnings.splice(0..0, warnings);
+    report.duration = began.elapsed();
+    report
+}
+
+/// Does one thing of an approved plan whose run several machines carry out. What happened before is told to a flow of this
+/// machine, which must then ask for just that.
+///
+/// # Errors
+/// When it does not, or what happened does not fit the plan.
+#[expect(clippy::needless_pass_by_value, reason = "an approval is used up by the run it allows")]
+pub fn run_step(
+    approved: Approved<Plan>,
+    driver: &Driver<'_>,
+    sink: &mut dyn Sink,
+    order: StepOrder,
+) -> Result<StepDone, Refusal> {
+    let plan = approved.subject().with_secrets(driver.secrets)?;
+    let session = Session::new().map_err(|error| unprepared(&error))?;
+    let began = Instant::now().checked_sub(order.elapsed).unwrap_or_else(Instant::now);
+    let sink = std::cell::RefCell::new(sink);
+    let emit = |event: Event<'_>| sink.borrow_mut().event(&event);
+    let dispatcher = Dispatcher { told: Told::DoesOne, ..Dispatcher::new(&emit, None) };
+    let done = dispatcher.do_one(Tool::outermost(plan, driver, &session, began), order);
+    let left = session.finish();
+    if left.processes > 0 {
+        warn(
+            &[format!("ended {} left running in the background", plural(left.processes, "process", "processes"))],
+            &emit,
+        );
+    }
+    done
+}
+
+/// What a machine reports that refuses to do its part of a run.
+pub fn refused_step(work: FlowWork, refusal: Refusal) -> StepDone {
+    let report = |refusal: &Refusal| {
+        let mut report = StepReport::new("", Status::Failed);
+        (report.exit_code, report.refusal) = (exit_code(refusal), Some(refusal.clone()));
+        Box::new(report)
+    };
+    let is_mishap = refusal.code.is_mishap();
+    let outcome = if is_mishap { flow::AttemptOutcome::Refused } else { flow::AttemptOutcome::Forbidden };
+    let (event, entry) = match work {
+        FlowWork::Attempt(task) => {
+            (flow::FlowEvent::Ended { task, outcome }, Entry::Ended(task, outcome, report(&refusal)))
+        }
+        FlowWork::Decide(step) => {
+            let task = FlowTask { step, attempt: Attempt::Number(1), losses: 0 };
+            let decision = flow::ConditionResult::Undecidable;
+            (flow::FlowEvent::Decided { step, decision }, Entry::Ended(task, outcome, report(&refusal)))
+        }
+        FlowWork::CleanUp(scope) => {
+            let why = format!("the cleanup was refused: {}", refusal.why);
+            (flow::FlowEvent::CleanedUp(scope), Entry::CleanedUp(scope, vec![why]))
+        }
+    };
+    StepDone { answer: WorkAnswer::new(event), entry: entry.to_bytes() }
+}
+
+/// What whoever drives the flow of a plan has to know to begin.
+pub fn flow_start(plan: &Plan, driver: &Driver<'_>) -> Result<FlowStart, Refusal> {
+    let session = Session::new().map_err(|error| unprepared(&error))?;
+    let tool = Tool::outermost(std::borrow::Cow::Borrowed(plan), driver, &session, Instant::now());
+    Ok(FlowStart {
+        version: flow::VERSION,
+        steps: tool.shapes(),
+        at_once: tool.at_once(),
+        timeout: u64::try_from(plan.timeout.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+fn unprepared(error: &std::io::Error) -> Refusal {
+    Refusal::new(Code::NotStarted, format!("cannot prepare to start processes: {error}"))
+}
+
+fn unfit() -> Refusal {
+    Refusal::new(Code::NotResumable, "what was written of the run does not fit its plan")
+        .attempt("run the tool again from its beginning")
+}
+
+/// The secrets of a run that other machines carry out: they have values there, and none is known here.
+#[derive(Debug)]
+struct SecretsElsewhere;
+
+impl Secrets for SecretsElsewhere {
+    fn values(&self, names: &[&str], _: &str) -> Result<Vec<Option<String>>, Refusal> {
+        Ok(names.iter().map(|name| Some(format!("the secret {name} of another machine"))).collect())
+    }
+
+    fn placeholder(&self) -> Result<String, Refusal> {
+        Ok("a secret of another machine".to_owned())
+    }
+}
+
+/// Who tells a flow what happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// This machine, which carries everything out.
+    Here,
+    /// Others, who carry everything out.
+    Follows,
+    /// Others; this machine does one thing.
+    DoesOne,
+}
+
 fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
@@ -85,7 +218,18 @@ struct Job<'a> {
 
 enum What {
     Attempt(FlowTask, Box<UnderWay>),
+    Decide(StepId),
     CleanUp(ScopeId),
+}
+
+impl What {
+    fn work(&self) -> FlowWork {
+        match *self {
+            Self::Attempt(task, _) => FlowWork::Attempt(task),
+            Self::Decide(step) => FlowWork::Decide(step),
+            Self::CleanUp(scope) => FlowWork::CleanUp(scope),
+        }
+    }
 }
 
 /// What a thread says.
@@ -100,6 +244,7 @@ enum Message {
 enum Done {
     Attempted(FlowTask, Box<UnderWay>, Attempted),
     CleanedUp(ScopeId, Cleaned),
+    Decided(StepId),
 }
 
 impl Job<'_> {
@@ -122,6 +267,8 @@ impl Job<'_> {
                 });
                 Done::CleanedUp(scope, cleaned)
             }
+            // Whoever carries out everything has nothing of this kind: it decides at once.
+            What::Decide(step) => Done::Decided(step),
         }
     }
 }
@@ -134,6 +281,7 @@ struct Channel {
 
 /// Carries out the commands of a flow, and tells it what came of them.
 struct Dispatcher<'a, 'e, 'd> {
+    told: Told,
     durable: Option<Durable<'d>>,
     /// Whether what is done was done before a crash, and is only told again.
     is_past: bool,
@@ -152,12 +300,15 @@ struct Dispatcher<'a, 'e, 'd> {
     /// The tools that are not over, and whose time is not.
     in_time: BTreeSet<ScopeId>,
     report: Option<RunReport>,
+    /// How the attempt ended whose tool closed last.
+    closed: Option<flow::AttemptOutcome>,
     emit: &'e dyn Fn(Event<'_>),
 }
 
 impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
     fn new(emit: &'e dyn Fn(Event<'_>), durable: Option<Durable<'d>>) -> Self {
         Self {
+            told: Told::Here,
             durable,
             is_past: false,
             begun: BTreeSet::new(),
@@ -171,6 +322,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             is_cancelled: false,
             in_time: BTreeSet::new(),
             report: None,
+            closed: None,
             emit,
         }
     }
@@ -201,6 +353,173 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         }
         let why = || Refusal::new(Code::InternalError, "this is a bug in cycod: the run has no end");
         self.report.unwrap_or_else(|| RunReport::refused(why()))
+    }
+
+    /// Makes what the steps of a tool expect to be there, if any is carried out here.
+    fn prepared(&self, tool: &Tool<'_>) -> Result<(), Refusal> {
+        if self.told == Told::Follows { Ok(()) } else { tool.prepare() }
+    }
+
+    /// Follows a tool that others carry out to its end.
+    fn follow(mut self, tool: Tool<'a>, source: &mut dyn FlowSource) -> Result<RunReport, Refusal> {
+        let stop = tool.driver.stop;
+        let results = Results::new(tool.plan.steps.len());
+        self.open(None, tool, results);
+        let past = self.durable.as_mut().map(|durable| std::mem::take(&mut durable.past)).unwrap_or_default();
+        self.is_past = true;
+        for bytes in past {
+            let fact = FlowFact::read(&bytes).ok_or_else(unfit)?;
+            self.hear(fact)?;
+        }
+        self.is_past = false;
+        loop {
+            self.carry_out_all();
+            if let Some(report) = self.report.take() {
+                return Ok(report);
+            }
+            match source.next(stop)? {
+                FlowNews::Event(event) => self.tell(event),
+                FlowNews::Fact(fact) => {
+                    if let Some(durable) = &mut self.durable {
+                        durable.ledger.add(&fact.to_bytes(), true)?;
+                    }
+                    self.hear(fact)?;
+                }
+            }
+        }
+    }
+
+    /// Does one thing of a tool, after what happened before.
+    fn do_one(mut self, tool: Tool<'a>, order: StepOrder) -> Result<StepDone, Refusal> {
+        tool.prepare()?;
+        let results = Results::new(tool.plan.steps.len());
+        self.open(None, tool, results);
+        // What follows is told where the run is followed.
+        self.is_past = true;
+        let done = order.past.into_iter().try_for_each(|fact| self.hear(fact)).and_then(|()| {
+            self.carry_out_all();
+            let why = || Refusal::new(Code::TicketRefused, "it isn't the turn of this step");
+            let job = self.job(order.work).ok_or_else(why)?;
+            self.do_job(job)
+        });
+        for scope in self.scopes.iter().filter(|scope| scope.tool.plan.tool().uses_temp) {
+            // What can't be removed is in the directory for what is temporary.
+            _ = std::fs::remove_dir_all(&scope.tool.plan.temp_directory);
+        }
+        done
+    }
+
+    fn do_job(&mut self, job: Job<'a>) -> Result<StepDone, Refusal> {
+        let (tool, results) = (Arc::clone(&job.tool), job.results.clone());
+        let ended = |under_way: UnderWay, task: FlowTask, outcome: flow::AttemptOutcome| {
+            let (report, outcome) = under_way.for_others(&tool.plan, &results, outcome);
+            let step = &tool.plan.steps[task.step.index];
+            let pause = match (step.retry, task.attempt) {
+                (Some(retry), Attempt::Number(number)) => u64::try_from(retry.pause(number).as_millis()).ok(),
+                _ => None,
+            };
+            let event = flow::FlowEvent::Ended { task, outcome };
+            let entry = Entry::Ended(task, outcome, Box::new(report)).to_bytes();
+            StepDone { answer: WorkAnswer { pause, ..WorkAnswer::new(event) }, entry }
+        };
+        Ok(match job.carry_out(self.emit) {
+            Done::Decided(step) => {
+                let decision = self.scopes[step.scope.0].decide(step.index);
+                let event = flow::FlowEvent::Decided { step, decision };
+                StepDone { answer: WorkAnswer::new(event), entry: Vec::new() }
+            }
+            Done::Attempted(task, under_way, Attempted::Ended(outcome)) => ended(*under_way, task, outcome),
+            Done::Attempted(task, mut under_way, Attempted::Calls(called)) => {
+                let timeout = u64::try_from(called.plan.timeout.as_millis()).ok();
+                let called = tool.called(task.step.index, *called);
+                match called.prepare() {
+                    Err(refusal) => {
+                        let outcome = under_way.refuse(refusal, &tool.plan);
+                        ended(*under_way, task, outcome)
+                    }
+                    Ok(()) => {
+                        let event = flow::FlowEvent::Opened {
+                            by: Some(task),
+                            steps: called.shapes(),
+                            at_once: called.at_once(),
+                        };
+                        StepDone { answer: WorkAnswer { timeout, ..WorkAnswer::new(event) }, entry: Vec::new() }
+                    }
+                }
+            }
+            Done::CleanedUp(scope, cleaned) => {
+                let entry = Entry::CleanedUp(scope, cleaned.warnings.clone()).to_bytes();
+                self.handle(Done::CleanedUp(scope, cleaned));
+                self.carry_out_all();
+                let event = flow::FlowEvent::CleanedUp(scope);
+                StepDone { answer: WorkAnswer { closes: self.closed, ..WorkAnswer::new(event) }, entry }
+            }
+        })
+    }
+
+    /// Tells the flow what happened on another machine.
+    fn hear(&mut self, fact: FlowFact) -> Result<(), Refusal> {
+        self.carry_out_all();
+        self.heard(fact).ok_or_else(unfit)
+    }
+
+    fn heard(&mut self, FlowFact { event, entry }: FlowFact) -> Option<()> {
+        use flow::FlowEvent;
+        match event {
+            FlowEvent::Opened { by: None, steps, at_once } => {
+                let tool = &self.scopes[0].tool;
+                return (steps == tool.shapes() && at_once == tool.at_once()).then_some(());
+            }
+            FlowEvent::Opened { by: Some(task), steps, at_once } => {
+                self.happened(Entry::Called(task))?;
+                let tool = &self.scopes.last()?.tool;
+                return (steps == tool.shapes() && at_once == tool.at_once()).then_some(());
+            }
+            FlowEvent::Decided { step, decision } => {
+                self.job(FlowWork::Decide(step))?;
+                if decision == flow::ConditionResult::Undecidable && !entry.is_empty() {
+                    // A machine refused to decide.
+                    let Entry::Ended(_, _, report) = Entry::read(&entry)? else { return None };
+                    self.scopes[step.scope.0].under_way[step.index] = Some(Box::new(UnderWay::of(*report)));
+                    self.on(event);
+                    return Some(());
+                }
+                // What follows from the results is known here as well.
+                if self.scopes[step.scope.0].decide(step.index) != decision {
+                    return None;
+                }
+                self.on(event);
+            }
+            FlowEvent::Ended { task, outcome } if entry.is_empty() => {
+                // No machine began it.
+                let job = self.job(FlowWork::Attempt(task))?;
+                if let What::Attempt(task, mut under_way) = job.what {
+                    let why = "the run was over before a worker had time for it";
+                    _ = under_way.refuse(Refusal::new(Code::Cancelled, why), &job.tool.plan);
+                    self.put_back(task, under_way);
+                }
+                self.on(FlowEvent::Ended { task, outcome });
+            }
+            FlowEvent::Ended { task, outcome } => match Entry::read(&entry)? {
+                Entry::Ended(of, how, mut report) if (of, how) == (task, outcome) => {
+                    let plan = &self.scopes.get(task.step.scope.0)?.tool.plan;
+                    plan.steps.get(task.step.index)?.name.clone_into(&mut report.name);
+                    self.happened(Entry::Ended(task, outcome, report))?;
+                }
+                _ => return None,
+            },
+            FlowEvent::CleanedUp(scope) => match Entry::read(&entry)? {
+                cleaned @ Entry::CleanedUp(of, _) if of == scope => self.happened(cleaned)?,
+                _ => return None,
+            },
+            FlowEvent::Lost(task) => self.happened(Entry::Lost(task))?,
+            FlowEvent::Due(step) => self.happened(Entry::Due(step))?,
+            FlowEvent::OutOfTime(scope) => self.happened(Entry::OutOfTime(scope))?,
+            FlowEvent::Cancelled => self.happened(Entry::Cancelled)?,
+            // Nobody is asked.
+            FlowEvent::Answered { .. } => return None,
+        }
+        Some(())
     }
 
     /// Does what there is to do until nothing is left.
@@ -244,10 +563,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         for bytes in past {
             self.carry_out_all();
             let entry = Entry::read(&bytes);
-            entry.and_then(|entry| self.happened(entry)).ok_or_else(|| {
-                Refusal::new(Code::NotResumable, "what was written of the run does not fit its plan")
-                    .attempt("run the tool again from its beginning")
-            })?;
+            entry.and_then(|entry| self.happened(entry)).ok_or_else(unfit)?;
         }
         self.carry_out_all();
         self.is_past = false;
@@ -265,12 +581,12 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         match entry {
             Entry::Started(task, _) => drop(self.begun.insert(task)),
             Entry::Ended(task, outcome, report) => {
-                self.job(task)?;
+                self.job(FlowWork::Attempt(task))?;
                 self.begun.remove(&task);
                 self.handle(Done::Attempted(task, Box::new(UnderWay::of(*report)), Attempted::Ended(outcome)));
             }
             Entry::Called(task) => {
-                let job = self.job(task)?;
+                let job = self.job(FlowWork::Attempt(task))?;
                 self.begun.remove(&task);
                 match job.carry_out(&|_| {}) {
                     done @ Done::Attempted(_, _, Attempted::Calls(_)) => self.handle(done),
@@ -290,9 +606,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 self.on(flow::FlowEvent::Cancelled);
             }
             Entry::CleanedUp(scope, warnings) => {
-                let is_meant = |job: &Job<'_>| matches!(job.what, What::CleanUp(id) if id == scope);
-                let place = self.jobs.iter().position(is_meant)?;
-                self.jobs.remove(place);
+                self.job(FlowWork::CleanUp(scope))?;
                 self.handle(Done::CleanedUp(scope, Cleaned { warnings, ..Cleaned::default() }));
             }
             Entry::Lost(task) => {
@@ -304,16 +618,15 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         Some(())
     }
 
-    /// Takes the job of an attempt off those to be done.
-    fn job(&mut self, task: FlowTask) -> Option<Job<'a>> {
-        let is_meant = |job: &Job<'_>| matches!(job.what, What::Attempt(of, _) if of == task);
-        let place = self.jobs.iter().position(is_meant)?;
+    /// Takes a job off those to be done.
+    fn job(&mut self, work: FlowWork) -> Option<Job<'a>> {
+        let place = self.jobs.iter().position(|job| job.what.work() == work)?;
         Some(self.jobs.remove(place))
     }
 
     /// Tells the flow that nobody knows how an attempt ended.
     fn lost(&mut self, task: FlowTask) -> Option<()> {
-        let job = self.job(task)?;
+        let job = self.job(FlowWork::Attempt(task))?;
         if let What::Attempt(task, under_way) = job.what {
             self.put_back(task, under_way);
         }
@@ -432,6 +745,11 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
 
     fn carry_out(&mut self, command: &FlowCommand) {
         match *command {
+            FlowCommand::Decide(step) if self.told != Told::Here => {
+                let scope = &self.scopes[step.scope.0];
+                let (tool, results) = (Arc::clone(&scope.tool), scope.results.clone());
+                self.jobs.push(Job { tool, results, what: What::Decide(step) });
+            }
             FlowCommand::Decide(step) => {
                 let decision = self.scopes[step.scope.0].decide(step.index);
                 self.on(flow::FlowEvent::Decided { step, decision });
@@ -471,7 +789,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             }
             FlowCommand::Close { scope, verdict } => self.close(scope, verdict),
             // A question of the past is answered once all of it is known.
-            FlowCommand::Ask(_) if self.durable.is_some() => {}
+            FlowCommand::Ask(_) if self.durable.is_some() && self.told == Told::Here => {}
             FlowCommand::Ask(task) => self.on(flow::FlowEvent::Answered { task, answer: flow::LostAnswer::Stop }),
         }
     }
@@ -493,6 +811,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         let caller = &mut self.scopes[task.step.scope.0];
         if let Some(under_way) = &mut caller.under_way[task.step.index] {
             let outcome = under_way.report.record_called(called, report, duration, &caller.tool.plan);
+            self.closed = Some(outcome);
             self.on(flow::FlowEvent::Ended { task, outcome });
         }
     }
@@ -564,7 +883,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             }
             Done::Attempted(task, _, Attempted::Calls(_)) => self.write(&Entry::Called(*task), false),
             // The cleanup of the outermost tool is the end of the run.
-            Done::CleanedUp(ScopeId(0), _) => Ok(()),
+            Done::CleanedUp(ScopeId(0), _) | Done::Decided(_) => Ok(()),
             Done::CleanedUp(scope, cleaned) => self.write(&Entry::CleanedUp(*scope, cleaned.warnings.clone()), true),
         };
         match (written, done) {
@@ -590,7 +909,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                             None => Results::new(called.plan.steps.len()),
                         };
                         let tool = scope.tool.called(task.step.index, *called);
-                        match tool.prepare() {
+                        match self.prepared(&tool) {
                             Ok(()) => self.open(Some(task), tool, results),
                             Err(refusal) => {
                                 self.returned(task, &tool, RunReport::refused(refusal), Duration::ZERO);
@@ -606,6 +925,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 self.scopes[id.0].cleaned = cleaned;
                 self.on(flow::FlowEvent::CleanedUp(id));
             }
+            Done::Decided(_) => {}
         }
     }
 }

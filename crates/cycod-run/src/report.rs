@@ -43,6 +43,8 @@ pub struct RunReport {
     pub refusal: Option<Refusal>,
     /// What a person should know.
     pub warnings: Vec<String>,
+    /// Whether the run goes on on other machines, and is only no longer followed.
+    pub goes_on: bool,
 }
 
 /// How a step ended.
@@ -203,6 +205,7 @@ impl RunReport {
             steps: Vec::new(),
             refusal: None,
             warnings: Vec::new(),
+            goes_on: false,
         }
     }
 

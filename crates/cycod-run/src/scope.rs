@@ -277,7 +277,8 @@ impl<'a> Scope<'a> {
                     _ => {}
                 }
                 if report.start_time.is_some() {
-                    report.end_time = Some(std::time::SystemTime::now());
+                    // Another machine may have said when it ended.
+                    _ = report.end_time.get_or_insert_with(std::time::SystemTime::now);
                 }
                 report
             }
@@ -361,6 +362,7 @@ impl<'a> Scope<'a> {
             false => last.map(|step| (step.output.clone(), step.error.clone())).unwrap_or_default(),
         };
         let report = RunReport {
+            goes_on: false,
             success: exit_code == 0,
             exit_code,
             output,

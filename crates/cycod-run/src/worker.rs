@@ -118,6 +118,35 @@ impl UnderWay {
     }
 }
 
+impl UnderWay {
+    /// What other machines may know of it, which is nothing secret, and how it ended for them. `results` are those of the
+    /// steps before.
+    pub(crate) fn for_others(
+        mut self,
+        plan: &Plan,
+        results: &Results,
+        outcome: flow::AttemptOutcome,
+    ) -> (StepReport, flow::AttemptOutcome) {
+        let masks = results.masks(plan).with(&self.report.secrets);
+        let is_plain = |bytes: &[u8]| *masks.apply_bytes(bytes) == *bytes;
+        let value = self.report.raw_value.as_ref().map(ToString::to_string).unwrap_or_default();
+        let is_known =
+            is_plain(&self.report.raw_output) && is_plain(&self.report.raw_error) && is_plain(value.as_bytes());
+        let mut outcome = outcome;
+        if !is_known {
+            let name = &self.report.name;
+            let why = format!("what `{name}` wrote contains a secret, and secrets don't leave the worker");
+            outcome = self.refuse(Refusal::new(Code::NotForFleet, why), plan);
+            self.report.raw_output.clear();
+            self.report.raw_error.clear();
+            self.report.raw_value = None;
+        }
+        self.report.secrets.clear();
+        self.report.end_time = Some(SystemTime::now());
+        (self.report, outcome)
+    }
+}
+
 /// What came of an attempt.
 pub(crate) enum Attempted {
     /// It ended.

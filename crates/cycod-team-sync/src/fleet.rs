@@ -9,8 +9,8 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_file::{Durability, FileAccess};
 use cycod_team::{
-    BlobDigest, FORMAT, LeaseDocument, SignedRole, SignedText, TeamKey, TicketDocument, hex, ticket_bytes,
-    verify_signature,
+    BlobDigest, FORMAT, LeaseDocument, PastDocument, SignedRole, SignedText, TeamKey, TicketDocument, hex,
+    ticket_bytes, verify_signature,
 };
 use reqwest::{Method, Url};
 use ring::signature::{ED25519, UnparsedPublicKey};
@@ -69,12 +69,14 @@ pub enum TaskTaken {
     Waits,
     /// No worker fits, and why.
     NoWorker(String),
+    /// The hub takes no durable runs, and why.
+    NoFlows(String),
 }
 
 /// How a task is.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TaskState {
-    /// `waiting`, `leased`, `done`, `lost`, `withdrawn` or `expired`.
+    /// `waiting`, `leased`, `done`, `lost`, `withdrawn` or `expired`; `running` for a durable run.
     pub state: String,
     /// The worker that has it, or had it last.
     pub worker: String,
@@ -95,6 +97,29 @@ pub struct TaskPiece {
     pub fence: i64,
     /// The events.
     pub events: Vec<Json>,
+    /// What the flow of a durable run was told.
+    #[serde(default)]
+    pub fact: Option<ToldFact>,
+}
+
+/// What the flow of a durable run was told.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ToldFact {
+    /// How many facts there were before.
+    pub number: usize,
+    /// The event.
+    pub event: Json,
+    /// What is known of a step that ended, in Base64.
+    entry: String,
+    /// The worker of which it came, if any.
+    pub worker: String,
+}
+
+impl ToldFact {
+    /// What is known of a step that ended; nothing where that can't be read.
+    pub fn entry(&self) -> Option<Vec<u8>> {
+        STANDARD.decode(&self.entry).ok()
+    }
 }
 
 impl std::fmt::Debug for FleetTasks {
@@ -125,15 +150,42 @@ impl FleetTasks {
     /// # Errors
     /// When the hub can't be reached, or refuses.
     pub fn give(&mut self, ticket: &TicketDocument, files: &BTreeMap<String, Vec<u8>>) -> Result<TaskTaken, SyncError> {
+        self.give_with(ticket, files, None)
+    }
+
+    /// The same for a durable run, with what the conductor has to know of it.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn give_flow(
+        &mut self,
+        ticket: &TicketDocument,
+        files: &BTreeMap<String, Vec<u8>>,
+        flow: &Json,
+    ) -> Result<TaskTaken, SyncError> {
+        self.give_with(ticket, files, Some(flow))
+    }
+
+    fn give_with(
+        &mut self,
+        ticket: &TicketDocument,
+        files: &BTreeMap<String, Vec<u8>>,
+        flow: Option<&Json>,
+    ) -> Result<TaskTaken, SyncError> {
         let document = serde_json::to_string(ticket).map_err(|error| plain(error.to_string()))?;
         let signature = self.device.sign(&ticket_bytes(&document));
         let files: BTreeMap<&String, String> =
             files.iter().map(|(path, bytes)| (path, STANDARD.encode(bytes))).collect();
-        let body = json!({"ticket": SignedText { document, signature }, "files": files});
+        let mut body = json!({"ticket": SignedText { document, signature }, "files": files});
+        if let Some(flow) = flow {
+            body["flow"] = flow.clone();
+        }
         let answer: Json = self.asking.ask("tasks", &body)?.map_err(|why| refused(&why))?;
-        Ok(match answer["no_worker"].as_str() {
-            Some(why) => TaskTaken::NoWorker(why.to_owned()),
-            None => TaskTaken::Waits,
+        let said = |name: &str| answer[name].as_str().map(str::to_owned);
+        Ok(match (said("no_worker"), said("no_flows")) {
+            (Some(why), _) => TaskTaken::NoWorker(why),
+            (_, Some(why)) => TaskTaken::NoFlows(why),
+            _ => TaskTaken::Waits,
         })
     }
 
@@ -145,6 +197,15 @@ impl FleetTasks {
         let (state, after) = known;
         let body = json!({"task": task, "after": after, "state": state, "wait": wait});
         self.asking.ask("tasks/watch", &body)?.map_err(|why| refused(&why))
+    }
+
+    /// The same for a durable run; nothing where the hub says that it doesn't have it.
+    ///
+    /// # Errors
+    /// When the hub can't be reached.
+    pub fn watch_flow(&mut self, run: &str, after: i64, wait: u64) -> Result<Option<TaskState>, SyncError> {
+        let body = json!({"task": run, "after": after, "state": "running", "wait": wait});
+        Ok(self.asking.ask("tasks/watch", &body)?.ok())
     }
 
     /// Ends a task.
@@ -243,7 +304,7 @@ impl WorkerMachine {
     /// # Errors
     /// What is wrong.
     pub fn verified(&self, given: &GivenTicket, now: i64) -> Result<VerifiedTicket, SyncError> {
-        let GivenTicket { lease, ticket, files, lease_ms } = given;
+        let GivenTicket { lease, ticket, files, lease_ms, past } = given;
         let keys = std::slice::from_ref(&self.hub_key);
         let signature = lease.signature.as_bytes();
         _ = verify_signature(SignedRole::Lease, lease.document.as_bytes(), signature, keys)
@@ -276,7 +337,30 @@ impl WorkerMachine {
             let content = content.ok_or_else(|| plain(format!("`{path}` is another file than the ticket names")))?;
             bytes.insert(path.clone(), (content, file.executable));
         }
-        Ok(VerifiedTicket { document, member: lease.member, fence: lease.fence, files: bytes, lease_ms: *lease_ms })
+        let step = match (lease.step, past) {
+            (None, None) if !document.durable => None,
+            (Some(step), Some(past)) if document.durable => {
+                if BlobDigest::of(past.as_bytes()) != step.past {
+                    return Err(plain(
+                        "what happened before the step is something else than the lease names".to_owned(),
+                    ));
+                }
+                let past: PastDocument = serde_json::from_str(past).map_err(read)?;
+                if past.run != document.id {
+                    return Err(plain("what happened before the step happened in another run".to_owned()));
+                }
+                Some(VerifiedStep { task: step.task, work: step.work, past })
+            }
+            _ => return Err(plain("the member signed a run of another kind".to_owned())),
+        };
+        Ok(VerifiedTicket {
+            document,
+            member: lease.member,
+            fence: lease.fence,
+            files: bytes,
+            lease_ms: *lease_ms,
+            step,
+        })
     }
 }
 
@@ -288,6 +372,8 @@ pub struct GivenTicket {
     ticket: SignedText,
     files: BTreeMap<String, String>,
     lease_ms: u64,
+    #[serde(default)]
+    past: Option<String>,
 }
 
 impl GivenTicket {
@@ -295,7 +381,14 @@ impl GivenTicket {
     pub fn claimed(&self) -> Option<(String, i64)> {
         let ticket: Json = serde_json::from_str(&self.ticket.document).ok()?;
         let lease: Json = serde_json::from_str(&self.lease.document).ok()?;
-        Some((ticket["id"].as_str()?.to_owned(), lease["fence"].as_i64()?))
+        let task = lease["step"]["task"].as_str().or_else(|| ticket["id"].as_str())?;
+        Some((task.to_owned(), lease["fence"].as_i64()?))
+    }
+
+    /// Which step of a durable run it says it is, as JSON, for the same.
+    pub fn claimed_work(&self) -> Option<String> {
+        let lease: Json = serde_json::from_str(&self.lease.document).ok()?;
+        Some(lease["step"]["work"].as_str()?.to_owned())
     }
 }
 
@@ -312,6 +405,26 @@ pub struct VerifiedTicket {
     pub files: BTreeMap<String, (Vec<u8>, bool)>,
     /// How long the lease lasts after a report, in milliseconds.
     pub lease_ms: u64,
+    /// What is to be done of a durable run; nothing for all of another one.
+    pub step: Option<VerifiedStep>,
+}
+
+/// What a worker is to do of a durable run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedStep {
+    /// What the hub calls it.
+    pub task: String,
+    /// Which step and attempt it is, as JSON.
+    pub work: String,
+    /// What happened before.
+    pub past: PastDocument,
+}
+
+impl VerifiedTicket {
+    /// What the hub calls the task.
+    pub fn task(&self) -> &str {
+        self.step.as_ref().map_or(&self.document.id, |step| &step.task)
+    }
 }
 
 /// A hub, as one of its workers sees it.

@@ -44,6 +44,9 @@ pub struct TicketDocument {
     pub labels: Vec<String>,
     /// Whether another worker may start it again after one was lost.
     pub again: bool,
+    /// Whether its steps are spread over workers, which run one after the other by themselves. The ID is then the one of the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub durable: bool,
     /// Until when a worker may begin, in seconds since 1970.
     pub expires: i64,
 }
@@ -64,8 +67,37 @@ pub struct LeaseDocument {
     pub worker: String,
     /// How often the ticket was given to a worker, with this time.
     pub fence: i64,
+    /// What the worker is to do of a durable run; nothing for all of another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepLease>,
     /// Until when the worker may begin, in seconds since 1970.
     pub expires: i64,
+}
+
+/// What one worker is to do of a durable run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepLease {
+    /// What the hub calls it.
+    pub task: String,
+    /// Which step and attempt it is, as JSON.
+    pub work: String,
+    /// The digest of what happened before.
+    pub past: BlobDigest,
+}
+
+/// What happened in a durable run before one of its steps, as the hub knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PastDocument {
+    /// The ID of the ticket.
+    pub run: String,
+    /// How long ago the run began, in milliseconds.
+    pub elapsed: u64,
+    /// How many bytes the hub still takes of results of this run.
+    pub room: usize,
+    /// The events, as JSON, each with the Base64 of what is known of a step that ended.
+    pub facts: Vec<(serde_json::Value, String)>,
 }
 
 /// What a device signs of a ticket: its text behind a line that says what it is, so that it can't be taken for a request.

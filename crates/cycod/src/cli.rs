@@ -370,7 +370,7 @@ const LONGEST_FLUSH: Duration = Duration::from_secs(1);
 /// Parses the command line, carries it out and returns the exit code.
 pub(crate) fn main() -> ExitCode {
     printer::show_panics();
-    if let Some(ended) = cycod_app::worker_main() {
+    if let Some(ended) = cycod_app::worker_main_with(Some(crate::run::fleet_of)) {
         return ended;
     }
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();

@@ -1,16 +1,16 @@
 //! The process in which a workflow goes on by itself.
 
-use cycod_engine::{Stop, carry_on};
+use cycod_engine::{Carriers, Stop, carry_on};
 
 use super::pipe;
 use crate::App;
 
 /// Reads from standard input what to run, and runs it. Nobody can be asked.
-pub(super) fn work() -> Result<(), String> {
+pub(super) fn work(carriers: Option<Carriers>) -> Result<(), String> {
     let unprepared = |error: std::io::Error| format!("cannot prepare to start processes: {error}");
     let out = pipe::out().map_err(|error| error.to_string())?;
     let stop = Stop::new().map_err(unprepared)?;
     #[cfg(unix)]
     let _interrupts = cycod_process::host_interrupts(&stop).map_err(unprepared)?;
-    carry_on(|host| App::new().open(host), std::io::stdin(), out, stop).map_err(|error| error.to_string())
+    carry_on(|host| App::new().open(host), carriers, std::io::stdin(), out, stop).map_err(|error| error.to_string())
 }

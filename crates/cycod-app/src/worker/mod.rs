@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use cycod_engine::Workers;
+use cycod_engine::{Carriers, Workers};
 
 /// The first argument of the process that asks a jq program.
 const JQ: &str = "--jq-worker";
@@ -34,6 +34,11 @@ static LOOKS_FOR_WORK: AtomicBool = AtomicBool::new(false);
 /// A host calls it first in its `main`. Until it was called, no worker is started: tools with scripts, jq programs and runs in
 /// the background say that there is no way to do so.
 pub fn worker_main() -> Option<ExitCode> {
+    worker_main_with(None)
+}
+
+/// The same for a host whose runs in the background may be carried out on other machines.
+pub fn worker_main_with(carriers: Option<Carriers>) -> Option<ExitCode> {
     LOOKS_FOR_WORK.store(true, Ordering::Relaxed);
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next()?;
@@ -43,7 +48,7 @@ pub fn worker_main() -> Option<ExitCode> {
             pipe::out().and_then(|out| cycod_store::jq::work(&arguments.collect::<Vec<_>>(), &mut out.lock())).is_ok()
         }
         SCRIPT => succeeded(script::work()),
-        BACKGROUND => succeeded(background::work()),
+        BACKGROUND => succeeded(background::work(carriers)),
         _ => return None,
     };
     Some(if worked { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -63,7 +63,7 @@ struct Arguments {
     #[arg(long, conflicts_with_all = ["dry_run", "show_command"])]
     background: bool,
     /// Where the tool runs: on this machine, or on a worker of your team's hub; see `cycod help guide fleet`
-    #[arg(long, value_name = "here|fleet", default_value = "here", conflicts_with_all = ["background", "durable"])]
+    #[arg(long, value_name = "here|fleet", default_value = "here")]
     on: Where,
     /// What the worker must offer; repeat for several
     #[arg(long, value_name = "LABEL")]
@@ -247,7 +247,7 @@ fn execute(
     }
     let failed = |error: std::io::Error| unprepared(&error);
     let carrier: Option<Arc<dyn Carrier>> = match fleet {
-        Some(labels) => Some(Arc::new(Fleet::of(&context.engine, tool, team::fleet(context)?, labels)?)),
+        Some(labels) => Some(Arc::new(Fleet::of(&context.engine, tool, team::fleet(&context.engine)?, labels)?)),
         None => None,
     };
     let control = Control {

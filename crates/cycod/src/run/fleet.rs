@@ -1,22 +1,24 @@
 //! Runs on a worker of the team's hub. This machine plans, decides, records and shows; the worker plans and decides again.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use cycod_engine::{
-    Carrier, Engine, Event, Plan, RunReport, Sink, StepPath, Stop,
+    Approved, Carrier, Driver, Durable, Engine, Event, FlowEvent, FlowFact, FlowNews, FlowSource, Plan, RunReport,
+    Sink, StepPath, Stop,
     definition::{Level, OnLost, Privilege, Produces, Tool},
     diagnostic::{Code, Refusal},
-    end_open_steps, event_of_json, json, report_of_json,
+    end_open_steps, event_of_json, flow_start, follow, json, report_of_json,
     trust::fingerprint,
 };
+use cycod_process::has_hung_up;
 use cycod_team::{BlobDigest, FORMAT, MOST_TICKET_BYTES, TicketDocument, TicketFile};
-use cycod_team_sync::{FleetTasks, SyncError, TaskTaken};
+use cycod_team_sync::{FleetTasks, SyncError, TaskPiece, TaskTaken};
 
-use crate::secrets::seconds;
+use crate::{commands::team, secrets::seconds};
 
 /// How long a request waits for news of a run, in milliseconds.
 const WAIT: u64 = 500;
@@ -29,6 +31,9 @@ const GRACE: Duration = Duration::from_secs(15);
 
 /// How long a ticket waits for a worker, in seconds.
 const LASTING: i64 = 3600;
+
+/// How long the steps of a durable run may begin, in seconds.
+const LASTING_DURABLE: i64 = 7 * 24 * 3600 - 60;
 
 /// The workers of a hub, for one call.
 #[derive(Debug)]
@@ -77,8 +82,10 @@ impl Fleet {
     }
 
     /// The ticket for a call.
-    fn ticket(&self, plan: &Plan) -> Result<TicketDocument, Refusal> {
-        let id = FleetTasks::new_id().map_err(|error| Refusal::new(Code::HubFailed, error.to_string()))?;
+    fn ticket(&self, plan: &Plan, durable: bool) -> Result<TicketDocument, Refusal> {
+        let new = || FleetTasks::new_id().map_err(|error| Refusal::new(Code::HubFailed, error.to_string()));
+        // Another process finds a durable run by its ID.
+        let id = if durable { Ok(plan.run_id.clone()) } else { new() }?;
         let timeout = u64::try_from(plan.timeout.as_millis()).unwrap_or(u64::MAX);
         Ok(TicketDocument {
             format: FORMAT,
@@ -94,9 +101,19 @@ impl Fleet {
                 Some(on_lost) => on_lost == OnLost::Retry,
                 None => plan.granted() == Level::Read,
             }),
-            expires: self.now.saturating_add(LASTING),
+            durable,
+            expires: self.now.saturating_add(if durable { LASTING_DURABLE } else { LASTING }),
         })
     }
+}
+
+/// The workers of the hub of the user's team, for a process that goes on with a call.
+///
+/// # Errors
+/// When the user has no hub, or the tool needs something that only this machine has.
+pub(crate) fn fleet_of(engine: &Engine, tool: &Tool, labels: Vec<String>) -> Result<Arc<dyn Carrier>, Refusal> {
+    let hub = team::fleet(engine).map_err(|error| Refusal::new(Code::HubFailed, error.message))?;
+    Ok(Arc::new(Fleet::of(engine, tool, hub, labels)?))
 }
 
 /// Why a call isn't one for a worker.
@@ -110,7 +127,6 @@ fn stays(tool: &str, why: &str) -> Refusal {
 fn refused(plan: &Plan) -> Option<&'static str> {
     match plan {
         _ if plan.through.is_some() || plan.is_detached() => Some("it runs another tool in its place"),
-        _ if plan.call.tool.durable => Some("it is durable, and a run on a worker can't be resumed"),
         _ if plan.privilege == Privilege::Elevated => Some("it needs elevated rights"),
         _ if plan.keeps_files() => Some("it keeps files, which would stay on the worker"),
         _ if !matches!(plan.call.tool.produces, Produces::Text | Produces::Json) => {
@@ -144,16 +160,168 @@ fn arguments(plan: &Plan) -> Result<String, Refusal> {
 }
 
 impl Carrier for Fleet {
-    fn carry(&self, plan: &Plan, stop: &Stop, sink: &mut dyn Sink) -> RunReport {
+    fn carry(
+        &self,
+        approved: Approved<Plan>,
+        driver: &Driver<'_>,
+        sink: &mut dyn Sink,
+        durable: Option<Durable<'_>>,
+    ) -> RunReport {
         let began = Instant::now();
-        let carried = match refused(plan) {
-            Some(why) => Err(stays(plan.tool().name.as_str(), why)),
-            None => self.ticket(plan).and_then(|ticket| {
+        let plan = approved.subject();
+        let carried = match (refused(plan), durable) {
+            (Some(why), _) => Err(stays(plan.tool().name.as_str(), why)),
+            (None, Some(durable)) => self.carry_flow(approved, driver, sink, durable),
+            (None, None) => self.ticket(plan, false).and_then(|ticket| {
                 let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+                let stop = driver.stop;
                 Following { tasks: &mut tasks, stop, sink, open: BTreeSet::new() }.follow(&ticket, &self.bytes)
             }),
         };
         carried.unwrap_or_else(|refusal| RunReport { duration: began.elapsed(), ..RunReport::refused(refusal) })
+    }
+
+    fn labels(&self) -> Option<Vec<String>> {
+        Some(self.labels.clone())
+    }
+}
+
+impl Fleet {
+    /// Gives a durable run to the hub, unless it is there already, and follows it.
+    fn carry_flow(
+        &self,
+        approved: Approved<Plan>,
+        driver: &Driver<'_>,
+        sink: &mut dyn Sink,
+        durable: Durable<'_>,
+    ) -> Result<RunReport, Refusal> {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let plan = approved.subject();
+        let known = durable.past.len();
+        let mut is_there = || tasks.watch_flow(&plan.run_id, 0, 0).map(|state| state.is_some());
+        if known == 0 && !is_there().map_err(|error| failed(&error))? {
+            let ticket = self.ticket(plan, true)?;
+            let flow = flow_start(plan, driver)?;
+            let flow = serde_json::to_value(flow).map_err(|error| Refusal::new(Code::HubFailed, error.to_string()))?;
+            taken(tasks.give_flow(&ticket, &self.bytes, &flow))?;
+        }
+        // The run has begun, though nothing is heard of it before a worker has time.
+        sink.event(&Event::Quiet);
+        let run = plan.run_id.clone();
+        let mut stream = FlowStream {
+            tasks: &mut tasks,
+            run: &run,
+            news: VecDeque::new(),
+            last: 0,
+            known,
+            heard: Instant::now(),
+            stopped: None,
+            has_warned: false,
+            goes_on: false,
+        };
+        let report = follow(approved, driver, sink, durable, &mut stream);
+        let goes_on = stream.goes_on;
+        Ok(RunReport { goes_on, ..report })
+    }
+}
+
+/// Why the hub doesn't take a run.
+fn taken(taken: Result<TaskTaken, SyncError>) -> Result<(), Refusal> {
+    match taken.map_err(|error| failed(&error))? {
+        TaskTaken::Waits => Ok(()),
+        TaskTaken::NoWorker(why) => {
+            Err(Refusal::new(Code::NoWorker, why).attempt("`cycod-hub worker list` shows the workers and their labels"))
+        }
+        TaskTaken::NoFlows(why) => {
+            Err(Refusal::new(Code::NotForFleet, why).attempt("run it here, or on one worker: set `durable: false`"))
+        }
+    }
+}
+
+/// What the hub tells of a durable run.
+struct FlowStream<'a> {
+    tasks: &'a mut FleetTasks,
+    run: &'a str,
+    news: VecDeque<FlowNews>,
+    /// The number of the last piece.
+    last: i64,
+    /// How many facts are known.
+    known: usize,
+    heard: Instant,
+    /// When the hub was told to end the run.
+    stopped: Option<Instant>,
+    has_warned: bool,
+    /// Whether the run goes on without this process.
+    goes_on: bool,
+}
+
+impl FlowStream<'_> {
+    /// Lets go of the run.
+    fn leave(&mut self, why: &str) -> Refusal {
+        self.goes_on = true;
+        Refusal::new(Code::HubFailed, why).attempt(format!("follow it again: cycod runs resume {}", self.run))
+    }
+
+    fn take(&mut self, piece: TaskPiece) -> Result<(), Refusal> {
+        self.last = piece.number;
+        let Some(fact) = piece.fact else {
+            self.news.extend(piece.events.iter().filter_map(event_of_json).map(FlowNews::Event));
+            return Ok(());
+        };
+        if fact.number < self.known {
+            return Ok(());
+        }
+        let unreadable = || Refusal::new(Code::HubFailed, "the hub's news of the run can't be read");
+        let event: FlowEvent = serde_json::from_value(fact.event.clone()).map_err(|_| unreadable())?;
+        if matches!(event, FlowEvent::Lost(_)) {
+            self.news.push_back(FlowNews::Event(Event::Warning(format!("the worker `{}` was lost", fact.worker))));
+        }
+        self.known = fact.number + 1;
+        let entry = fact.entry().ok_or_else(unreadable)?;
+        self.news.push_back(FlowNews::Fact(FlowFact { event, entry }));
+        Ok(())
+    }
+}
+
+impl FlowSource for FlowStream<'_> {
+    fn next(&mut self, stop: &Stop) -> Result<FlowNews, Refusal> {
+        loop {
+            if let Some(news) = self.news.pop_front() {
+                return Ok(news);
+            }
+            if stop.is_raised() && has_hung_up() {
+                return Err(self.leave("the terminal is gone, and the run continues without it"));
+            }
+            if stop.is_raised() && self.stopped.is_none() && self.tasks.cancel(self.run).is_ok() {
+                self.stopped = Some(Instant::now());
+            }
+            match self.tasks.watch_flow(self.run, self.last, WAIT) {
+                Ok(Some(now)) => {
+                    self.heard = Instant::now();
+                    self.has_warned = false;
+                    let is_over = now.pieces.is_empty() && now.state != "running";
+                    now.pieces.into_iter().try_for_each(|piece| self.take(piece))?;
+                    if is_over {
+                        let why = match now.state.as_str() {
+                            "expired" => "the run didn't end within a week".to_owned(),
+                            state => format!("the hub ended the run: it is `{state}`"),
+                        };
+                        return Err(Refusal::new(Code::HubFailed, why));
+                    }
+                }
+                Ok(None) => return Err(Refusal::new(Code::HubFailed, "the hub doesn't know the run any more")),
+                Err(_) if stop.is_raised() && self.stopped.unwrap_or(self.heard).elapsed() > GRACE => {
+                    return Err(self.leave("the hub doesn't answer, so the run may continue"));
+                }
+                Err(error) => {
+                    if self.heard.elapsed() > PATIENCE && !std::mem::replace(&mut self.has_warned, true) {
+                        let warning = format!("{error}; the run continues, and cycod follows it when the hub answers");
+                        return Ok(FlowNews::Event(Event::Warning(warning)));
+                    }
+                    std::thread::sleep(Duration::from_millis(WAIT));
+                }
+            }
+        }
     }
 }
 
@@ -174,11 +342,7 @@ impl Following<'_> {
     }
 
     fn followed(&mut self, ticket: &TicketDocument, files: &BTreeMap<String, Vec<u8>>) -> Result<RunReport, Refusal> {
-        if let TaskTaken::NoWorker(why) = self.tasks.give(ticket, files).map_err(|error| failed(&error))? {
-            return Err(
-                Refusal::new(Code::NoWorker, why).attempt("`cycod-hub worker list` shows the workers and their labels")
-            );
-        }
+        taken(self.tasks.give(ticket, files))?;
         let (mut state, mut last, mut fence, mut lost) = ("new".to_owned(), 0, 0, 0);
         let mut heard = Instant::now();
         let mut stopped: Option<Instant> = None;

@@ -5,7 +5,7 @@ use cycod_app::views::{outcome, who};
 use cycod_engine::diagnostic::{Code, Refusal};
 use cycod_store::{RunId, State};
 
-use super::{RunName, failed, history, meant, named};
+use super::{RunName, failed, followed_again, history, meant, named};
 use crate::{cli::Context, command_error::CommandError, options::parsed};
 
 /// How long it may take until a run that heard that it is to end has ended.
@@ -32,7 +32,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let args: Arguments = parsed(matches)?;
     let history = history(context);
     let name = &args.run.id;
-    let mut run = meant(context, name)?;
+    let mut run = followed_again(context, meant(context, name)?)?;
     if run.state != State::Running {
         context.printer.line(&format!("{} has ended already: {}", run.id, outcome(&run)));
         return Ok(0);

@@ -7,7 +7,7 @@ use cycod_process::{Stop, host_interrupts};
 use cycod_store::{History, Run, RunReader, State};
 use serde_json::{Value, json};
 
-use super::{RunName, failed, history, meant, named, show, took, wait};
+use super::{RunName, failed, followed_again, history, meant, named, show, took, wait};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
@@ -44,7 +44,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let cannot = |error| CommandError::failure(format!("cannot wait: {error}"));
     let stop = Stop::new().map_err(cannot)?;
     let interrupts = host_interrupts(&stop).map_err(cannot)?;
-    let mut run = meant(context, &args.run.id)?;
+    let mut run = followed_again(context, meant(context, &args.run.id)?)?;
     let Some(mut reader) = opened(&history, &mut run)? else {
         return without_journal(context, args.format, &run);
     };

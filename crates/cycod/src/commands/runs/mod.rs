@@ -21,6 +21,7 @@ use std::{
 
 use clap::Args;
 pub(crate) use cycod_app::views::{LOCAL, ago, local};
+use cycod_engine::Resumption;
 use cycod_store::{Filter, History, Run, State, StoreError, StoredOutput};
 use jiff::{Timestamp, civil, tz::TimeZone};
 
@@ -157,6 +158,21 @@ fn meant(context: &Context, name: &str) -> Result<Run, CommandError> {
     let is_wanted = |run: &Run| has_run(run) && is_of_project(run, workspace);
     let mut runs = newest(&history, &Filter::default(), back, is_wanted)?;
     if runs.len() == back { runs.pop().ok_or_else(|| unknown(name)) } else { Err(unknown(name)) }
+}
+
+/// Follows a run on the fleet again that no process of this machine follows any more: it went on there.
+fn followed_again(context: &Context, run: Run) -> Result<Run, CommandError> {
+    if run.state != State::Interrupted {
+        return Ok(run);
+    }
+    let history = history(context);
+    match Resumption::open(&history.journals(), &run.id) {
+        Ok(resumption) if resumption.fleet().is_some() => {
+            context.engine.resume_in_background(resumption)?;
+            named(&history, &run.id)
+        }
+        _ => Ok(run),
+    }
 }
 
 fn unknown(name: &str) -> CommandError {

@@ -5,7 +5,7 @@ use cycod_app::views::{RunView, outcome};
 use cycod_process::{Stop, host_interrupts};
 use cycod_store::{Run, State};
 
-use super::{RunName, history, meant, named, show, span, took};
+use super::{RunName, followed_again, history, meant, named, show, span, took};
 use crate::{
     cli::Context,
     command_error::{CommandError, exit},
@@ -46,7 +46,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let stop = Stop::new().map_err(|error| CommandError::failure(format!("cannot wait: {error}")))?;
     let interrupts = host_interrupts(&stop).map_err(|error| CommandError::failure(format!("cannot wait: {error}")))?;
-    let mut run = meant(context, &args.run.id)?;
+    let mut run = followed_again(context, meant(context, &args.run.id)?)?;
     let began = Instant::now();
     while run.state == State::Running {
         let left = longest.map_or(EVERY, |longest| longest.saturating_sub(began.elapsed()));

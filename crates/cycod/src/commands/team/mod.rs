@@ -26,6 +26,7 @@ use std::{
 };
 
 use cycod_engine::{
+    Engine,
     catalog::{Scope, TeamPlace},
     definition::Host,
 };
@@ -105,7 +106,11 @@ fn directory(context: &Context, path: &str) -> ReleaseDirectory {
 
 /// The place of the machine's team, or of the user's.
 fn place(context: &Context, is_machines: bool) -> TeamPlace {
-    let scopes = context.engine.catalog().scopes();
+    place_of(&context.engine, is_machines)
+}
+
+fn place_of(engine: &Engine, is_machines: bool) -> TeamPlace {
+    let scopes = engine.catalog().scopes();
     if !is_machines {
         return TeamPlace::within(scopes.user_directory(), false);
     }
@@ -115,13 +120,17 @@ fn place(context: &Context, is_machines: bool) -> TeamPlace {
 
 /// The store of a team that was joined: the user's, or with `--machine` the machine's.
 fn joined(context: &Context, is_machines: bool) -> Result<TeamStore, CommandError> {
-    let found = place(context, is_machines);
+    joined_of(&context.engine, is_machines)
+}
+
+fn joined_of(engine: &Engine, is_machines: bool) -> Result<TeamStore, CommandError> {
+    let found = place_of(engine, is_machines);
     if found.is_joined() {
         return Ok(TeamStore::at(found));
     }
     let (message, other) = match is_machines {
         true => ("this machine has joined no team", false),
-        false => ("you have joined no team", place(context, true).is_joined()),
+        false => ("you have joined no team", place_of(engine, true).is_joined()),
     };
     let error = CommandError::failure(message);
     Err(match other {
@@ -141,8 +150,8 @@ fn hub_of(store: &TeamStore) -> Result<Option<(TeamHub, TeamSource)>, CommandErr
 }
 
 /// The name of the user's team, and the tasks that its workers run for this device.
-pub(crate) fn fleet(context: &Context) -> Result<(String, FleetTasks), CommandError> {
-    let store = joined(context, false)?;
+pub(crate) fn fleet(engine: &Engine) -> Result<(String, FleetTasks), CommandError> {
+    let store = joined_of(engine, false)?;
     let member = store.member().map_err(|error| not_synced(&error))?;
     let device = store.device().map_err(|error| not_synced(&error))?;
     let source = member.as_ref().map(|member| TeamSource::parse(&member.source, "/".as_ref()));

@@ -4,7 +4,7 @@ use std::{
     fs, io,
     path::{Component, Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     },
@@ -12,17 +12,19 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_app::App;
 use cycod_engine::{
-    Asker, Caller, Control, Engine, Event, Given, Nobody, RunReport, Sink, Stop, Surface,
+    Approved, Asker, AttemptOutcome, Caller, Carrier, Control, Driver, Durable, Engine, Event, FlowEvent, FlowFact,
+    FlowWork, Given, Nobody, Plan, RunReport, Sink, StepDone, StepOrder, Stop, Surface,
     definition::{Host, Value},
     diagnostic::{Code, Refusal},
-    event_json, json, report_json,
+    event_json, json, refused_step, report_json, run_step,
     trust::fingerprint,
 };
 use cycod_team::TicketDocument;
-use cycod_team_sync::{GivenTicket, VerifiedTicket, WorkerHub, WorkerMachine};
-use serde_json::Value as Json;
+use cycod_team_sync::{GivenTicket, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine};
+use serde_json::{Value as Json, json as object};
 
 use crate::{command_error::CommandError, run::not_planned, secrets::seconds};
 
@@ -66,12 +68,14 @@ impl Errand<'_> {
             Err(error) => {
                 let Some((task, fence)) = given.claimed() else { return "a task can't be read".to_owned() };
                 let refusal = ticket_refused(name, &error.to_string());
+                let work = given.claimed_work().and_then(|work| serde_json::from_str(&work).ok());
+                let outcome = Outcome::refused(work, refusal);
                 let what = format!("task {task}");
                 let sent = self
                     .machine
                     .hub()
                     .map_err(|error| error.to_string())
-                    .and_then(|mut hub| offer(&mut hub, (&task, fence), &RunReport::refused(refusal)));
+                    .and_then(|mut hub| offer(&mut hub, (&task, fence), &outcome));
                 (what, sent)
             }
         };
@@ -86,7 +90,7 @@ impl Errand<'_> {
         let stop = Stop::new().map_err(unprepared)?;
         let mut hub = self.machine.hub().map_err(|error| error.to_string())?;
         let lease = Lease {
-            id: &ticket.document.id,
+            id: ticket.task(),
             fence: ticket.fence,
             length: Duration::from_millis(ticket.lease_ms),
             renewed: Mutex::new(Instant::now()),
@@ -107,19 +111,58 @@ impl Errand<'_> {
         });
         if lease.is_over.load(Ordering::SeqCst) {
             // The hub keeps it as a late result.
-            _ = hub.report((lease.id, lease.fence), (0, &[]), Some(&report_json(&report)));
+            _ = hub.report((lease.id, lease.fence), (0, &[]), Some(&report.json()));
             return Err("the lease has ended, so the run was stopped".to_owned());
         }
         offer(&mut hub, (lease.id, lease.fence), &report)
     }
 
-    fn run(&self, ticket: &VerifiedTicket, stop: &Stop, sink: &mut dyn Sink) -> RunReport {
+    /// Runs all of a ticket, or the step of it that is asked for.
+    fn run(&self, ticket: &VerifiedTicket, stop: &Stop, sink: &mut dyn Sink) -> Outcome {
+        let name = &self.machine.name;
+        let work = ticket.step.as_ref().map(|step| serde_json::from_str::<FlowWork>(&step.work));
+        let work = match work.transpose() {
+            Ok(work) => work,
+            Err(error) => {
+                return Outcome::refused(None, ticket_refused(name, &format!("the step can't be read: {error}")));
+            }
+        };
         let place = match Unpacked::of(self.host, ticket) {
             Ok(place) => place,
-            Err(why) => return RunReport::refused(ticket_refused(&self.machine.name, &why)),
+            Err(why) => return Outcome::refused(work, ticket_refused(name, &why)),
         };
-        let report = self.run_in(&place.0, ticket, stop, sink);
-        report.unwrap_or_else(RunReport::refused)
+        let done = match (work, &ticket.step) {
+            (Some(work), Some(step)) => self.step_in(&place.0, ticket, (work, step), stop, sink).map(Outcome::Step),
+            _ => self.run_in(&place.0, ticket, None, stop, sink).map(|report| Outcome::Run(Box::new(report))),
+        };
+        done.unwrap_or_else(|refusal| Outcome::refused(work, refusal))
+    }
+
+    /// Does one thing of a durable run.
+    fn step_in(
+        &self,
+        place: &Path,
+        ticket: &VerifiedTicket,
+        (work, step): (FlowWork, &VerifiedStep),
+        stop: &Stop,
+        sink: &mut dyn Sink,
+    ) -> Result<StepDone, Refusal> {
+        let unreadable = || ticket_refused(&self.machine.name, "what happened before the step can't be read");
+        let fact = |(event, entry): &(Json, String)| {
+            let event = serde_json::from_value(event.clone()).ok()?;
+            Some(FlowFact { event, entry: STANDARD.decode(entry).ok()? })
+        };
+        let past = step.past.facts.iter().map(fact).collect::<Option<_>>().ok_or_else(unreadable)?;
+        let order = StepOrder { work, past, elapsed: Duration::from_millis(step.past.elapsed) };
+        let one = Arc::new(OneStep { order: Mutex::new(Some(order)), done: Mutex::new(None) });
+        let report = self.run_in(place, ticket, Some(Arc::clone(&one) as Arc<dyn Carrier>), stop, sink)?;
+        let done = one.done.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let done = done.unwrap_or_else(|| Err(report.refusal.unwrap_or_else(unreadable)))?;
+        if done.entry.len() > step.past.room {
+            let why = format!("the steps of a durable run wrote more than its hub keeps: {} bytes", done.entry.len());
+            return Err(Refusal::new(Code::OutputTooLarge, why).attempt("write less, or lower `output.buffer-limit`"));
+        }
+        Ok(done)
     }
 
     /// Plans the call by the files of the ticket, decides about it by the rules of this machine, and runs it.
@@ -127,6 +170,7 @@ impl Errand<'_> {
         &self,
         place: &Path,
         ticket: &VerifiedTicket,
+        carrier: Option<Arc<dyn Carrier>>,
         stop: &Stop,
         sink: &mut dyn Sink,
     ) -> Result<RunReport, Refusal> {
@@ -165,7 +209,7 @@ impl Errand<'_> {
             refusal.map_or_else(|| refused(&message), |refusal| *refusal)
         })?;
         let caller = Caller { surface: "person", host: Some("fleet".to_owned()), principal, is_local: false };
-        let control = Control { caller: Some(caller), ..Control::new(stop.clone()) };
+        let control = Control { caller: Some(caller), carrier, ..Control::new(stop.clone()) };
         let (mut report, recording) = engine.run_recorded(approved, &control, sink);
         if let Some(recording) = recording {
             let transcript = report.transcript.clone();
@@ -175,23 +219,93 @@ impl Errand<'_> {
     }
 }
 
+/// What came of a task.
+enum Outcome {
+    /// All of a run.
+    Run(Box<RunReport>),
+    /// One thing of a durable run.
+    Step(StepDone),
+}
+
+impl Outcome {
+    fn refused(work: Option<FlowWork>, refusal: Refusal) -> Self {
+        match work {
+            Some(work) => Self::Step(refused_step(work, refusal)),
+            None => Self::Run(Box::new(RunReport::refused(refusal))),
+        }
+    }
+
+    fn json(&self) -> Json {
+        match self {
+            Self::Run(report) => report_json(report),
+            Self::Step(StepDone { answer, entry }) => object!({"answer": answer, "entry": STANDARD.encode(entry)}),
+        }
+    }
+
+    /// How it ended, for whoever looks at the worker.
+    fn text(&self) -> String {
+        match self {
+            Self::Run(report) => match &report.refusal {
+                Some(refusal) => format!("{}: {}", refusal.code, refusal.why),
+                None if report.success => "ok".to_owned(),
+                None => format!("ended with {}", report.exit_code),
+            },
+            Self::Step(done) => match &done.answer.event {
+                FlowEvent::Ended { outcome, .. } => format!("step {outcome:?}").to_lowercase(),
+                _ => "ok".to_owned(),
+            },
+        }
+    }
+}
+
+/// Does one thing of a durable run, in the place of all of it.
+#[derive(Debug)]
+struct OneStep {
+    order: Mutex<Option<StepOrder>>,
+    done: Mutex<Option<Result<StepDone, Refusal>>>,
+}
+
+impl Carrier for OneStep {
+    fn carry(
+        &self,
+        approved: Approved<Plan>,
+        driver: &Driver<'_>,
+        sink: &mut dyn Sink,
+        _: Option<Durable<'_>>,
+    ) -> RunReport {
+        let order = self.order.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(order) = order else { return RunReport::without_run(1) };
+        let done = run_step(approved, driver, sink, order);
+        let report = match &done {
+            Ok(done) => {
+                let is_ended_badly = |event: &FlowEvent| matches!(event, FlowEvent::Ended { outcome, .. } if *outcome != AttemptOutcome::Succeeded);
+                let success = !is_ended_badly(&done.answer.event);
+                RunReport { success, ..RunReport::without_run(i32::from(!success)) }
+            }
+            Err(refusal) => RunReport::refused(refusal.clone()),
+        };
+        *self.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+        report
+    }
+
+    fn labels(&self) -> Option<Vec<String>> {
+        None
+    }
+}
+
 fn ticket_refused(worker: &str, why: &str) -> Refusal {
     Refusal::new(Code::TicketRefused, format!("the worker `{worker}` refused: {why}")).place(worker)
 }
 
 /// Offers a result to the hub until it takes it; returns how the run ended.
-fn offer(hub: &mut WorkerHub, lease: (&str, i64), report: &RunReport) -> Result<String, String> {
-    let result = report_json(report);
+fn offer(hub: &mut WorkerHub, lease: (&str, i64), outcome: &Outcome) -> Result<String, String> {
+    let result = outcome.json();
     let began = Instant::now();
     loop {
         match hub.report(lease, (0, &[]), Some(&result)) {
             Ok(answer) if answer.over => return Err("the hub no longer waits for the result".to_owned()),
             Ok(_) => {
-                return Ok(match &report.refusal {
-                    Some(refusal) => format!("{}: {}", refusal.code, refusal.why),
-                    None if report.success => "ok".to_owned(),
-                    None => format!("ended with {}", report.exit_code),
-                });
+                return Ok(outcome.text());
             }
             Err(error) if began.elapsed() > PATIENCE => return Err(format!("the result was not reported: {error}")),
             Err(_) => thread::sleep(BEAT),
@@ -295,7 +409,7 @@ struct Unpacked(PathBuf);
 impl Unpacked {
     fn of(host: &Host, ticket: &VerifiedTicket) -> Result<Self, String> {
         let temp = fs::canonicalize(&host.temp).map_err(|error| format!("its files can't be written: {error}"))?;
-        let place = temp.join(format!("cycod-task-{}-{}", ticket.document.id, ticket.fence));
+        let place = temp.join(format!("cycod-task-{}-{}", ticket.task(), ticket.fence));
         let failed = |error: io::Error| format!("its files can't be written: {error}");
         let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_id(&ticket.document.id) {

@@ -1,0 +1,68 @@
+//! What the conductor needs of a hub.
+
+use cycod_flow::{FlowEvent, FlowWork, WorkAnswer};
+use serde::{Deserialize, Serialize};
+
+/// Work that is to be done, and where Restate waits for what comes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowOffer {
+    /// The work.
+    pub work: FlowWork,
+    /// The ID of the awakeable.
+    pub awakeable: String,
+}
+
+/// One thing that happened in a run, with what follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowCommit {
+    /// The run.
+    pub run: String,
+    /// How many things happened before.
+    pub number: i64,
+    /// What happened.
+    pub event: FlowEvent,
+    /// The task of which it came.
+    pub task: Option<String>,
+    /// What starts.
+    pub offers: Vec<FlowOffer>,
+    /// What has to stop.
+    pub stops: Vec<FlowWork>,
+    /// Whether nothing more happens.
+    pub is_over: bool,
+}
+
+/// What came of a task, as Restate passes it on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskAnswer {
+    /// The task.
+    pub task: String,
+    /// What came of it.
+    pub answer: WorkAnswer,
+}
+
+/// Why something that happened was not written down.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommitError {
+    /// Nobody waits for the run any more.
+    #[error("the run is over")]
+    Gone,
+    /// It may work later.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Where work waits for workers.
+pub trait FlowQueue: Send + Sync + 'static {
+    /// Writes down what happened and puts what starts into the queue, as one change. The same once more changes nothing.
+    ///
+    /// # Errors
+    /// When the run is over, or the database fails.
+    fn commit(&self, commit: &FlowCommit) -> Result<(), CommitError>;
+
+    /// Ends a run that can't go on.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn give_up(&self, run: &str, why: &str) -> Result<(), CommitError>;
+}

@@ -1,0 +1,377 @@
+//! Durable runs, whose steps are spread over workers. The conductor drives the flow of each and tells the hub what happened, in
+//! order: the *log*. A step is a task of the queue; what came of it goes to the conductor through Restate.
+//!
+//! ```text
+//!  a device ──► flows ── outbox ──► Restate ──► conductor ── commit: what happened, what starts ──► flow_log, tasks
+//!     ▲                                ▲                                                               │
+//!     └── pieces: events, facts        └──────────── outbox ◄── what came of it ◄── a worker ◄─────────┘
+//! ```
+//!
+//! Restate gets which step ended and how, and never what it wrote.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_conductor::{CommitError, FlowCommit, FlowQueue, TaskAnswer};
+use cycod_flow::{AttemptOutcome, FlowEvent, FlowStart, FlowWork, WorkAnswer};
+use cycod_team::{BlobDigest, PastDocument, StepLease};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction};
+
+/// How long a durable run may take, in seconds.
+pub(crate) const LONGEST_RUN: i64 = 7 * 24 * 3600;
+
+/// How long a run is kept after its end, in milliseconds: a device may be away.
+const KEPT: i64 = 7 * 24 * 3600 * 1000;
+
+/// The most bytes of what the steps of a run wrote.
+const MOST_RESULTS: usize = 8 << 20;
+
+/// The most bytes of what Restate is told when a run begins.
+const MOST_START: usize = 64 << 10;
+
+/// What a worker reports when it has done its part of a durable run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepResult {
+    answer: WorkAnswer,
+    /// What is known of the step, in Base64.
+    entry: String,
+}
+
+fn broken(what: &str, error: impl std::fmt::Display) -> HubError {
+    HubError::failed(what, error)
+}
+
+fn millis(now: Timestamp) -> i64 {
+    now.as_millisecond()
+}
+
+/// What was given with a ticket.
+pub(crate) struct GivenFlow<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) member: &'a str,
+    pub(crate) device: &'a str,
+    pub(crate) ticket: &'a str,
+    pub(crate) signature: &'a str,
+    pub(crate) tool: &'a str,
+    pub(crate) labels: &'a [String],
+    pub(crate) expires: i64,
+    pub(crate) start: &'a Json,
+}
+
+/// Takes a durable run; returns whether it is new.
+pub(crate) fn give(tx: &mut dyn HubTransaction, given: &GivenFlow<'_>, now: Timestamp) -> Result<bool, HubError> {
+    let start: FlowStart = serde_json::from_value(given.start.clone())
+        .map_err(|error| HubError::invalid(format!("the flow can't be read: {error}")))?;
+    if start.version != cycod_flow::VERSION {
+        return Err(HubError::invalid("the flow is of another version than this hub: update both"));
+    }
+    let body = json!(start).to_string();
+    if body.len() > MOST_START {
+        return Err(HubError::invalid("the flow has too many steps"));
+    }
+    let insert = "INSERT INTO flows (run, member, device, ticket, signature, tool, labels, state, cancelled, pieces, stored, \
+                  cut, made, ended, expires) VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', 0, 0, 0, 0, $8, 0, $9) \
+                  ON CONFLICT DO NOTHING";
+    let values = [
+        given.id.into(),
+        given.member.into(),
+        given.device.into(),
+        given.ticket.into(),
+        given.signature.into(),
+        given.tool.into(),
+        given.labels.join(" ").into(),
+        millis(now).into(),
+        given.expires.into(),
+    ];
+    let is_new = tx.execute(insert, &values)? == 1;
+    if is_new {
+        send(tx, &format!("start.{}", given.id), &format!("/ToolRun/{}/run/send", given.id), &body, now)?;
+    }
+    Ok(is_new)
+}
+
+/// Leaves a request to Restate, which is sent until Restate has it.
+fn send(tx: &mut dyn HubTransaction, id: &str, path: &str, body: &str, now: Timestamp) -> Result<(), HubError> {
+    let insert = "INSERT INTO flow_outbox (id, path, body, made) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+    tx.execute(insert, &[id.into(), path.into(), body.into(), millis(now).into()]).map(drop)
+}
+
+/// A request to Restate.
+#[derive(Clone, Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) id: String,
+    pub(crate) path: String,
+    pub(crate) body: String,
+}
+
+/// The oldest requests that Restate may not have.
+pub(crate) fn outgoing(tx: &mut dyn HubTransaction) -> Result<Vec<Outgoing>, HubError> {
+    let rows = tx.rows("SELECT id, path, body FROM flow_outbox ORDER BY made LIMIT 200", &[])?;
+    rows.iter().map(|row| Ok(Outgoing { id: row.text(0)?, path: row.text(1)?, body: row.text(2)? })).collect()
+}
+
+/// Takes note that Restate has a request.
+pub(crate) fn sent(tx: &mut dyn HubTransaction, id: &str) -> Result<(), HubError> {
+    tx.execute("DELETE FROM flow_outbox WHERE id = $1", &[id.into()]).map(drop)
+}
+
+/// What a worker has to know of a run to do its part, and the digest of that.
+pub(crate) fn lease(
+    tx: &mut dyn HubTransaction,
+    (run, task, work): (&str, &str, &str),
+    now: Timestamp,
+) -> Result<(StepLease, String), HubError> {
+    let select = "SELECT made, stored FROM flows WHERE run = $1";
+    let row = tx.row(select, &[run.into()])?.ok_or_else(|| broken("a run", "it is gone"))?;
+    let elapsed = u64::try_from(millis(now).saturating_sub(row.number(0)?)).unwrap_or_default();
+    let stored = usize::try_from(row.number(1)?).unwrap_or_default();
+    let mut facts = Vec::new();
+    for row in tx.rows("SELECT event, entry FROM flow_log WHERE run = $1 ORDER BY number", &[run.into()])? {
+        let event = serde_json::from_str(&row.text(0)?).map_err(|error| broken("an event", error))?;
+        facts.push((event, STANDARD.encode(row.bytes(1)?)));
+    }
+    let past = PastDocument { run: run.to_owned(), elapsed, room: MOST_RESULTS.saturating_sub(stored), facts };
+    let past = serde_json::to_string(&past).map_err(|error| broken("what happened", error))?;
+    let digest = BlobDigest::of(past.as_bytes());
+    Ok((StepLease { task: task.to_owned(), work: work.to_owned(), past: digest }, past))
+}
+
+/// Checks what a worker reports of its part.
+pub(crate) fn check(tx: &mut dyn HubTransaction, (run, work): (&str, &str), result: &Json) -> Result<(), HubError> {
+    let result: StepResult = serde_json::from_value(result.clone())
+        .map_err(|error| HubError::invalid(format!("the result can't be read: {error}")))?;
+    let work: FlowWork = serde_json::from_str(work).map_err(|error| broken("a task", error))?;
+    if !result.answer.is_of(work) {
+        return Err(HubError::invalid("the result is one of another step"));
+    }
+    let size = i64::try_from(result.entry.len() / 4 * 3).unwrap_or(i64::MAX);
+    let most = i64::try_from(MOST_RESULTS).unwrap_or(i64::MAX);
+    let update = "UPDATE flows SET stored = stored + $1 WHERE run = $2 AND stored + $1 <= $3";
+    // What is little is always taken: a result that says that there is no room.
+    if tx.execute(update, &[size.into(), run.into(), most.into()])? == 0 && size > 4096 {
+        return Err(HubError::invalid("the results of the run have no room"));
+    }
+    Ok(())
+}
+
+/// Adds events of a step to what the member's device will get.
+pub(crate) fn add_events(
+    tx: &mut dyn HubTransaction,
+    run: &str,
+    fence: i64,
+    events: &[Json],
+    most: i64,
+) -> Result<(), HubError> {
+    let mut events = events.to_vec();
+    let unread = "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM task_pieces WHERE task = $1";
+    let unread = tx.row(unread, &[run.into()])?.map_or(Ok(0), |row| row.number(0))?;
+    if unread > most {
+        events.retain(|event| event["e"] != "out");
+        if tx.execute("UPDATE flows SET cut = 1 WHERE run = $1 AND cut = 0", &[run.into()])? == 1 {
+            let why = "no one followed the run, so the hub didn't keep more of its output";
+            events.push(json!({"e": "warning", "text": why}));
+        }
+    }
+    if events.is_empty() { Ok(()) } else { add_piece(tx, run, fence, &json!(events)) }
+}
+
+fn add_piece(tx: &mut dyn HubTransaction, run: &str, fence: i64, body: &Json) -> Result<(), HubError> {
+    tx.execute("UPDATE flows SET pieces = pieces + 1 WHERE run = $1", &[run.into()])?;
+    let select = "SELECT pieces FROM flows WHERE run = $1";
+    let number = tx.row(select, &[run.into()])?.ok_or_else(|| broken("a run", "it is gone"))?.number(0)?;
+    let insert = "INSERT INTO task_pieces (task, number, fence, body) VALUES ($1, $2, $3, $4)";
+    tx.execute(insert, &[run.into(), number.into(), fence.into(), body.to_string().into()]).map(drop)
+}
+
+/// What a piece tells that is a fact: its event with what is known of the step; nothing for other pieces.
+pub(crate) fn fact_of(tx: &mut dyn HubTransaction, run: &str, body: &Json) -> Result<Option<Json>, HubError> {
+    let Some(number) = body["fact"].as_i64() else { return Ok(None) };
+    let select = "SELECT event, entry, worker FROM flow_log WHERE run = $1 AND number = $2";
+    let row = tx.row(select, &[run.into(), number.into()])?.ok_or_else(|| broken("a fact", "it is gone"))?;
+    let event: Json = serde_json::from_str(&row.text(0)?).map_err(|error| broken("an event", error))?;
+    let entry = STANDARD.encode(row.bytes(1)?);
+    Ok(Some(json!({"number": number, "event": event, "entry": entry, "worker": row.text(2)?})))
+}
+
+/// How a run of a member is; nothing where it is none.
+pub(crate) fn state(tx: &mut dyn HubTransaction, member: &str, run: &str) -> Result<Option<(String, i64)>, HubError> {
+    let select = "SELECT state, pieces FROM flows WHERE run = $1 AND member = $2";
+    let row = tx.row(select, &[run.into(), member.into()])?;
+    row.map(|row| Ok((row.text(0)?, row.number(1)?))).transpose()
+}
+
+/// Ends a run of a member. The conductor then cleans up.
+pub(crate) fn cancel(
+    tx: &mut dyn HubTransaction,
+    member: &HubMember,
+    run: &str,
+    now: Timestamp,
+) -> Result<(), HubError> {
+    let update = "UPDATE flows SET cancelled = 1 WHERE run = $1 AND member = $2";
+    if tx.execute(update, &[run.into(), member.name.as_str().into()])? == 0 {
+        return Err(HubError::new(HubRefusal::Missing, "there is no such task"));
+    }
+    stop(tx, run, now)
+}
+
+fn stop(tx: &mut dyn HubTransaction, run: &str, now: Timestamp) -> Result<(), HubError> {
+    let update = "UPDATE tasks SET cancelled = 1 WHERE run = $1 AND work LIKE '{\"attempt\"%' \
+                  AND (state = 'waiting' OR state = 'leased')";
+    tx.execute(update, &[run.into()])?;
+    send(tx, &format!("cancel.{run}"), &format!("/ToolRun/{run}/cancel/send"), "", now)
+}
+
+/// Tells the conductor what came of a task that is over.
+pub(crate) fn tell(
+    tx: &mut dyn HubTransaction,
+    (task, work, awakeable): (&str, &str, &str),
+    (state, result): (&str, &str),
+    now: Timestamp,
+) -> Result<(), HubError> {
+    let work: FlowWork = serde_json::from_str(work).map_err(|error| broken("a task", error))?;
+    let answer = match (state, work) {
+        ("done", _) => {
+            let result: StepResult = serde_json::from_str(result).map_err(|error| broken("a result", error))?;
+            result.answer
+        }
+        ("lost", FlowWork::Attempt(of)) => WorkAnswer::new(FlowEvent::Lost(of)),
+        (_, FlowWork::Attempt(of)) => WorkAnswer::new(FlowEvent::Ended { task: of, outcome: AttemptOutcome::Refused }),
+        // These are not withdrawn: they end with the run.
+        _ => return Ok(()),
+    };
+    let answer = json!(TaskAnswer { task: task.to_owned(), answer }).to_string();
+    send(tx, task, &format!("/restate/awakeables/{awakeable}/resolve"), &answer, now)
+}
+
+/// Ends runs that took too long, and forgets those that ended long ago.
+pub(crate) fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
+    let before = millis(now).saturating_sub(KEPT);
+    let select = "SELECT run FROM flows WHERE state = 'running' AND expires < $1";
+    for row in tx.rows(select, &[now.as_second().into()])? {
+        let run = row.text(0)?;
+        stop(tx, &run, now)?;
+        end(tx, &run, "expired", now)?;
+    }
+    for row in tx.rows("SELECT run FROM flows WHERE ended > 0 AND ended < $1", &[before.into()])? {
+        let run = row.text(0)?;
+        for statement in [
+            "DELETE FROM task_pieces WHERE task = $1",
+            "DELETE FROM flow_log WHERE run = $1",
+            "DELETE FROM tasks WHERE run = $1",
+            "DELETE FROM flows WHERE run = $1",
+        ] {
+            tx.execute(statement, &[run.as_str().into()])?;
+        }
+    }
+    Ok(())
+}
+
+fn end(tx: &mut dyn HubTransaction, run: &str, state: &str, now: Timestamp) -> Result<(), HubError> {
+    let update = "UPDATE flows SET state = $1, ended = $2 WHERE run = $3";
+    tx.execute(update, &[state.into(), millis(now).into(), run.into()])?;
+    tx.execute("DELETE FROM task_files WHERE task = $1", &[run.into()]).map(drop)
+}
+
+/// Ends a run that can't go on. The member learns why.
+fn give_up(tx: &mut dyn HubTransaction, run: &str, why: &str, now: Timestamp) -> Result<(), HubError> {
+    let is_running = tx.row("SELECT run FROM flows WHERE run = $1 AND state = 'running'", &[run.into()])?;
+    if is_running.is_some() {
+        add_piece(tx, run, 0, &json!([{"e": "warning", "text": format!("the run can't continue: {why}")}]))?;
+        stop(tx, run, now)?;
+        end(tx, run, "broken", now)?;
+    }
+    Ok(())
+}
+
+/// Writes down what the conductor says that happened, and puts what follows into the queue. The same once more changes nothing.
+fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> Result<Option<CommitError>, HubError> {
+    let FlowCommit { run, number, event, task, offers, stops, is_over } = commit;
+    let event = json!(event).to_string();
+    let select = "SELECT event FROM flow_log WHERE run = $1 AND number = $2";
+    if let Some(row) = tx.row(select, &[run.as_str().into(), (*number).into()])? {
+        let is_same = row.text(0)? == event;
+        return Ok((!is_same).then(|| CommitError::Failed("another event has this number".to_owned())));
+    }
+    let select =
+        "SELECT state, member, device, ticket, signature, tool, labels, cancelled, expires FROM flows WHERE run = $1";
+    let flow = tx.row(select, &[run.as_str().into()])?;
+    let Some(flow) = flow.filter(|row| row.text(0).is_ok_and(|state| state == "running")) else {
+        return Ok(Some(CommitError::Gone));
+    };
+    let known = tx.row("SELECT COUNT(*) FROM flow_log WHERE run = $1", &[run.as_str().into()])?;
+    if known.map_or(Ok(0), |row| row.number(0))? != *number {
+        return Ok(Some(CommitError::Failed("an event before this one is missing".to_owned())));
+    }
+    let (mut entry, mut worker) = (Vec::new(), String::new());
+    if let Some(task) = task {
+        let select = "SELECT result, worker, state FROM tasks WHERE id = $1 AND run = $2";
+        let row = tx.row(select, &[task.as_str().into(), run.as_str().into()])?;
+        let row = row.ok_or_else(|| broken("a task", "it is gone"))?;
+        worker = row.text(1)?;
+        if row.text(2)? == "done" {
+            let result: StepResult = serde_json::from_str(&row.text(0)?).map_err(|error| broken("a result", error))?;
+            if json!(result.answer.event).to_string() != event {
+                return Ok(Some(CommitError::Failed("the event is not what came of the task".to_owned())));
+            }
+            entry = STANDARD.decode(result.entry).map_err(|error| broken("a result", error))?;
+        }
+    }
+    let insert = "INSERT INTO flow_log (run, number, event, entry, worker) VALUES ($1, $2, $3, $4, $5)";
+    tx.execute(insert, &[run.as_str().into(), (*number).into(), event.into(), entry.as_slice().into(), worker.into()])?;
+    add_piece(tx, run, 0, &json!({"fact": number}))?;
+    for work in stops {
+        let update =
+            "UPDATE tasks SET cancelled = 1 WHERE run = $1 AND work = $2 AND (state = 'waiting' OR state = 'leased')";
+        tx.execute(update, &[run.as_str().into(), json!(work).to_string().into()])?;
+    }
+    for (index, offer) in offers.iter().enumerate() {
+        let insert = "INSERT INTO tasks (id, member, device, ticket, signature, tool, labels, again, state, worker, fence, \
+                      piece, pieces, lease_until, lost, cancelled, made, ended, watched, expires, result, late, run, work, \
+                      awakeable) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', '', 0, 0, 0, 0, '', $9, $10, 0, $11, $12, \
+                      '', '', $13, $14, $15)";
+        let is_attempt = matches!(offer.work, FlowWork::Attempt(_));
+        let values = [
+            format!("{run}.{number}.{index}").into(),
+            flow.text(1)?.into(),
+            flow.text(2)?.into(),
+            flow.text(3)?.into(),
+            flow.text(4)?.into(),
+            flow.text(5)?.into(),
+            flow.text(6)?.into(),
+            i64::from(!is_attempt).into(),
+            (if is_attempt { flow.number(7)? } else { 0 }).into(),
+            millis(now).into(),
+            i64::MAX.into(),
+            flow.number(8)?.into(),
+            run.as_str().into(),
+            json!(offer.work).to_string().into(),
+            offer.awakeable.as_str().into(),
+        ];
+        tx.execute(insert, &values)?;
+    }
+    if *is_over {
+        end(tx, run, "done", now)?;
+    }
+    Ok(None)
+}
+
+impl FlowQueue for Hub {
+    fn commit(&self, what: &FlowCommit) -> Result<(), CommitError> {
+        let committed = self.run(|tx| commit(tx, what, Timestamp::now()));
+        self.fleet_changes().notify_waiters();
+        match committed {
+            Ok(None) => Ok(()),
+            Ok(Some(error)) => Err(error),
+            Err(error) => Err(CommitError::Failed(error.message)),
+        }
+    }
+
+    fn give_up(&self, run: &str, why: &str) -> Result<(), CommitError> {
+        let given_up = self.run(|tx| give_up(tx, run, why, Timestamp::now()));
+        self.fleet_changes().notify_waiters();
+        given_up.map_err(|error| CommitError::Failed(error.message))
+    }
+}
