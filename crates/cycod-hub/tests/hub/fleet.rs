@@ -24,6 +24,7 @@ fn ticket(labels: &[&str], again: bool) -> TicketDocument {
         timeout: 1000,
         labels: labels.iter().map(|&label| label.to_owned()).collect(),
         again,
+        durable: false,
         expires: now().as_second() + 600,
     }
 }
