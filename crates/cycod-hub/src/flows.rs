@@ -313,7 +313,8 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
         worker = row.text(1)?;
         if row.text(2)? == "done" {
             let result: StepResult = serde_json::from_str(&row.text(0)?).map_err(|error| broken("a result", error))?;
-            if json!(result.answer.event).to_string() != event {
+            let came = json!(result.answer.event).to_string();
+            if came != event {
                 return Ok(Some(CommitError::Failed("the event is not what came of the task".to_owned())));
             }
             entry = STANDARD.decode(result.entry).map_err(|error| broken("a result", error))?;
