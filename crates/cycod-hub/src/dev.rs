@@ -89,7 +89,6 @@ impl Workers {
         let here = std::env::current_dir().map_err(|error| failed("the working directory", error))?;
         let Some(restate) = parts::restate(&self.environment, &here) else { return Ok(None) };
         let restate = parts::restate_program(&restate, &self.data, ports, &self.environment)?;
-        #[expect(clippy::disallowed_methods, reason = "the conductor is a process of this program")]
         let ourselves = std::env::current_exe().map_err(|error| failed("this program", error))?;
         let mut conductor = Program::new(&ourselves, &self.data);
         conductor.env.clone_from(&self.environment);

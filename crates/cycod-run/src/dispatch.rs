@@ -134,7 +134,7 @@ pub fn run_step(
 }
 
 /// What a machine reports that refuses to do its part of a run.
-pub fn refused_step(work: FlowWork, refusal: Refusal) -> StepDone {
+pub fn refused_step(work: FlowWork, refusal: &Refusal) -> StepDone {
     let report = |refusal: &Refusal| {
         let mut report = StepReport::new("", Status::Failed);
         (report.exit_code, report.refusal) = (exit_code(refusal), Some(refusal.clone()));
@@ -144,12 +144,12 @@ pub fn refused_step(work: FlowWork, refusal: Refusal) -> StepDone {
     let outcome = if is_mishap { flow::AttemptOutcome::Refused } else { flow::AttemptOutcome::Forbidden };
     let (event, entry) = match work {
         FlowWork::Attempt(task) => {
-            (flow::FlowEvent::Ended { task, outcome }, Entry::Ended(task, outcome, report(&refusal)))
+            (flow::FlowEvent::Ended { task, outcome }, Entry::Ended(task, outcome, report(refusal)))
         }
         FlowWork::Decide(step) => {
             let task = FlowTask { step, attempt: Attempt::Number(1), losses: 0 };
             let decision = flow::ConditionResult::Undecidable;
-            (flow::FlowEvent::Decided { step, decision }, Entry::Ended(task, outcome, report(&refusal)))
+            (flow::FlowEvent::Decided { step, decision }, Entry::Ended(task, outcome, report(refusal)))
         }
         FlowWork::CleanUp(scope) => {
             let why = format!("the cleanup was refused: {}", refusal.why);

@@ -230,7 +230,7 @@ enum Outcome {
 impl Outcome {
     fn refused(work: Option<FlowWork>, refusal: Refusal) -> Self {
         match work {
-            Some(work) => Self::Step(refused_step(work, refusal)),
+            Some(work) => Self::Step(refused_step(work, &refusal)),
             None => Self::Run(Box::new(RunReport::refused(refusal))),
         }
     }
