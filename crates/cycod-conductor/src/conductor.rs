@@ -1,15 +1,8 @@
 //! The workflow, and the server that Restate calls.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    io,
-    net::SocketAddr,
-    pin::Pin,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
-use cycod_flow::{Flow, FlowCommand, FlowEvent, FlowStart, FlowTask, FlowWork, LostAnswer, ScopeId, StepId, VERSION};
+use cycod_flow::{FlowCourse, FlowHeard, FlowMisfit, FlowStart, FlowTimer, FlowTurn, FlowWork, VERSION};
 use cycod_thread::blocking;
 use restate_sdk::{
     context::{DurableFuture, DurableFuturesUnordered},
@@ -155,44 +148,18 @@ fn policy() -> RunRetryPolicy {
 /// What the conductor waits for.
 enum Heard {
     Answer(FlowWork, Result<Vec<u8>, TerminalError>),
-    Due(StepId),
-    OutOfTime(ScopeId),
+    Timer(FlowTimer),
     Cancel,
 }
 
 type Waiting<'a> = Pin<Box<dyn DurableFuture<Output = Heard> + Send + 'a>>;
 
-/// An event with what is known of it.
-struct Happened {
-    event: FlowEvent,
-    task: Option<String>,
-    /// How the attempt ends whose scope is cleaned up.
-    closes: Option<cycod_flow::AttemptOutcome>,
-    /// The time of the scope that is opened.
-    timeout: Option<u64>,
-}
-
-impl Happened {
-    fn of(event: FlowEvent) -> Self {
-        Self { event, task: None, closes: None, timeout: None }
-    }
-}
-
 struct Driving<'a, 'c> {
     ctx: &'a WorkflowContext<'c>,
     queue: Arc<dyn FlowQueue>,
     run: String,
-    flow: Flow,
     waiting: DurableFuturesUnordered<Waiting<'a>>,
-    /// What is given to workers.
-    out: Vec<FlowWork>,
-    /// How long the pause after an attempt is.
-    pauses: BTreeMap<FlowTask, u64>,
-    scopes: usize,
-    closed: BTreeSet<ScopeId>,
-    is_cancelled: bool,
     number: i64,
-    is_over: bool,
 }
 
 impl<'a, 'c> Driving<'a, 'c> {
@@ -200,154 +167,57 @@ impl<'a, 'c> Driving<'a, 'c> {
         let mut waiting: DurableFuturesUnordered<Waiting<'a>> = DurableFuturesUnordered::new();
         // The first one wins where several are ready.
         waiting.push(Box::pin(ctx.promise::<String>(CANCEL).map(|_| Heard::Cancel)));
-        Self {
-            ctx,
-            queue,
-            run,
-            flow: Flow::new(),
-            waiting,
-            out: Vec::new(),
-            pauses: BTreeMap::new(),
-            scopes: 0,
-            closed: BTreeSet::new(),
-            is_cancelled: false,
-            number: 0,
-            is_over: false,
-        }
+        Self { ctx, queue, run, waiting, number: 0 }
     }
 
     async fn drive(mut self, start: FlowStart) -> Result<(), TerminalError> {
-        let FlowStart { steps, at_once, timeout, .. } = start;
-        let opened = FlowEvent::Opened { by: None, steps, at_once };
-        let mut next = Some(Happened { timeout: Some(timeout), ..Happened::of(opened) });
+        let (mut course, turn) = FlowCourse::begin(start).map_err(misfit)?;
+        let mut next = Some((turn, None));
         loop {
-            if let Some(happened) = next.take()
-                && !self.happened(happened).await?
-            {
-                return Ok(());
+            if let Some((turn, task)) = next.take() {
+                let is_over = turn.is_over;
+                if !self.carry_out(turn, task).await? || is_over {
+                    return Ok(());
+                }
             }
-            if self.is_over {
-                return Ok(());
-            }
-            next = match self.waiting.next().await {
-                Ok(Some((_, heard))) => self.heard(heard)?,
+            let (heard, task) = match self.waiting.next().await {
+                Ok(Some((_, Heard::Cancel))) => (FlowHeard::Cancel, None),
+                Ok(Some((_, Heard::Timer(timer)))) => (FlowHeard::Timer(timer), None),
+                Ok(Some((_, Heard::Answer(work, answer)))) => {
+                    let TaskAnswer { task, answer } = serde_json::from_slice(&answer?)
+                        .map_err(|error| TerminalError::new(format!("an answer can't be read: {error}")))?;
+                    (FlowHeard::Answer(work, answer), Some(task))
+                }
                 Ok(None) => return Err(TerminalError::new("the run waits for nothing")),
-                Err(error) if error.code() == CANCELLED => self.cancelled(),
+                Err(error) if error.code() == CANCELLED => (FlowHeard::Cancel, None),
                 Err(error) => return Err(error),
             };
+            next = course.hear(heard).map_err(misfit)?.map(|turn| (turn, task));
         }
     }
 
-    /// What an answer, a timer or a promise means for the flow.
-    fn heard(&mut self, heard: Heard) -> Result<Option<Happened>, TerminalError> {
-        Ok(match heard {
-            Heard::Cancel => self.cancelled(),
-            Heard::Due(step) => Some(Happened::of(FlowEvent::Due(step))),
-            Heard::OutOfTime(scope) => {
-                (!self.closed.contains(&scope)).then(|| Happened::of(FlowEvent::OutOfTime(scope)))
-            }
-            Heard::Answer(work, answer) => {
-                let TaskAnswer { task, answer } = serde_json::from_slice(&answer?)
-                    .map_err(|error| TerminalError::new(format!("an answer can't be read: {error}")))?;
-                if !answer.is_of(work) {
-                    return Err(TerminalError::new("an answer is one to other work"));
-                }
-                self.out.retain(|out| *out != work);
-                if let (FlowEvent::Ended { task, .. }, Some(pause)) = (&answer.event, answer.pause) {
-                    self.pauses.insert(*task, pause);
-                }
-                Some(Happened { event: answer.event, task: Some(task), closes: answer.closes, timeout: answer.timeout })
-            }
-        })
-    }
-
-    fn cancelled(&mut self) -> Option<Happened> {
-        (!std::mem::replace(&mut self.is_cancelled, true)).then(|| Happened::of(FlowEvent::Cancelled))
-    }
-
-    /// Tells the flow what happened, and the queue that and what follows. Returns whether anybody still waits for the run.
-    async fn happened(&mut self, happened: Happened) -> Result<bool, TerminalError> {
-        let Happened { event, task, closes, timeout } = happened;
-        if let FlowEvent::Opened { .. } = &event {
-            let scope = ScopeId(self.scopes);
-            self.scopes += 1;
-            if let Some(timeout) = timeout {
-                let sleep = self.ctx.sleep(Duration::from_millis(timeout));
-                self.waiting.push(Box::pin(sleep.map(move |_| Heard::OutOfTime(scope))));
-            }
+    /// Tells the queue what happened and what follows, and waits for that. Returns whether anyone still waits for the run.
+    async fn carry_out(&mut self, turn: FlowTurn, task: Option<String>) -> Result<bool, TerminalError> {
+        let FlowTurn { event, timers, offers, stops, is_over } = turn;
+        for (timer, after) in timers {
+            let sleep = self.ctx.sleep(Duration::from_millis(after));
+            self.waiting.push(Box::pin(sleep.map(move |_| Heard::Timer(timer))));
         }
-        let stops = match &event {
-            FlowEvent::OutOfTime(scope) => {
-                self.out.iter().copied().filter(|work| self.is_inside(*work, *scope)).collect()
-            }
-            _ => Vec::new(),
-        };
-        let mut offers = Vec::new();
-        let mut follows = VecDeque::from([event.clone()]);
-        while let Some(event) = follows.pop_front() {
-            for command in self.flow.on(event) {
-                match command {
-                    FlowCommand::Decide(step) => offers.push(self.offer(FlowWork::Decide(step))),
-                    FlowCommand::Start(task) => offers.push(self.offer(FlowWork::Attempt(task))),
-                    FlowCommand::CleanUp(scope) => offers.push(self.offer(FlowWork::CleanUp(scope))),
-                    FlowCommand::Pause { after } => {
-                        let pause = Duration::from_millis(self.pauses.remove(&after).unwrap_or_default());
-                        let sleep = self.ctx.sleep(pause);
-                        self.waiting.push(Box::pin(sleep.map(move |_| Heard::Due(after.step))));
-                    }
-                    // Nobody is there to ask.
-                    FlowCommand::Ask(task) => {
-                        follows.push_back(FlowEvent::Answered { task, answer: LostAnswer::Stop });
-                    }
-                    FlowCommand::Settle { .. } => {}
-                    FlowCommand::Close { scope, .. } => {
-                        self.closed.insert(scope);
-                        match (self.flow.opened_by(scope), closes) {
-                            (Some(task), Some(outcome)) => follows.push_back(FlowEvent::Ended { task, outcome }),
-                            (Some(_), None) => {
-                                return Err(TerminalError::new("no worker said how a called tool ended"));
-                            }
-                            (None, _) => self.is_over = true,
-                        }
-                    }
-                }
-            }
-        }
-        let commit = FlowCommit {
-            run: self.run.clone(),
-            number: self.number,
-            event,
-            task,
-            offers,
-            stops,
-            is_over: self.is_over,
-        };
+        let offers = offers.into_iter().map(|work| self.offer(work)).collect();
+        let (run, number) = (self.run.clone(), self.number);
         self.number += 1;
-        self.commit(commit).await
+        self.commit(FlowCommit { run, number, event, task, offers, stops, is_over }).await
     }
 
     /// Waits for what comes of work that goes into the queue.
     fn offer(&mut self, work: FlowWork) -> FlowOffer {
         let (awakeable, answer) = self.ctx.awakeable::<Vec<u8>>();
         self.waiting.push(Box::pin(answer.map(move |answer| Heard::Answer(work, answer))));
-        self.out.push(work);
         FlowOffer { work, awakeable }
     }
 
-    /// Whether work is an attempt in a scope, or in one that was opened in it.
-    fn is_inside(&self, work: FlowWork, outermost: ScopeId) -> bool {
-        let FlowWork::Attempt(task) = work else { return false };
-        let mut scope = task.step.scope;
-        while scope != outermost {
-            match self.flow.opened_by(scope) {
-                Some(by) => scope = by.step.scope,
-                None => return false,
-            }
-        }
-        true
-    }
-
     async fn commit(&mut self, commit: FlowCommit) -> Result<bool, TerminalError> {
+        let mut is_cancelled = false;
         loop {
             let (queue, what) = (Arc::clone(&self.queue), commit.clone());
             let committing = move || durably(move || queue.commit(&what));
@@ -356,11 +226,16 @@ impl<'a, 'c> Driving<'a, 'c> {
                 Ok(()) => return Ok(true),
                 Err(error) if error.code() == GONE => return Ok(false),
                 // The cancellation of Restate is told to the flow after this.
-                Err(error) if error.code() == CANCELLED && !self.is_cancelled => {
+                Err(error) if error.code() == CANCELLED && !is_cancelled => {
+                    is_cancelled = true;
                     self.waiting.push(Box::pin(self.ctx.sleep(Duration::ZERO).map(|_| Heard::Cancel)));
                 }
                 Err(error) => return Err(error),
             }
         }
     }
+}
+
+fn misfit(misfit: FlowMisfit) -> TerminalError {
+    TerminalError::new(misfit.to_string())
 }

@@ -26,6 +26,7 @@
 //! - a step starts only after the steps it waits for have settled;
 //! - of the steps of a scope, no more are under way than may be.
 
+mod course;
 mod flow;
 mod scope;
 mod step;
@@ -33,6 +34,7 @@ mod work;
 
 use serde::{Deserialize, Serialize};
 
+pub use course::{FlowCourse, FlowHeard, FlowMisfit, FlowTimer, FlowTurn};
 pub use flow::Flow;
 pub use scope::{ScopeEnd, ScopeId};
 pub use step::{Attempt, AttemptOutcome, Before, ConditionResult, FlowTask, LostPolicy, Settled, StepId, StepShape};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AttemptOutcome, FlowEvent, FlowTask, ScopeId, StepId, StepShape};
 
 /// Something that a driver gives to another machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowWork {
     /// An attempt.

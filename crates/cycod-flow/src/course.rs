@@ -1,0 +1,178 @@
+//! A flow whose work other machines carry out.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::{Flow, FlowCommand, FlowEvent, FlowStart, FlowTask, FlowWork, LostAnswer, ScopeId, StepId, WorkAnswer};
+
+/// A flow with what is given to other machines. Whoever drives it waits for answers and timers, and knows nothing else.
+#[derive(Clone, Debug)]
+pub struct FlowCourse {
+    flow: Flow,
+    /// What is given away and not answered.
+    out: BTreeSet<FlowWork>,
+    /// How long the pause after an attempt is, in milliseconds.
+    pauses: BTreeMap<FlowTask, u64>,
+    scopes: usize,
+    closed: BTreeSet<ScopeId>,
+    is_cancelled: bool,
+}
+
+/// Something that the driver waits for after a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FlowTimer {
+    /// The pause before the next attempt of a step.
+    Due(StepId),
+    /// The time of a scope.
+    OutOfTime(ScopeId),
+}
+
+/// What the driver hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowHeard {
+    /// What came of work.
+    Answer(FlowWork, WorkAnswer),
+    /// A timer is over.
+    Timer(FlowTimer),
+    /// Someone ends the run.
+    Cancel,
+}
+
+/// What follows from what the driver heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowTurn {
+    /// What happened.
+    pub event: FlowEvent,
+    /// What to wait for, with the milliseconds.
+    pub timers: Vec<(FlowTimer, u64)>,
+    /// What to give away.
+    pub offers: Vec<FlowWork>,
+    /// What has to stop of what was given away.
+    pub stops: Vec<FlowWork>,
+    /// Whether nothing more happens.
+    pub is_over: bool,
+}
+
+/// Why an answer can't be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowMisfit {
+    /// It answers other work, or work that nobody has.
+    OtherWork,
+    /// It ends a tool that was called, and doesn't say how the attempt ended that called it.
+    NoOutcome,
+}
+
+impl std::fmt::Display for FlowMisfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::OtherWork => "an answer is one to other work",
+            Self::NoOutcome => "no worker said how a called tool ended",
+        })
+    }
+}
+
+impl std::error::Error for FlowMisfit {}
+
+impl FlowCourse {
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// Never: no answer is heard yet.
+    pub fn begin(start: FlowStart) -> Result<(Self, FlowTurn), FlowMisfit> {
+        let mut course = Self {
+            flow: Flow::new(),
+            out: BTreeSet::new(),
+            pauses: BTreeMap::new(),
+            scopes: 0,
+            closed: BTreeSet::new(),
+            is_cancelled: false,
+        };
+        let FlowStart { steps, at_once, timeout, .. } = start;
+        let opened = WorkAnswer::new(FlowEvent::Opened { by: None, steps, at_once });
+        let turn = course.happened(WorkAnswer { timeout: Some(timeout), ..opened })?;
+        Ok((course, turn))
+    }
+
+    /// Takes note of something; nothing where it no longer matters.
+    ///
+    /// # Errors
+    /// When an answer doesn't fit. The run can't go on.
+    pub fn hear(&mut self, heard: FlowHeard) -> Result<Option<FlowTurn>, FlowMisfit> {
+        let answer = match heard {
+            FlowHeard::Cancel if std::mem::replace(&mut self.is_cancelled, true) => return Ok(None),
+            FlowHeard::Cancel => WorkAnswer::new(FlowEvent::Cancelled),
+            FlowHeard::Timer(FlowTimer::OutOfTime(scope)) if self.closed.contains(&scope) => return Ok(None),
+            FlowHeard::Timer(FlowTimer::OutOfTime(scope)) => WorkAnswer::new(FlowEvent::OutOfTime(scope)),
+            FlowHeard::Timer(FlowTimer::Due(step)) => WorkAnswer::new(FlowEvent::Due(step)),
+            FlowHeard::Answer(work, answer) => {
+                if !answer.is_of(work) || !self.out.remove(&work) {
+                    return Err(FlowMisfit::OtherWork);
+                }
+                answer
+            }
+        };
+        self.happened(answer).map(Some)
+    }
+
+    fn happened(&mut self, answer: WorkAnswer) -> Result<FlowTurn, FlowMisfit> {
+        let WorkAnswer { event, pause, timeout, closes } = answer;
+        let mut turn = FlowTurn::of(event.clone());
+        match &event {
+            FlowEvent::Opened { .. } => {
+                let scope = ScopeId(self.scopes);
+                self.scopes += 1;
+                turn.timers.extend(timeout.map(|timeout| (FlowTimer::OutOfTime(scope), timeout)));
+            }
+            FlowEvent::Ended { task, .. } => {
+                self.pauses.extend(pause.map(|pause| (*task, pause)));
+            }
+            FlowEvent::OutOfTime(scope) => turn.stops = self.attempts_in(*scope),
+            FlowEvent::Cancelled => turn.stops = self.attempts_in(ScopeId(0)),
+            _ => {}
+        }
+        let mut follows = VecDeque::from([event]);
+        while let Some(event) = follows.pop_front() {
+            for command in self.flow.on(event) {
+                match command {
+                    FlowCommand::Decide(step) => turn.offers.push(FlowWork::Decide(step)),
+                    FlowCommand::Start(task) => turn.offers.push(FlowWork::Attempt(task)),
+                    FlowCommand::CleanUp(scope) => turn.offers.push(FlowWork::CleanUp(scope)),
+                    FlowCommand::Pause { after } => {
+                        let pause = self.pauses.remove(&after).unwrap_or_default();
+                        turn.timers.push((FlowTimer::Due(after.step), pause));
+                    }
+                    // Nobody is there to ask.
+                    FlowCommand::Ask(task) => {
+                        follows.push_back(FlowEvent::Answered { task, answer: LostAnswer::Stop });
+                    }
+                    FlowCommand::Settle { .. } => {}
+                    FlowCommand::Close { scope, .. } => {
+                        self.closed.insert(scope);
+                        match (self.flow.opened_by(scope), closes) {
+                            (Some(task), Some(outcome)) => follows.push_back(FlowEvent::Ended { task, outcome }),
+                            (Some(_), None) => return Err(FlowMisfit::NoOutcome),
+                            (None, _) => turn.is_over = true,
+                        }
+                    }
+                }
+            }
+        }
+        self.out.extend(&turn.offers);
+        Ok(turn)
+    }
+
+    /// The attempts that are given away in a scope, or in one that was opened in it.
+    fn attempts_in(&self, outermost: ScopeId) -> Vec<FlowWork> {
+        let is_inside = |scope: ScopeId| {
+            let above = |scope: &ScopeId| Some(self.flow.opened_by(*scope)?.step.scope);
+            std::iter::successors(Some(scope), above).any(|scope| scope == outermost)
+        };
+        let of = |work: &&FlowWork| matches!(work, FlowWork::Attempt(task) if is_inside(task.step.scope));
+        self.out.iter().filter(of).copied().collect()
+    }
+}
+
+impl FlowTurn {
+    fn of(event: FlowEvent) -> Self {
+        Self { event, timers: Vec::new(), offers: Vec::new(), stops: Vec::new(), is_over: false }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a driver is told that gives the work of a flow to other machines.
+
+use std::collections::BTreeSet;
+
+use cycod_flow::{
+    AT_ONCE, Attempt, AttemptOutcome, ConditionResult, FlowCourse, FlowEvent, FlowHeard, FlowMisfit, FlowStart,
+    FlowTask, FlowTimer, FlowTurn, FlowWork, LostPolicy, ScopeId, StepId, StepShape, VERSION, WorkAnswer,
+};
+use proptest::prelude::*;
+
+fn begin(steps: Vec<StepShape>) -> (FlowCourse, FlowTurn) {
+    FlowCourse::begin(FlowStart { version: VERSION, steps, at_once: AT_ONCE, timeout: 300 }).expect("a turn")
+}
+
+fn id(scope: usize, index: usize) -> StepId {
+    StepId { scope: ScopeId(scope), index }
+}
+
+fn task(scope: usize, index: usize) -> FlowTask {
+    FlowTask { step: id(scope, index), attempt: Attempt::Number(1), losses: 0 }
+}
+
+fn attempt(scope: usize, index: usize) -> FlowWork {
+    FlowWork::Attempt(task(scope, index))
+}
+
+fn ended(task: FlowTask, outcome: AttemptOutcome) -> FlowHeard {
+    FlowHeard::Answer(FlowWork::Attempt(task), WorkAnswer::new(FlowEvent::Ended { task, outcome }))
+}
+
+/// What opens a tool with one step.
+fn opened(by: FlowTask, timeout: Option<u64>) -> FlowHeard {
+    let event = FlowEvent::Opened { by: Some(by), steps: vec![StepShape::default()], at_once: 1 };
+    FlowHeard::Answer(FlowWork::Attempt(by), WorkAnswer { timeout, ..WorkAnswer::new(event) })
+}
+
+fn cleaned(scope: usize, closes: Option<AttemptOutcome>) -> FlowHeard {
+    let answer = WorkAnswer { closes, ..WorkAnswer::new(FlowEvent::CleanedUp(ScopeId(scope))) };
+    FlowHeard::Answer(FlowWork::CleanUp(ScopeId(scope)), answer)
+}
+
+fn hear(course: &mut FlowCourse, heard: FlowHeard) -> FlowTurn {
+    course.hear(heard).expect("it fits").expect("it matters")
+}
+
+#[test]
+fn a_run_ends_with_its_cleanup_and_only_an_answer_to_what_is_out_counts() {
+    let (mut course, first) = begin(vec![StepShape { retries: 1, ..StepShape::default() }]);
+    assert_eq!(first.timers, [(FlowTimer::OutOfTime(ScopeId(0)), 300)]);
+    assert_eq!(first.offers, [attempt(0, 0)]);
+
+    // An answer to other work, and to work that nobody has.
+    let other = WorkAnswer::new(FlowEvent::Ended { task: task(0, 1), outcome: AttemptOutcome::Succeeded });
+    assert_eq!(course.hear(FlowHeard::Answer(attempt(0, 0), other)), Err(FlowMisfit::OtherWork));
+    assert_eq!(course.hear(cleaned(0, None)), Err(FlowMisfit::OtherWork));
+
+    // The pause is as long as the worker said.
+    let failed = WorkAnswer {
+        pause: Some(70),
+        ..WorkAnswer::new(FlowEvent::Ended { task: task(0, 0), outcome: AttemptOutcome::Failed })
+    };
+    let turn = hear(&mut course, FlowHeard::Answer(attempt(0, 0), failed.clone()));
+    assert_eq!((turn.timers, turn.offers), (vec![(FlowTimer::Due(id(0, 0)), 70)], vec![]));
+    // The same answer once more is one to work that nobody has.
+    assert_eq!(course.hear(FlowHeard::Answer(attempt(0, 0), failed)), Err(FlowMisfit::OtherWork));
+
+    let again = FlowTask { attempt: Attempt::Number(2), ..task(0, 0) };
+    let turn = hear(&mut course, FlowHeard::Timer(FlowTimer::Due(id(0, 0))));
+    assert_eq!(turn.offers, [FlowWork::Attempt(again)]);
+    let turn = hear(&mut course, ended(again, AttemptOutcome::Succeeded));
+    assert_eq!((turn.offers, turn.is_over), (vec![FlowWork::CleanUp(ScopeId(0))], false));
+    assert!(hear(&mut course, cleaned(0, None)).is_over);
+    // The time of what is closed doesn't end it once more.
+    assert_eq!(course.hear(FlowHeard::Timer(FlowTimer::OutOfTime(ScopeId(0)))), Ok(None));
+}
+
+#[test]
+fn a_called_tool_has_its_own_time_and_gives_its_outcome_to_the_attempt() {
+    let (mut course, _) = begin(vec![StepShape::default(), StepShape { after: vec![0], ..StepShape::default() }]);
+    let turn = hear(&mut course, opened(task(0, 0), Some(40)));
+    assert_eq!(turn.timers, [(FlowTimer::OutOfTime(ScopeId(1)), 40)]);
+    assert_eq!(turn.offers, [attempt(1, 0)]);
+    _ = hear(&mut course, ended(task(1, 0), AttemptOutcome::Succeeded));
+    assert_eq!(course.clone().hear(cleaned(1, None)), Err(FlowMisfit::NoOutcome));
+    let turn = hear(&mut course, cleaned(1, Some(AttemptOutcome::Succeeded)));
+    assert_eq!((turn.offers, turn.is_over), (vec![attempt(0, 1)], false));
+}
+
+#[test]
+fn what_is_out_of_time_or_cancelled_stops_and_nothing_else() {
+    let parallel = || begin(vec![StepShape::default(), StepShape::default()]).0;
+    let mut course = parallel();
+    _ = hear(&mut course, opened(task(0, 0), Some(40)));
+    let turn = hear(&mut course.clone(), FlowHeard::Timer(FlowTimer::OutOfTime(ScopeId(1))));
+    assert_eq!(turn.stops, [attempt(1, 0)]);
+    for heard in [FlowHeard::Timer(FlowTimer::OutOfTime(ScopeId(0))), FlowHeard::Cancel] {
+        let mut course = course.clone();
+        assert_eq!(hear(&mut course, heard.clone()).stops, [attempt(0, 1), attempt(1, 0)]);
+        // A second time changes nothing.
+        let is_cancel = heard == FlowHeard::Cancel;
+        assert_eq!(course.hear(FlowHeard::Cancel).expect("it fits").is_none(), is_cancel);
+    }
+}
+
+#[test]
+fn what_is_lost_and_may_not_start_again_fails_since_nobody_can_be_asked() {
+    let (mut course, _) = begin(vec![StepShape { on_lost: LostPolicy::Ask, ..StepShape::default() }]);
+    let lost = FlowHeard::Answer(attempt(0, 0), WorkAnswer::new(FlowEvent::Lost(task(0, 0))));
+    assert_eq!(hear(&mut course, lost).offers, [FlowWork::CleanUp(ScopeId(0))]);
+
+    let (mut course, _) = begin(vec![StepShape { on_lost: LostPolicy::Retry, ..StepShape::default() }]);
+    let lost = FlowHeard::Answer(attempt(0, 0), WorkAnswer::new(FlowEvent::Lost(task(0, 0))));
+    let again = FlowTask { losses: 1, ..task(0, 0) };
+    assert_eq!(hear(&mut course, lost).offers, [FlowWork::Attempt(again)]);
+    // What the lost one says later answers nothing.
+    assert_eq!(course.hear(ended(task(0, 0), AttemptOutcome::Succeeded)), Err(FlowMisfit::OtherWork));
+}
+
+fn shape(index: usize) -> impl Strategy<Value = StepShape> {
+    let on_lost = prop::sample::select(vec![LostPolicy::Retry, LostPolicy::Fail, LostPolicy::Ask]);
+    (prop::collection::vec(0..index.max(1), 0..3), any::<bool>(), 0_u32..3, any::<bool>(), on_lost).prop_map(
+        move |(after, is_conditional, retries, has_fallback, on_lost)| StepShape {
+            after: if index == 0 { Vec::new() } else { after },
+            is_conditional,
+            retries,
+            has_fallback,
+            on_lost,
+            ..StepShape::default()
+        },
+    )
+}
+
+proptest! {
+    /// Whatever comes of the work, and in whichever order, each run ends and no work is given away twice.
+    #[test]
+    fn every_run_ends(
+        steps in (0_usize..6).prop_flat_map(|count| (0..count).map(shape).collect::<Vec<_>>()),
+        tape in prop::collection::vec(any::<u8>(), 400),
+    ) {
+        let mut tape = tape.into_iter().chain(std::iter::repeat(5));
+        let mut chance = |of: usize| usize::from(tape.next().unwrap_or_default()) % of;
+        let (mut course, first) = begin(steps);
+        let (mut waiting, mut given, mut scopes) = (Vec::new(), BTreeSet::new(), 1);
+        let mut next = Some(first);
+        for _ in 0..2000 {
+            if let Some(turn) = next.take() {
+                waiting.extend(turn.timers.iter().map(|(timer, _)| Ok(*timer)));
+                for work in &turn.offers {
+                    prop_assert!(given.insert(*work), "{work:?} is given away twice");
+                    waiting.push(Err(*work));
+                }
+                for work in &turn.stops {
+                    prop_assert!(waiting.contains(&Err(*work)), "{work:?} isn't under way");
+                }
+                if turn.is_over {
+                    return Ok(());
+                }
+            }
+            if chance(40) == 0 {
+                next = course.hear(FlowHeard::Cancel).expect("it fits");
+                continue;
+            }
+            let heard = waiting.swap_remove(chance(waiting.len()));
+            next = course.hear(match heard {
+                Ok(timer) => FlowHeard::Timer(timer),
+                Err(FlowWork::Decide(step)) => {
+                    let decision = [ConditionResult::Run, ConditionResult::Skip, ConditionResult::Undecidable][chance(3)];
+                    FlowHeard::Answer(FlowWork::Decide(step), WorkAnswer::new(FlowEvent::Decided { step, decision }))
+                }
+                Err(FlowWork::CleanUp(scope)) => cleaned(scope.0, Some(AttemptOutcome::Failed)),
+                Err(FlowWork::Attempt(task)) => match chance(5) {
+                    0 => FlowHeard::Answer(FlowWork::Attempt(task), WorkAnswer::new(FlowEvent::Lost(task))),
+                    1 if scopes < 4 => {
+                        scopes += 1;
+                        opened(task, Some(1))
+                    }
+                    2 => ended(task, AttemptOutcome::Succeeded),
+                    3 => ended(task, AttemptOutcome::Refused),
+                    _ => ended(task, AttemptOutcome::Failed),
+                },
+            }).expect("it fits");
+        }
+        prop_assert!(false, "the run doesn't end");
+    }
+}
