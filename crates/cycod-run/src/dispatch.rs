@@ -302,6 +302,8 @@ struct Dispatcher<'a, 'e, 'd> {
     report: Option<RunReport>,
     /// How the attempt ended whose tool closed last.
     closed: Option<flow::AttemptOutcome>,
+    /// When the step ended that settled last, of those that others carry out.
+    last_end: Option<std::time::SystemTime>,
     emit: &'e dyn Fn(Event<'_>),
 }
 
@@ -323,6 +325,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             in_time: BTreeSet::new(),
             report: None,
             closed: None,
+            last_end: None,
             emit,
         }
     }
@@ -479,8 +482,10 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 self.job(FlowWork::Decide(step))?;
                 if decision == flow::ConditionResult::Undecidable && !entry.is_empty() {
                     // A machine refused to decide.
-                    let Entry::Ended(_, _, report) = Entry::read(&entry)? else { return None };
-                    self.scopes[step.scope.0].under_way[step.index] = Some(Box::new(UnderWay::of(*report)));
+                    let Entry::Ended(_, _, mut report) = Entry::read(&entry)? else { return None };
+                    let scope = &mut self.scopes[step.scope.0];
+                    scope.tool.plan.steps[step.index].name.clone_into(&mut report.name);
+                    scope.under_way[step.index] = Some(Box::new(UnderWay::of(*report)));
                     self.on(event);
                     return Some(());
                 }
@@ -776,6 +781,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 }
             }
             FlowCommand::Settle { step, settled } => {
+                self.keep_order(step);
                 let scope = &mut self.scopes[step.scope.0];
                 let path = scope.tool.path(&scope.tool.plan.steps[step.index]);
                 let report = scope.settle(step.index, settled);
@@ -792,6 +798,16 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             FlowCommand::Ask(_) if self.durable.is_some() && self.told == Told::Here => {}
             FlowCommand::Ask(task) => self.on(flow::FlowEvent::Answered { task, answer: flow::LostAnswer::Stop }),
         }
+    }
+
+    /// Has a step that others carried out end after those that settled before it, whatever the clocks of the machines say.
+    fn keep_order(&mut self, step: StepId) {
+        let under_way = &mut self.scopes[step.scope.0].under_way[step.index];
+        let Some(under_way) = under_way.as_mut().filter(|_| self.told != Told::Here) else { return };
+        let report = &mut under_way.report;
+        let after = self.last_end.map(|last| last + Duration::from_nanos(1));
+        report.end_time = report.end_time.max(after).or(report.start_time);
+        self.last_end = report.end_time.max(self.last_end);
     }
 
     /// Hands the report of a tool to the step that called it, or to the one who asked for the run.

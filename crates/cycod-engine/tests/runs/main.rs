@@ -21,6 +21,7 @@ mod remotes;
 mod reports;
 mod secrets;
 mod selection;
+mod spread;
 mod steps;
 mod trust;
 mod values;
