@@ -49,17 +49,24 @@ impl Restate {
             let message = format!("Restate asks no one who they are, so it has to be on this machine: not {address}");
             return Err(HubError::new(HubRefusal::Invalid, message));
         }
-        match exposed(address.port()) {
-            Some(open) => {
-                let message = format!(
-                    "Restate answers at {open}, where other machines reach it, and it asks no one who they are: set \
-                     `bind-address` to 127.0.0.1:{}",
-                    address.port()
-                );
-                Err(HubError::new(HubRefusal::Forbidden, message))
-            }
-            None => Ok(Self { address }),
-        }
+        let restate = Self { address };
+        restate.check().map(|()| restate)
+    }
+
+    /// Checks that nothing answers at the port where other machines reach it.
+    fn check(&self) -> Result<(), HubError> {
+        let port = self.address.port();
+        let Some(open) = exposed(port) else { return Ok(()) };
+        let message = format!(
+            "Restate answers at {open}, where other machines reach it, and it asks no one who they are: set \
+             `bind-address` to 127.0.0.1:{port}"
+        );
+        Err(HubError::new(HubRefusal::Forbidden, message))
+    }
+
+    /// The same for one that may have begun to answer since.
+    async fn checked(self) -> Result<(), HubError> {
+        blocking(move || self.check()).await.map_err(|broken| HubError::failed("Restate", broken))?
     }
 
     /// Where it is.
@@ -111,7 +118,7 @@ impl Restate {
         let body = serde_json::json!({"uri": format!("http://{conductor}"), "force": true}).to_string();
         loop {
             match self.send(Method::POST, "/deployments", ("application/json", body.clone())).await {
-                Ok((200..300, _)) => return Ok(()),
+                Ok((200..300, _)) => return self.checked().await,
                 Ok((status, why)) => {
                     let why = String::from_utf8_lossy(&why).into_owned();
                     let message = format!("Restate doesn't take the conductor ({status}): {why}");
@@ -126,13 +133,14 @@ impl Restate {
 /// Tells Restate everything that it may not know, for ever. A hub without Restate waits.
 pub(crate) async fn deliver(hub: &Hub, report: &impl Fn(&HubError)) {
     let Some(restate) = hub.restate().copied() else { return std::future::pending().await };
-    let mut is_away = false;
+    let (mut is_away, mut is_checked) = (false, false);
     loop {
         let mut changed = std::pin::pin!(hub.fleet_changes().notified());
         changed.as_mut().enable();
-        match deliver_all(hub, &restate).await {
+        match deliver_all(hub, &restate, &mut is_checked).await {
             Ok(()) => is_away = false,
             Err(error) => {
+                is_checked = false;
                 if !std::mem::replace(&mut is_away, true) {
                     report(&error);
                 }
@@ -143,9 +151,13 @@ pub(crate) async fn deliver(hub: &Hub, report: &impl Fn(&HubError)) {
     }
 }
 
-async fn deliver_all(hub: &Hub, restate: &Restate) -> Result<(), HubError> {
+async fn deliver_all(hub: &Hub, restate: &Restate, is_checked: &mut bool) -> Result<(), HubError> {
     let door = hub.clone();
     let all = blocking(move || door.outgoing()).await.map_err(|broken| HubError::failed("the hub", broken))??;
+    // It may have started after the hub.
+    if !all.is_empty() && !std::mem::replace(is_checked, true) {
+        restate.checked().await?;
+    }
     let mut refused = Ok(());
     for outgoing in all {
         let kind = if outgoing.path.starts_with("/restate/") { "application/octet-stream" } else { "application/json" };
@@ -172,9 +184,13 @@ pub fn exposed(port: u16) -> Option<SocketAddr> {
         Some(socket.local_addr().ok()?.ip())
     };
     let own = [own("0.0.0.0:0", "192.0.2.1:9"), own("[::]:0", "[2001:db8::1]:9")];
-    let mut others = own.into_iter().flatten().filter(|ip| !ip.is_loopback() && !ip.is_unspecified());
-    others
-        .find(|ip| TcpStream::connect_timeout(&SocketAddr::new(*ip, port), Duration::from_millis(500)).is_ok())
+    first_that_answers(own.into_iter().flatten().filter(|ip| !ip.is_loopback() && !ip.is_unspecified()), port)
+}
+
+fn first_that_answers(mut addresses: impl Iterator<Item = IpAddr>, port: u16) -> Option<SocketAddr> {
+    let patience = Duration::from_millis(500);
+    addresses
+        .find(|ip| TcpStream::connect_timeout(&SocketAddr::new(*ip, port), patience).is_ok())
         .map(|ip| SocketAddr::new(ip, port))
 }
 
@@ -248,4 +264,50 @@ fn base58(bytes: &[u8]) -> String {
     }
     let zeros = bytes.iter().take_while(|byte| **byte == 0).map(|_| '1');
     zeros.chain(digits.iter().rev().map(|digit| char::from(DIGITS[usize::from(*digit)]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RestateKey, base58};
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_port_is_open_to_others_where_it_answers_at_more_than_one_address() {
+        use std::net::{IpAddr, TcpListener};
+
+        use super::{Restate, exposed, first_that_answers};
+
+        // Linux answers at every address of 127.0.0.0/8, as at those of a network.
+        let other = || ["127.0.0.2".parse::<IpAddr>().expect("an address")].into_iter();
+        for (bound, is_open) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {
+            let listener = TcpListener::bind(bound).expect("an address");
+            let port = listener.local_addr().expect("an address").port();
+            assert_eq!(first_that_answers(other(), port).is_some(), is_open, "{bound}");
+            // A machine without a network has no other address.
+            let refused = Restate::at(([127, 0, 0, 1], port).into());
+            match exposed(port) {
+                Some(open) => assert!(
+                    is_open && refused.is_err_and(|error| error.message.contains(&format!("answers at {open}"))),
+                    "{bound}"
+                ),
+                None => assert!(refused.is_ok(), "{bound}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_is_written_once_and_as_restate_writes_it() {
+        let scratch = tempfile::tempdir().expect("a directory");
+        let key = RestateKey::of(scratch.path()).expect("a key");
+        assert_eq!(RestateKey::of(scratch.path()), Ok(key.clone()));
+        assert!(key.public().starts_with("publickeyv1_"));
+        std::fs::write(key.path(), "none").expect("a file");
+        assert!(RestateKey::of(scratch.path()).is_err());
+        // As in the draft of the Internet Engineering Task Force about Base58.
+        for (bytes, text) in
+            [(&b"Hello World!"[..], "2NEpo7TZRRrLZSi2U"), (&[0, 0, 0x28, 0x7f, 0xb4, 0xcd], "11233QC4")]
+        {
+            assert_eq!(base58(bytes), text);
+        }
+    }
 }
