@@ -365,7 +365,7 @@ impl WorkerMachine {
 }
 
 /// A task as a hub gives it to a worker, before anything of it was checked.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenTicket {
     lease: SignedText,

@@ -11,7 +11,7 @@ use crate::support::{Team, now, refused};
 
 const TOOL: &[u8] = b"description: Deploy\nbash: echo deployed\n";
 
-fn ticket(labels: &[&str], again: bool) -> TicketDocument {
+pub(crate) fn ticket(labels: &[&str], again: bool) -> TicketDocument {
     let file = TicketFile { sha256: BlobDigest::of(TOOL), executable: false };
     TicketDocument {
         format: FORMAT,
@@ -29,11 +29,11 @@ fn ticket(labels: &[&str], again: bool) -> TicketDocument {
     }
 }
 
-fn files() -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files() -> BTreeMap<String, Vec<u8>> {
     BTreeMap::from([(".cycod/tools/deploy.yaml".to_owned(), TOOL.to_owned())])
 }
 
-fn tasks(team: &Team, source: &TeamSource, name: &str) -> FleetTasks {
+pub(crate) fn tasks(team: &Team, source: &TeamSource, name: &str) -> FleetTasks {
     let (_, device) = team.device(source, name);
     let TeamSource::Web(url) = source else { panic!("a hub") };
     FleetTasks::open(url, device).expect("a client")
@@ -44,19 +44,19 @@ fn join(source: &TeamSource, token: &str) -> Result<WorkerMachine, SyncError> {
     WorkerMachine::join(url, token)
 }
 
-fn worker(team: &Team, source: &TeamSource, name: &str) -> (WorkerMachine, WorkerHub) {
+pub(crate) fn worker(team: &Team, source: &TeamSource, name: &str) -> (WorkerMachine, WorkerHub) {
     let token = team.hub.worker_token(name, 1, now()).expect("a token");
     let machine = join(source, &token).expect("it joins");
     let hub = machine.hub().expect("a client");
     (machine, hub)
 }
 
-fn labels(more: &[&str]) -> Vec<String> {
+pub(crate) fn labels(more: &[&str]) -> Vec<String> {
     more.iter().map(|&label| label.to_owned()).collect()
 }
 
 /// Changes the database by hand, as only someone who has taken over the hub can.
-fn by_hand(team: &Team, statement: &str) {
+pub(crate) fn by_hand(team: &Team, statement: &str) {
     let work = &mut |tx: &mut dyn cycod_hub::HubTransaction| tx.execute(statement, &[]).map(drop);
     team.store.transaction(work).expect("a change");
 }

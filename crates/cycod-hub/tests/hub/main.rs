@@ -4,6 +4,7 @@ mod channels;
 mod clock;
 mod events;
 mod fleet;
+mod flows;
 mod git;
 mod hostile;
 mod page;

@@ -13,6 +13,7 @@ use crate::{
     channels::channels,
     events::events,
     fleet::{never_twice, queue},
+    flows::durable_runs,
     parallel,
     support::Team,
     whole::whole,
@@ -54,6 +55,12 @@ fn two_hubs_with_postgresql_tell_each_others_changes() {
 fn workers_at_hubs_with_postgresql() {
     let server = Postgres::start();
     queue(Arc::new(PostgresStore::open(&server.url()).expect("a database")));
+}
+
+#[test]
+fn durable_runs_at_a_hub_with_postgresql() {
+    let server = Postgres::start();
+    durable_runs(Arc::new(PostgresStore::open(&server.url()).expect("a database")));
 }
 
 #[test]

@@ -198,3 +198,45 @@ fn a_hub_to_try_workers() {
     fs::write(directory.join("data/stop"), "").expect("a file");
     assert!(child.wait().expect("it ends").success());
 }
+
+/// What durable runs need is found or named, and nothing of it may be open to other machines.
+#[test]
+fn an_administrator_learns_what_durable_runs_need() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let directory = scratch.path();
+    begin(directory, &[]);
+    fails(directory, &["serve", "--data", "data", "--restate", "192.0.2.1:8080"], "has to be on this machine");
+    fails(directory, &["conductor", "--data", "data", "--admin", "192.0.2.1:9070"], "has to be on this machine");
+    fails(directory, &["conductor", "--data", "data", "--listen", "0.0.0.0:0"], "listens there only");
+    assert!(!directory.join("data/restate.pem").exists());
+
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("an address");
+    let here = free.local_addr().expect("an address").to_string();
+    let examined = |path: &Path, at: &str| {
+        let mut command = program(directory, &["doctor", "--data", "data", "--restate", at, "--admin", at]);
+        let output = command.env("PATH", path).output().expect("it starts");
+        (output.status.success(), String::from_utf8(output.stdout).expect("text"))
+    };
+    let (is_well, said) = examined(Path::new("/nowhere"), &here);
+    assert!(!is_well, "{said}");
+    for line in
+        ["problem  cycod: it isn't on the search path", "npm i @restatedev/restate-server-", "ok       hub: data\n"]
+    {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    for name in ["cycod", "bin/restate-server"] {
+        let package = format!(
+            "node_modules/@restatedev/restate-server-{}",
+            if cfg!(target_arch = "aarch64") { "linux-arm64" } else { "linux-x64" }
+        );
+        let path = if name == "cycod" { directory.join("bin/cycod") } else { directory.join(package).join(name) };
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        fs::write(&path, STANDING_IN).expect("a program");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
+    }
+    let (is_well, said) = examined(&directory.join("bin"), &here);
+    assert!(is_well && said.contains(&format!("Restate's admin: {here}, on this machine only")), "{said}");
+    drop(free);
+    let (is_well, said) = examined(&directory.join("bin"), &here);
+    assert!(!is_well && said.contains(&format!("problem  Restate's ingress: nothing answers at {here}")), "{said}");
+}

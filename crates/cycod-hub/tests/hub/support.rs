@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use cycod_hub::{Hub, HubKey, HubServer, HubStore};
+use cycod_hub::{Hub, HubError, HubKey, HubServer, HubStore};
 use cycod_team::{
     BlobDigest, ChangeClass, FORMAT, HubRequest, NAMESPACE, ProposalDocument, ProposedChange, ReleasedFile,
     ReviewDocument, ReviewRole, ReviewVerdict, RootDraft, SignedRole, SignedText, TeamChannel, TeamKey, TeamKeys,
@@ -133,15 +133,19 @@ fn root_of(release: &TeamKey, version: u64) -> (BTreeMap<String, Vec<u8>>, BlobD
     (BTreeMap::from([(format!("{file}.sigs"), signature), (file, bytes)]), digest)
 }
 
-/// Serves a hub until the process ends; returns where.
+/// Serves a hub until the process ends; returns where. It has nothing to report.
 pub(crate) fn served(hub: Hub) -> TeamSource {
+    served_with(hub, |error| panic!("{error}"))
+}
+
+pub(crate) fn served_with(hub: Hub, report: impl Fn(&HubError) + Send + Sync + 'static) -> TeamSource {
     let (tell, told) = mpsc::channel();
     let serve = move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let server = HubServer::listen(hub, ([127, 0, 0, 1], 0).into()).await.expect("an address");
             tell.send(server.address()).expect("the test waits");
-            server.run(|error| panic!("{error}")).await;
+            server.run(report).await;
         });
     };
     cycod_thread::Thread::named("hub").detach(serve).expect("a thread");

@@ -1,0 +1,516 @@
+//! Durable runs, whose steps are tasks: the same for each database. The test is the conductor, and stands in for Restate.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpListener},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU16, Ordering},
+    },
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_conductor::{CommitError, FlowCommit, FlowOffer, FlowQueue as _};
+use cycod_flow::{
+    Attempt, AttemptOutcome, FlowEvent, FlowStart, FlowTask, FlowWork, ScopeId, StepId, StepShape, VERSION, WorkAnswer,
+};
+use cycod_hub::{Hub, HubRefusal, HubStore, Restate, SqlValue, SqliteStore};
+use cycod_team_sync::{
+    FleetTasks, GivenTicket, SyncError, TaskTaken, TeamSource, VerifiedTicket, WorkerHub, WorkerMachine,
+};
+use serde_json::{Value as Json, json};
+
+use crate::{
+    fleet::{by_hand, files, labels, tasks, ticket, worker},
+    support::{Team, now, refused, served_with},
+};
+
+/// What a Restate was told: paths with bodies.
+type Heard = Arc<Mutex<Vec<(String, Json)>>>;
+
+/// A server in the place of Restate, which answers with a status.
+struct StandIn {
+    address: SocketAddr,
+    heard: Heard,
+    status: Arc<AtomicU16>,
+}
+
+impl StandIn {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
+        let address = listener.local_addr().expect("an address");
+        let (heard, status) = (Heard::default(), Arc::new(AtomicU16::new(202)));
+        let (hears, answers) = (Arc::clone(&heard), Arc::clone(&status));
+        let serve = move || {
+            for stream in listener.incoming().flatten() {
+                let mut stream = BufReader::new(stream);
+                let (mut line, mut path, mut length) = (String::new(), String::new(), 0);
+                while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+                    if let Some(rest) = line.strip_prefix("POST ") {
+                        rest.split(' ').next().unwrap_or_default().clone_into(&mut path);
+                    }
+                    if let Some(rest) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+                        length = rest.trim().parse().expect("a number");
+                    }
+                    line.clear();
+                }
+                let mut body = vec![0; length];
+                if path.is_empty() || stream.read_exact(&mut body).is_err() {
+                    continue;
+                }
+                let status = answers.load(Ordering::SeqCst);
+                if status == 202 {
+                    let body = serde_json::from_slice(&body).unwrap_or_default();
+                    hears.lock().expect("no panic").push((path, body));
+                }
+                let answer = format!("HTTP/1.1 {status} x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                _ = stream.get_mut().write_all(answer.as_bytes());
+            }
+        };
+        cycod_thread::Thread::named("restate").detach(serve).expect("a thread");
+        Self { address, heard, status }
+    }
+
+    /// What it was told by a path that ends so, once that many such requests came.
+    #[track_caller]
+    fn heard(&self, path: &str, count: usize) -> Vec<Json> {
+        let mut found = Vec::new();
+        for _ in 0..500 {
+            let heard = self.heard.lock().expect("no panic");
+            found = heard.iter().filter(|(at, _)| at.contains(path)).map(|(_, body)| body.clone()).collect();
+            drop(heard);
+            if found.len() >= count {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert_eq!(found.len(), count, "{path}");
+        found
+    }
+}
+
+/// Steps that wait for nothing.
+fn start(steps: usize) -> FlowStart {
+    FlowStart { version: VERSION, steps: vec![StepShape::default(); steps], at_once: 64, timeout: 1000 }
+}
+
+fn task(index: usize) -> FlowTask {
+    FlowTask { step: StepId { scope: ScopeId(0), index }, attempt: Attempt::Number(1), losses: 0 }
+}
+
+fn ended(index: usize, outcome: AttemptOutcome) -> FlowEvent {
+    FlowEvent::Ended { task: task(index), outcome }
+}
+
+fn result(event: FlowEvent, entry: &[u8]) -> Json {
+    json!({"answer": WorkAnswer::new(event), "entry": STANDARD.encode(entry)})
+}
+
+/// A durable run of Ada's, and a conductor that tells the hub what happens in it.
+struct Conducted<'a> {
+    hub: &'a Hub,
+    run: String,
+    number: i64,
+}
+
+impl Conducted<'_> {
+    fn event(&self, event: FlowEvent, task: Option<&str>, offers: &[FlowWork]) -> FlowCommit {
+        let offer =
+            |work: &FlowWork| FlowOffer { work: *work, awakeable: format!("{work:?}").replace(['{', '}', ' '], "") };
+        FlowCommit {
+            run: self.run.clone(),
+            number: self.number,
+            event,
+            task: task.map(str::to_owned),
+            offers: offers.iter().map(offer).collect(),
+            stops: Vec::new(),
+            is_over: false,
+        }
+    }
+
+    /// Tells what happened, twice, as after a crash.
+    #[track_caller]
+    fn tell(&mut self, commit: &FlowCommit) {
+        for _ in 0..2 {
+            assert_eq!(self.hub.commit(commit), Ok(()));
+        }
+        self.number += 1;
+    }
+
+    /// Tells that the run began, with an attempt of each step.
+    fn begin(&mut self, steps: usize) {
+        let offers: Vec<FlowWork> = (0..steps).map(|index| FlowWork::Attempt(task(index))).collect();
+        let opened = FlowEvent::Opened { by: None, steps: start(steps).steps, at_once: 64 };
+        self.tell(&self.event(opened, None, &offers));
+    }
+}
+
+/// Everything that a test of durable runs has.
+struct Fleet<'a> {
+    team: &'a Team,
+    hub: &'a Hub,
+    ada: FleetTasks,
+    one: (WorkerMachine, WorkerHub),
+    two: (WorkerMachine, WorkerHub),
+    restate: &'a StandIn,
+}
+
+impl<'a> Fleet<'a> {
+    fn give(&mut self, steps: usize) -> Conducted<'a> {
+        let ticket = durable(&[]);
+        assert_eq!(self.ada.give_flow(&ticket, &files(), &json!(start(steps))), Ok(TaskTaken::Waits));
+        let mut conducted = Conducted { hub: self.hub, run: ticket.id, number: 0 };
+        conducted.begin(steps);
+        conducted
+    }
+
+    /// The states of the tasks of a run.
+    fn states(&self, run: &str) -> Vec<String> {
+        let mut states = Vec::new();
+        let read = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+            let select = "SELECT state FROM tasks WHERE run = $1 ORDER BY id";
+            states =
+                tx.rows(select, &[SqlValue::from(run)])?.iter().map(|row| row.text(0)).collect::<Result<_, _>>()?;
+            Ok(())
+        };
+        self.team.store.transaction(read).expect("it reads");
+        states
+    }
+}
+
+fn durable(labels: &[&str]) -> cycod_team::TicketDocument {
+    cycod_team::TicketDocument { durable: true, ..ticket(labels, false) }
+}
+
+#[track_caller]
+fn claimed((machine, at_hub): &mut (WorkerMachine, WorkerHub)) -> VerifiedTicket {
+    let given = at_hub.claim(&[], 0).expect("an answer").expect("a task");
+    machine.verified(&given, now().as_second()).expect("a ticket")
+}
+
+fn nothing((_, at_hub): &mut (WorkerMachine, WorkerHub)) {
+    assert!(at_hub.claim(&[], 0).expect("an answer").is_none());
+}
+
+fn report(
+    (_, at_hub): &mut (WorkerMachine, WorkerHub),
+    of: &VerifiedTicket,
+    result: &Json,
+) -> Result<cycod_team_sync::ReportAnswer, SyncError> {
+    at_hub.report((of.task(), of.fence), (0, &[]), Some(result))
+}
+
+/// Everything about durable runs, at a hub with this database.
+pub(crate) fn durable_runs(store: Arc<dyn HubStore>) {
+    let team = Team::new(store);
+    let without = team.served();
+    let mut ada = tasks(&team, &without, "ada");
+    let why = "durable runs need Restate, and the hub was started without it".to_owned();
+    assert_eq!(ada.give_flow(&durable(&[]), &files(), &json!(start(1))), Ok(TaskTaken::NoFlows(why)));
+
+    let restate = StandIn::start();
+    let hub = team.other();
+    hub.use_restate(Restate::at(restate.address).expect("an address of this machine"));
+    let source = served_with(hub.clone(), |error| assert!(error.message.contains("(503)"), "{error}"));
+    let (ada, mut cem) = (tasks(&team, &source, "ada"), tasks(&team, &source, "cem"));
+    let [mut one, mut two] = ["one", "two"].map(|name| worker(&team, &source, name));
+    nothing(&mut one);
+    nothing(&mut two);
+    let mut fleet = Fleet { team: &team, hub: &hub, ada, one, two, restate: &restate };
+    given(&mut fleet, &mut cem);
+    told_in_order(&mut fleet);
+    whole(&mut fleet);
+    lost(&mut fleet);
+    stopped(&mut fleet);
+    forged(&mut fleet);
+    too_much(&mut fleet);
+    over(&mut fleet);
+}
+
+/// Only what can be a durable run is taken, and Restate learns of it whenever it answers.
+fn given(fleet: &mut Fleet<'_>, cem: &mut FleetTasks) {
+    let Fleet { ada, restate, .. } = fleet;
+    let one = json!(start(1));
+    refused(ada.give(&durable(&[]), &files()), "only a durable run has a flow");
+    refused(ada.give_flow(&ticket(&[], false), &files(), &one), "only a durable run has a flow");
+    refused(ada.give_flow(&durable(&[]), &files(), &json!({"steps": []})), "the flow can't be read");
+    let newer = json!(FlowStart { version: VERSION + 1, ..start(1) });
+    refused(ada.give_flow(&durable(&[]), &files(), &newer), "of another version than this hub");
+    refused(ada.give_flow(&durable(&[]), &files(), &json!(start(2000))), "too many steps");
+    let expires = now().as_second() + 8 * 24 * 3600;
+    let later = cycod_team::TicketDocument { expires, ..durable(&[]) };
+    refused(ada.give_flow(&later, &files(), &one), "valid for too long");
+
+    restate.status.store(503, Ordering::SeqCst);
+    let first = durable(&[]);
+    assert_eq!(ada.give_flow(&first, &files(), &one), Ok(TaskTaken::Waits));
+    refused(ada.give_flow(&first, &files(), &one), "was given before");
+    assert_eq!(cem.watch_flow(&first.id, 0, 0), Ok(None), "it isn't Cem's");
+    refused(cem.cancel(&first.id), "there is no such task");
+    assert_eq!(ada.watch_flow(&first.id, 0, 0).expect("a state").expect("it is hers").state, "running");
+    restate.status.store(202, Ordering::SeqCst);
+    assert_eq!(restate.heard(&format!("/ToolRun/{}/run/send", first.id), 1), [one]);
+}
+
+/// What happens is told once and in order.
+fn told_in_order(fleet: &mut Fleet<'_>) {
+    let mut run = fleet.give(1);
+    assert_eq!(fleet.states(&run.run), ["waiting"], "what was told twice starts once");
+    let failed = |why: &str| Err(CommitError::Failed(why.to_owned()));
+    let other = FlowCommit { number: 0, ..run.event(FlowEvent::Cancelled, None, &[]) };
+    assert_eq!(fleet.hub.commit(&other), failed("another event has this number"));
+    let later = FlowCommit { number: 2, ..run.event(FlowEvent::Cancelled, None, &[]) };
+    assert_eq!(fleet.hub.commit(&later), failed("an event before this one is missing"));
+    let unknown = FlowCommit { run: "00".repeat(16), ..run.event(FlowEvent::Cancelled, None, &[]) };
+    assert_eq!(fleet.hub.commit(&unknown), Err(CommitError::Gone));
+
+    // A result that no worker reported.
+    let verified = claimed(&mut fleet.one);
+    let done = ended(0, AttemptOutcome::Failed);
+    _ = report(&mut fleet.one, &verified, &result(done, b"")).expect("it is taken");
+    let changed = run.event(ended(0, AttemptOutcome::Succeeded), Some(verified.task()), &[]);
+    assert_eq!(fleet.hub.commit(&changed), failed("the event is not what came of the task"));
+    let foreign = run.event(ended(0, AttemptOutcome::Failed), Some("nothing"), &[]);
+    assert!(matches!(fleet.hub.commit(&foreign), Err(CommitError::Failed(_))));
+    run.tell(&FlowCommit { is_over: true, ..run.event(ended(0, AttemptOutcome::Failed), Some(verified.task()), &[]) });
+}
+
+/// A run from its beginning to its end, over two workers.
+fn whole(fleet: &mut Fleet<'_>) {
+    let mut run = fleet.give(2);
+    let [first, second] = [claimed(&mut fleet.one), claimed(&mut fleet.two)];
+    nothing(&mut fleet.one);
+    let step = first.step.as_ref().expect("a step");
+    let work = |text: &str| serde_json::from_str::<FlowWork>(text).expect("work");
+    assert_eq!((work(&step.work), &step.past.run), (FlowWork::Attempt(task(0)), &run.run));
+    assert_eq!((step.past.facts.len(), first.files.len()), (1, 1), "it has what happened before, and the files");
+    assert_eq!(first.document.id, run.run);
+
+    // The device sees what happens in the order in which the hub learned it.
+    let lease = (first.task().to_owned(), first.fence);
+    let said = [json!({"e": "out", "text": "one"})];
+    _ = fleet.one.1.report((&lease.0, lease.1), (1, &said), None).expect("it is taken");
+    refused(report(&mut fleet.one, &first, &result(ended(1, AttemptOutcome::Succeeded), b"")), "of another step");
+    refused(report(&mut fleet.one, &first, &json!({"success": true})), "the result can't be read");
+    let event = ended(0, AttemptOutcome::Succeeded);
+    _ = report(&mut fleet.one, &first, &result(event.clone(), b"what is known")).expect("it is taken");
+    let path = format!("/restate/awakeables/{:?}/resolve", FlowWork::Attempt(task(0))).replace(['{', '}', ' '], "");
+    let answer = json!({"task": lease.0, "answer": WorkAnswer::new(event.clone())});
+    assert_eq!(fleet.restate.heard(&path, 2).last(), Some(&answer), "Restate learns how it ended, and no more");
+    run.tell(&run.event(event, Some(&lease.0), &[]));
+    let seen = fleet.ada.watch_flow(&run.run, 0, 0).expect("a state").expect("it is hers");
+    assert_eq!(seen.state, "running");
+    let facts: Vec<_> = seen.pieces.iter().map(|piece| piece.fact.as_ref().map(|fact| fact.number)).collect();
+    assert_eq!(facts, [Some(0), None, Some(1)]);
+    assert_eq!(seen.pieces[1].events, said);
+    let fact = seen.pieces[2].fact.as_ref().expect("a fact");
+    assert_eq!((fact.worker.as_str(), fact.entry()), ("one", Some(b"what is known".to_vec())));
+
+    let event = ended(1, AttemptOutcome::Succeeded);
+    _ = report(&mut fleet.two, &second, &result(event.clone(), b"")).expect("it is taken");
+    let cleanup = FlowWork::CleanUp(ScopeId(0));
+    run.tell(&run.event(event, Some(second.task()), &[cleanup]));
+    let last = claimed(&mut fleet.two);
+    assert_eq!(last.step.as_ref().expect("a step").past.facts.len(), 3);
+    let event = FlowEvent::CleanedUp(ScopeId(0));
+    _ = report(&mut fleet.two, &last, &result(event.clone(), b"")).expect("it is taken");
+    run.tell(&FlowCommit { is_over: true, ..run.event(event, Some(last.task()), &[]) });
+    // What the device hasn't seen yet, it still gets; then the run is over.
+    let seen = fleet.ada.watch_flow(&run.run, 3, 0).expect("a state").expect("it is hers");
+    let (last, count) = (seen.pieces.last().expect("a piece").number, seen.pieces.len());
+    assert_eq!((seen.state.as_str(), count), ("done", 2));
+    assert!(fleet.ada.watch_flow(&run.run, last, 0).expect("a state").expect("it is hers").pieces.is_empty());
+}
+
+/// A worker that doesn't report has lost its step, and what it says later doesn't count.
+fn lost(fleet: &mut Fleet<'_>) {
+    let away = |fleet: &Fleet<'_>| by_hand(fleet.team, "UPDATE tasks SET lease_until = 1 WHERE state = 'leased'");
+    let mut run = fleet.give(1);
+    let frozen = claimed(&mut fleet.one);
+    away(fleet);
+    nothing(&mut fleet.two);
+    assert_eq!(fleet.states(&run.run), ["lost"]);
+    let lost = FlowEvent::Lost(task(0));
+    let late = report(&mut fleet.one, &frozen, &result(ended(0, AttemptOutcome::Succeeded), b"late"));
+    assert!(late.expect("an answer").over);
+    let answers = |fleet: &Fleet<'_>| {
+        let heard = fleet.restate.heard.lock().expect("no panic");
+        heard.iter().map(|(_, body)| body.clone()).filter(|body| body["task"] == frozen.task()).collect::<Vec<_>>()
+    };
+    let expected = json!({"task": frozen.task(), "answer": WorkAnswer::new(lost.clone())});
+    for _ in 0..500 {
+        if !answers(fleet).is_empty() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(answers(fleet), [expected]);
+
+    // It goes on with another worker; the same fence of another task is no lease of this one.
+    let again = FlowWork::Attempt(FlowTask { losses: 1, ..task(0) });
+    run.tell(&run.event(lost, Some(frozen.task()), &[again]));
+    let seen = fleet.ada.watch_flow(&run.run, 1, 0).expect("a state").expect("it is hers");
+    assert_eq!(
+        seen.pieces[0].fact.as_ref().map(|fact| fact.worker.as_str()),
+        Some("one"),
+        "it is known which was lost"
+    );
+    let second = claimed(&mut fleet.two);
+    assert_ne!(second.task(), frozen.task());
+    let stolen = fleet.one.1.report((second.task(), second.fence), (0, &[]), Some(&json!({})));
+    assert!(stolen.expect("an answer").over, "the task is another worker's");
+    let event = FlowEvent::Ended { task: FlowTask { losses: 1, ..task(0) }, outcome: AttemptOutcome::Succeeded };
+    _ = report(&mut fleet.two, &second, &result(event.clone(), b"")).expect("it is taken");
+
+    // A cleanup is given to others.
+    run.tell(&run.event(event, Some(second.task()), &[FlowWork::CleanUp(ScopeId(0))]));
+    for _ in 0..4 {
+        _ = claimed(&mut fleet.one);
+        away(fleet);
+    }
+    let last = claimed(&mut fleet.two);
+    _ = report(&mut fleet.two, &last, &result(FlowEvent::CleanedUp(ScopeId(0)), b"")).expect("it is taken");
+    run.tell(&FlowCommit { is_over: true, ..run.event(FlowEvent::CleanedUp(ScopeId(0)), Some(last.task()), &[]) });
+}
+
+/// What is cancelled or out of time ends: what runs with its next report, what waits at once.
+fn stopped(fleet: &mut Fleet<'_>) {
+    let beats = |fleet: &mut Fleet<'_>, of: &VerifiedTicket| {
+        fleet.one.1.report((of.task(), of.fence), (0, &[]), None).expect("an answer").stop
+    };
+    // The time of the run.
+    let mut run = fleet.give(2);
+    let running = claimed(&mut fleet.one);
+    assert!(!beats(fleet, &running));
+    let stops = vec![FlowWork::Attempt(task(0)), FlowWork::Attempt(task(1))];
+    run.tell(&FlowCommit { stops, ..run.event(FlowEvent::OutOfTime(ScopeId(0)), None, &[]) });
+    assert!(beats(fleet, &running));
+    nothing(&mut fleet.two);
+    assert_eq!(fleet.states(&run.run), ["leased", "withdrawn"]);
+    fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
+    let seen = fleet.ada.watch_flow(&run.run, 2, 0).expect("a state").expect("it is hers");
+    assert_eq!(seen.state, "broken");
+    assert!(seen.pieces[0].events[0]["text"].as_str().expect("a text").contains("it is only a test"), "{seen:?}");
+    assert_eq!(fleet.hub.commit(&run.event(FlowEvent::Cancelled, None, &[])), Err(CommitError::Gone));
+
+    // Ada ends it, and what starts after that doesn't wait for a worker.
+    let mut run = fleet.give(1);
+    let running = claimed(&mut fleet.one);
+    fleet.ada.cancel(&run.run).expect("it is cancelled");
+    assert!(beats(fleet, &running));
+    assert_eq!(fleet.restate.heard(&format!("/ToolRun/{}/cancel/send", run.run), 1).len(), 1);
+    let event = ended(0, AttemptOutcome::Failed);
+    _ = report(&mut fleet.one, &running, &result(event.clone(), b"")).expect("it is taken");
+    let offers = [FlowWork::Attempt(task(1)), FlowWork::CleanUp(ScopeId(0))];
+    run.tell(&run.event(event, Some(running.task()), &offers));
+    let cleanup = claimed(&mut fleet.two);
+    let work = &cleanup.step.as_ref().expect("a step").work;
+    assert_eq!(serde_json::from_str::<FlowWork>(work).expect("work"), offers[1]);
+    assert_eq!(fleet.states(&run.run), ["done", "withdrawn", "leased"]);
+    let event = FlowEvent::CleanedUp(ScopeId(0));
+    _ = report(&mut fleet.two, &cleanup, &result(event.clone(), b"")).expect("it is taken");
+    run.tell(&FlowCommit { is_over: true, ..run.event(event, Some(cleanup.task()), &[]) });
+}
+
+/// What a hub in other hands can't make a worker take for a step.
+fn forged(fleet: &mut Fleet<'_>) {
+    let other = fleet.give(0);
+    let mut check = |changes: &[&str], says: &str| {
+        let run = fleet.give(1);
+        changes.iter().for_each(|change| by_hand(fleet.team, change));
+        let given = fleet.one.1.claim(&[], 0).expect("an answer").expect("a task");
+        refused(fleet.one.0.verified(&given, now().as_second()), says);
+        fleet.hub.give_up(&run.run, "forged").expect("it ends");
+        by_hand(fleet.team, "UPDATE tasks SET state = 'lost' WHERE state = 'leased'");
+    };
+    let tool =
+        "UPDATE tasks SET ticket = REPLACE(ticket, '\"tool\":\"deploy\"', '\"tool\":\"evil\"') WHERE state = 'waiting'";
+    check(&[tool], "no device of ada signed the ticket");
+    // All of a run in the place of a step, with the files.
+    let files_too = "INSERT INTO task_files (task, path, bytes) SELECT task || '.0.0', path, bytes FROM task_files";
+    check(&["UPDATE tasks SET run = '', work = '' WHERE state = 'waiting'", files_too], "a run of another kind");
+    check(&[&format!("UPDATE tasks SET run = '{}' WHERE state = 'waiting'", other.run)], "happened in another run");
+    // A ticket for all of a run is no ticket for a step.
+    let plain = ticket(&[], false);
+    assert_eq!(fleet.ada.give(&plain, &files()), Ok(TaskTaken::Waits));
+    let change = format!("UPDATE tasks SET run = '{}', work = '{{\"clean-up\":0}}' WHERE state = 'waiting'", other.run);
+    by_hand(fleet.team, &change);
+    let given = fleet.one.1.claim(&[], 0).expect("an answer").expect("a task");
+    refused(fleet.one.0.verified(&given, now().as_second()), "a run of another kind");
+    by_hand(fleet.team, "UPDATE tasks SET state = 'lost' WHERE state = 'leased'");
+
+    // What changes on the way: what happened before, and which step it is.
+    let run = fleet.give(1);
+    let given = fleet.one.1.claim(&[], 0).expect("an answer").expect("a task");
+    let json = serde_json::to_value(&given).expect("JSON");
+    let on_the_way = |name: &str, from: &str, to: &str, says: &str| {
+        let mut json = json.clone();
+        let field = json.pointer_mut(name).expect("a field");
+        let text = field.as_str().expect("a text").replace(from, to);
+        assert_ne!(field.as_str(), Some(text.as_str()));
+        *field = text.into();
+        let changed: GivenTicket = serde_json::from_value(json).expect("a ticket");
+        refused(fleet.one.0.verified(&changed, now().as_second()), says);
+    };
+    on_the_way("/past", "\"at_once\":64", "\"at_once\":65", "something else than the lease names");
+    on_the_way("/lease/document", "\\\"index\\\":0", "\\\"index\\\":1", "the hub's key didn't sign the lease");
+    fleet.hub.give_up(&run.run, "forged").expect("it ends");
+    by_hand(fleet.team, "UPDATE tasks SET state = 'lost' WHERE state = 'leased'");
+    fleet.hub.give_up(&other.run, "forged").expect("it ends");
+}
+
+/// Results and events have limits.
+fn too_much(fleet: &mut Fleet<'_>) {
+    let run = fleet.give(2);
+    let [first, second] = [claimed(&mut fleet.one), claimed(&mut fleet.two)];
+    by_hand(fleet.team, &format!("UPDATE flows SET stored = 8000000 WHERE run = '{}'", run.run));
+    let large = result(ended(0, AttemptOutcome::Succeeded), &vec![b'x'; 500_000]);
+    refused(report(&mut fleet.one, &first, &large), "have no room");
+    // That there is no room has room.
+    let small = result(ended(0, AttemptOutcome::Forbidden), b"no room");
+    assert!(!report(&mut fleet.one, &first, &small).expect("an answer").over);
+
+    let lease = (second.task(), second.fence);
+    let events = |text: &str| [json!({"e": "out", "text": text}), json!({"e": "begin"})];
+    _ = fleet.two.1.report(lease, (1, &events("first")), None).expect("it is taken");
+    let more = format!("UPDATE task_pieces SET body = '[\"{}\"]' WHERE task = '{}'", "x".repeat(9 << 20), run.run);
+    by_hand(fleet.team, &more);
+    for piece in 2..4 {
+        _ = fleet.two.1.report(lease, (piece, &events("more")), None).expect("it is taken");
+    }
+    by_hand(fleet.team, &format!("DELETE FROM task_pieces WHERE task = '{}' AND number < 3", run.run));
+    let seen = fleet.ada.watch_flow(&run.run, 0, 0).expect("a state").expect("it is hers");
+    let all: Vec<&Json> = seen.pieces.iter().flat_map(|piece| &piece.events).collect();
+    let kinds: Vec<&str> = all.iter().filter_map(|event| event["e"].as_str()).collect();
+    assert_eq!(kinds, ["begin", "warning", "begin"], "the output is cut, and that is said once");
+    fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
+    by_hand(fleet.team, "UPDATE tasks SET state = 'lost' WHERE state = 'leased'");
+}
+
+/// Runs that take too long end, and those that ended long ago are forgotten.
+fn over(fleet: &mut Fleet<'_>) {
+    let run = fleet.give(1);
+    by_hand(fleet.team, &format!("UPDATE flows SET expires = 1 WHERE run = '{}'", run.run));
+    nothing(&mut (worker(fleet.team, &fleet.team.served(), "three")));
+    let seen = fleet.ada.watch_flow(&run.run, 1, 0).expect("a state").expect("it is hers");
+    assert_eq!(seen.state, "expired");
+    assert_eq!(fleet.states(&run.run), ["withdrawn"]);
+    by_hand(fleet.team, &format!("UPDATE flows SET ended = 1 WHERE run = '{}'", run.run));
+    nothing(&mut fleet.one);
+    assert_eq!(fleet.ada.watch_flow(&run.run, 0, 0), Ok(None));
+    assert_eq!(fleet.states(&run.run), [""; 0]);
+}
+
+#[test]
+fn durable_runs_at_a_hub_with_one_file() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    durable_runs(Arc::new(SqliteStore::open(&scratch.path().join("hub.db")).expect("a database")));
+}
+
+#[test]
+fn restate_is_on_this_machine_only() {
+    for address in ["0.0.0.0:1", "192.0.2.1:8080", "[::]:8080"] {
+        let error = Restate::at(address.parse().expect("an address")).expect_err(address);
+        assert!(error.refusal == HubRefusal::Invalid && error.message.contains("on this machine"), "{error}");
+    }
+}
