@@ -19,20 +19,20 @@ use crate::{
 };
 
 /// A member of a team with a hub, in a project with tools.
-struct Team {
-    ada: Place,
-    hub: Hub,
-    address: String,
+pub(crate) struct Team {
+    pub(crate) ada: Place,
+    pub(crate) hub: Hub,
+    pub(crate) address: String,
 }
 
 /// A worker that runs until this is dropped.
-struct Worker {
+pub(crate) struct Worker {
     place: Place,
     child: Child,
 }
 
 impl Team {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let [ada, ben] = [(); 2].map(|()| Place::new());
         key(&ada, "ada");
         key(&ben, "ben");
@@ -41,7 +41,7 @@ impl Team {
         Self { ada, hub, address }
     }
 
-    fn worker(&self, name: &str, more: &[&str]) -> Worker {
+    pub(crate) fn worker(&self, name: &str, more: &[&str]) -> Worker {
         self.worker_with(name, more, |_| {})
     }
 
@@ -70,7 +70,7 @@ impl Team {
         });
     }
 
-    fn run(&self, words: &[&str]) -> Ran {
+    pub(crate) fn run(&self, words: &[&str]) -> Ran {
         let words: Vec<&str> = ["run"].iter().chain(words).chain(&["--on", "fleet"]).copied().collect();
         self.ada.run(&words)
     }
@@ -101,7 +101,7 @@ impl Team {
     }
 
     /// The lines that the run in `work` adds to the journals, without times, digests and identifiers.
-    fn lines_of(&self, work: impl FnOnce()) -> Vec<Value> {
+    pub(crate) fn lines_of(&self, work: impl FnOnce()) -> Vec<Value> {
         let before = self.journals();
         work();
         let mut new = self.journals();
@@ -127,7 +127,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 /// Whether a process runs.
-fn alive(pid: &str) -> bool {
+pub(crate) fn alive(pid: &str) -> bool {
     fs::metadata(format!("/proc/{}", pid.trim())).is_ok()
 }
 

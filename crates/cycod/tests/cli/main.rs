@@ -39,6 +39,7 @@ mod examples;
 mod explain;
 mod export;
 mod fleet;
+mod flows;
 mod for_each;
 mod front;
 mod get;

@@ -41,7 +41,7 @@ pub(crate) fn fails(ran: &Ran, says: &str) {
 }
 
 /// Serves a hub until the process ends; returns its address.
-fn served(hub: Hub) -> String {
+pub(crate) fn served(hub: Hub) -> String {
     let (tell, told) = mpsc::channel();
     let serve = move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");

@@ -1,0 +1,295 @@
+//! Durable runs on workers, with real processes. The test stands in for Restate and the conductor; `tests/fleet` has the real ones.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpListener,
+    sync::mpsc,
+    time::{Duration, Instant},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_conductor::{FlowCommit, FlowOffer, FlowQueue as _, TaskAnswer};
+use cycod_flow::{FlowCourse, FlowHeard, FlowStart, FlowTimer, FlowTurn, FlowWork, LostPolicy, StepShape};
+use cycod_hub::{Hub, HubStore as _, Restate, SqlRow, SqliteStore};
+use cycod_team::{BlobDigest, FORMAT, TicketDocument, TicketFile};
+use cycod_team_sync::{DeviceKey, EnrolmentProof, FleetTasks, TeamHub};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::{
+    fleet::{Team, alive},
+    support::until,
+    team_hub::{done, served},
+};
+
+/// What someone tells Restate, and a timer that is over.
+enum Message {
+    Request(String, String),
+    Over(String, FlowTimer),
+}
+
+/// A run that is driven.
+struct Driven {
+    course: FlowCourse,
+    number: i64,
+}
+
+/// Stands in for Restate and the conductor of a hub, in memory.
+struct Conducting {
+    hub: Hub,
+    runs: BTreeMap<String, Driven>,
+    /// The work of awakeables, with the run.
+    waiting: BTreeMap<String, (String, FlowWork)>,
+    tell: mpsc::Sender<Message>,
+}
+
+impl Conducting {
+    fn start(hub: &Hub) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
+        hub.use_restate(Restate::at(listener.local_addr().expect("an address")).expect("an address of this machine"));
+        let (tell, told) = mpsc::channel();
+        let requests = tell.clone();
+        let listen = move || {
+            for stream in listener.incoming().flatten() {
+                let Some((path, body)) = request(&mut BufReader::new(&stream)) else { continue };
+                let done = requests.send(Message::Request(path, body)).is_ok();
+                _ = (&stream).write_all(b"HTTP/1.1 202 x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                if !done {
+                    return;
+                }
+            }
+        };
+        cycod_thread::Thread::named("restate").detach(listen).expect("a thread");
+        let mut conducting = Self { hub: hub.clone(), runs: BTreeMap::new(), waiting: BTreeMap::new(), tell };
+        let conduct = move || told.into_iter().for_each(|message| conducting.take(message));
+        cycod_thread::Thread::named("conductor").detach(conduct).expect("a thread");
+        // The one that tells Restate.
+        _ = served(hub.clone());
+    }
+
+    fn take(&mut self, message: Message) {
+        let (run, heard, task) = match message {
+            Message::Over(run, timer) => (run, FlowHeard::Timer(timer), None),
+            Message::Request(path, body) => match path.split('/').collect::<Vec<_>>()[..] {
+                ["", "ToolRun", run, "run", "send"] => {
+                    let start: FlowStart = serde_json::from_str(&body).expect("a start");
+                    let (course, turn) = FlowCourse::begin(start).expect("a turn");
+                    _ = self.runs.insert(run.to_owned(), Driven { course, number: 0 });
+                    return self.carry_out(run, turn, None);
+                }
+                ["", "ToolRun", run, "cancel", "send"] => (run.to_owned(), FlowHeard::Cancel, None),
+                ["", "restate", "awakeables", id, "resolve"] => {
+                    let TaskAnswer { task, answer } = serde_json::from_str(&body).expect("an answer");
+                    let Some((run, work)) = self.waiting.remove(id) else { return };
+                    (run, FlowHeard::Answer(work, answer), Some(task))
+                }
+                _ => panic!("{path}"),
+            },
+        };
+        let Some(driven) = self.runs.get_mut(&run) else { return };
+        if let Some(turn) = driven.course.hear(heard).expect("it fits") {
+            self.carry_out(&run, turn, task);
+        }
+    }
+
+    fn carry_out(&mut self, run: &str, turn: FlowTurn, task: Option<String>) {
+        let FlowTurn { event, timers, offers, stops, is_over } = turn;
+        for (timer, after) in timers {
+            let (tell, run) = (self.tell.clone(), run.to_owned());
+            let wait = move || {
+                std::thread::sleep(Duration::from_millis(after));
+                drop(tell.send(Message::Over(run, timer)));
+            };
+            cycod_thread::Thread::named("timer").detach(wait).expect("a thread");
+        }
+        let driven = self.runs.get_mut(run).expect("it is driven");
+        let number = driven.number;
+        driven.number += 1;
+        let offer = |(index, work)| FlowOffer { work, awakeable: format!("{run}.{number}.{index}") };
+        let offers: Vec<FlowOffer> = offers.into_iter().enumerate().map(offer).collect();
+        for offer in &offers {
+            _ = self.waiting.insert(offer.awakeable.clone(), (run.to_owned(), offer.work));
+        }
+        let commit = FlowCommit { run: run.to_owned(), number, event, task, offers, stops, is_over };
+        if self.hub.commit(&commit).is_err() || is_over {
+            _ = self.runs.remove(run);
+        }
+    }
+}
+
+/// A request: its path and body.
+fn request(stream: &mut impl std::io::BufRead) -> Option<(String, String)> {
+    let (mut line, mut path, mut length) = (String::new(), None, 0);
+    while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+        path = path.or(line.strip_prefix("POST ").and_then(|rest| Some(rest.split_once(' ')?.0.to_owned())));
+        if let Some(rest) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+            length = rest.trim().parse().ok()?;
+        }
+        line.clear();
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).ok()?;
+    Some((path?, String::from_utf8(body).ok()?))
+}
+
+fn durable_team() -> Team {
+    let team = Team::new();
+    Conducting::start(&team.hub);
+    team
+}
+
+fn rows(team: &Team, select: &str) -> Vec<SqlRow> {
+    let database = SqliteStore::open(&team.ada.path("hub.db")).expect("a database");
+    let mut rows = Vec::new();
+    let read = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+        rows = tx.rows(select, &[])?;
+        Ok(())
+    };
+    database.transaction(read).expect("it reads");
+    rows
+}
+
+const FOUR: &str = "description: Four steps\ndurable: true\ntags: [read]
+parameters: {WHO: {type: string, description: Whom}}
+steps:
+  - {name: a, bash: 'sleep 0.5; echo A-{WHO}'}
+  - {name: b, bash: 'sleep 0.5; echo B', parallel: true}
+  - {name: c, bash: 'echo {a.output} and {b.output}', wait-for: [a, b]}
+  - {name: d, bash: 'echo end {c.output}; exit 4', wait-for: [c], error-handling: {fallback: 'echo saved {c.output}'}}
+";
+
+#[test]
+fn the_steps_of_a_durable_run_are_spread_and_its_journal_is_that_of_a_run_here() {
+    let team = durable_team();
+    team.ada.tool("four", FOUR);
+    let _workers = [team.worker("build-1", &[]), team.worker("build-2", &[])];
+    let (mut there, mut here) = (None, None);
+    let mut lines_there = team.lines_of(|| there = Some(team.run(&["four", "WHO=$(reboot) 'ü'"])));
+    let mut lines_here = team.lines_of(|| here = Some(team.ada.run(&["run", "four", "WHO=$(reboot) 'ü'"])));
+    let (there, here) = (there.expect("it ran"), here.expect("it ran"));
+    assert_eq!((there.code(), there.stdout()), (here.code(), here.stdout()), "{}", there.block());
+    assert!(there.stdout().contains("saved A-$(reboot) 'ü' and B"), "{}", there.block());
+    // Steps that run at once say things in another order.
+    for lines in [&mut lines_there, &mut lines_here] {
+        lines.iter_mut().filter_map(|line| line.as_object_mut()).for_each(|line| _ = line.remove("off"));
+        lines.sort_by_key(ToString::to_string);
+    }
+    assert_eq!(lines_there, lines_here);
+    let workers = rows(&team, "SELECT DISTINCT worker FROM flow_log WHERE worker <> '' ORDER BY worker");
+    let workers: Vec<_> = workers.iter().map(|row| row.text(0).expect("a name")).collect();
+    assert_eq!(workers, ["build-1", "build-2"]);
+    assert_eq!(rows(&team, "SELECT task FROM task_files"), [], "the hub keeps no files of a run that is over");
+}
+
+#[test]
+fn a_durable_run_goes_on_without_its_terminal_and_ends_when_it_is_cancelled() {
+    let team = durable_team();
+    team.ada.tool("four", FOUR);
+    let mark = team.ada.path("mark");
+    let waits = format!(
+        "description: Waits\ndurable: true\ntags: [run]\nsecurity: {{isolation: none}}\nsteps:\n  - {{name: one, bash: 'echo $$ >> {0}; sleep 600'}}\n  - {{name: two, bash: echo never}}\nresources: {{cleanup: [{{final-command: 'echo cleaned >> {0}'}}]}}\n",
+        mark.display()
+    );
+    team.ada.tool("waits", &waits);
+    // Steps wait for a worker, which comes later.
+    drop(team.worker("build-1", &[]));
+    let began = team.run(&["four", "WHO=x", "--background"]);
+    assert_eq!(began.code(), 0, "{}", began.block());
+    let id = began.stdout().trim().to_owned();
+    let _worker = team.worker("build-2", &[]);
+    let said = done(&team.ada, &["runs", "follow", &id]);
+    assert!(said.block().contains("saved A-x and B"), "{}", said.block());
+    assert!(done(&team.ada, &["runs", "wait", &id]).block().contains("saved A-x and B"));
+
+    let id = team.run(&["waits", "--background"]).stdout().trim().to_owned();
+    let marked = || std::fs::read_to_string(&mark).unwrap_or_default();
+    until("the step runs", || marked().ends_with('\n'));
+    let pid = marked();
+    assert!(alive(&pid), "it runs: {pid}");
+    let began = Instant::now();
+    _ = done(&team.ada, &["runs", "cancel", &id]);
+    until("the process of the step ends", || !alive(&pid));
+    assert!(began.elapsed() < Duration::from_secs(20));
+    until("it is cleaned up", || marked().contains("cleaned"));
+    assert!(done(&team.ada, &["runs", "list"]).stdout().contains("cancelled"));
+}
+
+/// What someone does to a ticket, its files, and the flow of the run.
+type Change<'a> = dyn Fn(&mut TicketDocument, &mut BTreeMap<String, Vec<u8>>, &mut serde_json::Value) + 'a;
+
+/// A device of Ada's that signs whatever the test wants.
+fn device(team: &Team) -> FleetTasks {
+    let device = DeviceKey::generate().expect("a key");
+    let (address, _) =
+        cycod_team_sync::find_hub(&team.address.parse().expect("an address")).expect("an answer").expect("a hub");
+    let hub = TeamHub::open(address.clone(), device.clone()).expect("a client");
+    let token = team.hub.token("ada", 1, Timestamp::now()).expect("a token");
+    _ = hub.enrol(&EnrolmentProof::Token(token)).expect("it is enrolled");
+    FleetTasks::open(&address, device).expect("a client")
+}
+
+#[test]
+fn a_worker_refuses_a_step_of_anything_else_than_what_was_signed() {
+    let team = durable_team();
+    team.ada.tool("four", FOUR);
+    let _worker = team.worker("build-1", &[]);
+    // What an honest device sends is taken.
+    assert_eq!(team.run(&["four", "WHO=x"]).code(), 0);
+    let honest = rows(&team, "SELECT ticket FROM flows")[0].text(0).expect("a ticket");
+    let honest: TicketDocument = serde_json::from_str(&honest).expect("a ticket");
+    let mut ada = device(&team);
+    let text = team.ada.read(".cycod/tools/four.yaml");
+    let mut check = |change: &Change<'_>, says: &str| {
+        let mut files: BTreeMap<String, Vec<u8>> =
+            honest.files.keys().map(|path| (path.clone(), text.clone().into_bytes())).collect();
+        let mut ticket = TicketDocument {
+            format: FORMAT,
+            id: FleetTasks::new_id().expect("random numbers"),
+            expires: Timestamp::now().as_second() + 600,
+            ..honest.clone()
+        };
+        let step = |after: &[usize], has_fallback| {
+            let after = after.to_vec();
+            StepShape { after, has_fallback, on_lost: LostPolicy::Retry, ..StepShape::default() }
+        };
+        let steps = [step(&[], false), step(&[], false), step(&[0, 1], false), step(&[2], true)];
+        let mut flow =
+            json!({"version": cycod_flow::VERSION, "steps": steps, "at_once": 64, "timeout": ticket.timeout});
+        change(&mut ticket, &mut files, &mut flow);
+        for (path, bytes) in &files {
+            let file = TicketFile { sha256: BlobDigest::of(bytes), executable: false };
+            _ = ticket.files.insert(path.clone(), file);
+        }
+        _ = ada.give_flow(&ticket, &files, &flow).expect("the hub takes it");
+        let mut result = String::new();
+        until("a step ends", || {
+            let select = format!(
+                "SELECT result FROM tasks WHERE run = '{}' AND work LIKE '{{\"attempt%' AND state = 'done'",
+                ticket.id
+            );
+            rows(&team, &select).first().is_some_and(|row| {
+                result = row.text(0).expect("a result");
+                true
+            })
+        });
+        let result: serde_json::Value = serde_json::from_str(&result).expect("JSON");
+        let entry = STANDARD.decode(result["entry"].as_str().expect("a text")).expect("Base64");
+        let entry = String::from_utf8_lossy(&entry).into_owned();
+        assert!(entry.contains(says), "{says}: {} {entry}", result["answer"]);
+        let outcome = &result["answer"]["event"]["ended"]["outcome"];
+        assert_eq!(outcome == "succeeded", says == "A-x", "{outcome}");
+        ada.cancel(&ticket.id).expect("it ends");
+    };
+    // The same as an honest device, so that the others are refused for what they change.
+    check(&|_, _, _| {}, "A-x");
+    check(&|ticket, _, _| ticket.digest = "00".repeat(32), "would do something else here than what the member signed");
+    let evil = || FOUR.replace("echo B", "echo evil").into_bytes();
+    check(
+        &|_, files, _| files.values_mut().for_each(|bytes| *bytes = evil()),
+        "would do something else here than what the member signed",
+    );
+    check(&|ticket, _, _| ticket.arguments = "{\"WHO\": \"x\", \"MORE\": \"y\"}".to_owned(), "MORE");
+    check(&|_, _, flow| flow["steps"][0]["on_lost"] = "fail".into(), "does not fit its plan");
+    check(&|_, _, flow| flow["at_once"] = 1.into(), "does not fit its plan");
+}
