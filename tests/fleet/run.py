@@ -78,7 +78,7 @@ durable: true
 tags: [read]
 security: {{isolation: none}}
 steps:
-  - {{name: one, bash: "echo one >> {marks}; if mkdir {marks}.first 2>/dev/null; then sleep 600; fi; echo again"}}
+  - {{name: one, bash: "mkdir {marks}.first 2>/dev/null; first=$?; echo one >> {marks}; [ $first != 0 ] || sleep 600; echo again"}}
   - {{name: two, bash: "echo two >> {marks}; echo done {{one.output}}"}}
 """
 WAITS = """description: Waits until it is cancelled
@@ -265,6 +265,13 @@ class Fleet:
                     except OSError:
                         continue
 
+    def rows(self, select):
+        """What the hub's database has."""
+        with sqlite3.connect(self.hub / "hub.db", timeout=10) as database:
+            rows = database.execute(select).fetchall()
+        database.close()
+        return rows
+
     def database(self, statement):
         """Changes the hub's database, as only someone can who has taken over the hub."""
         with sqlite3.connect(self.hub / "hub.db", timeout=10) as database:
@@ -278,9 +285,7 @@ def spread(fleet):
     said = fleet.run("runs", "wait", run)
     expect("end A-$(reboot) 'x' and B" in said, said)
     expect(sorted(fleet.marked()) == ["a", "b", "c", "d"], fleet.marked())
-    with sqlite3.connect(fleet.hub / "hub.db") as database:
-        workers = {row[0] for row in database.execute(f"SELECT worker FROM flow_log WHERE run = '{run}' AND worker <> ''")}
-    database.close()
+    workers = {row[0] for row in fleet.rows(f"SELECT worker FROM flow_log WHERE run = '{run}' AND worker <> ''")}
     expect(workers == {"worker-1", "worker-2"}, f"it ran on {workers}")
 
 
@@ -310,11 +315,20 @@ def killed(part, wait):
     return check
 
 
+def processes(home):
+    """The processes of a home, with their arguments."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"HOME={home}".encode() in (path / "environ").read_bytes().split(b"\0"):
+                yield int(path.name), (path / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+
+
 def follower(fleet):
     run = fleet.background("four", "WHO=x")
     fleet.until_any()
-    found = subprocess.run(["pgrep", "-f", f"{CYCOD} --background-run"], capture_output=True).stdout.split()
-    mine = [pid for pid in map(int, found) if str(fleet.home).encode() in Path(f"/proc/{pid}/environ").read_bytes()]
+    mine = [pid for pid, words in processes(fleet.home) if b"--background-run" in words]
     expect(len(mine) == 1, f"one process follows: {mine}")
     os.kill(mine[0], signal.SIGKILL)
     fleet.until_marked("d")
@@ -328,7 +342,7 @@ def follower(fleet):
 
 def lost_and_read(fleet):
     run = fleet.background("reads")
-    kill_who_works(fleet)
+    kill_who_works(fleet, run)
     said = fleet.run("runs", "wait", run)
     expect("done again" in said, said)
     expect(fleet.marked() == ["one", "one", "two"], fleet.marked())
@@ -337,20 +351,21 @@ def lost_and_read(fleet):
 
 def lost_and_write(fleet):
     run = fleet.background("writes")
-    kill_who_works(fleet)
+    kill_who_works(fleet, run, "UPDATE tasks SET lease_until = 1 WHERE state = 'leased'")
     fleet.run("runs", "wait", run, code=1)
     expect("step-lost" in fleet.run("runs", "show", run, "--format", "json"), "it isn't known to be lost")
     expect(fleet.marked() == ["one"], fleet.marked())
 
 
-def kill_who_works(fleet):
-    """Kills the worker that has the step, and starts it again when the hub knows that it is lost."""
+def kill_who_works(fleet, run, hurry=None):
+    """Kills the worker that has the step, and starts it again when the hub knows that it is lost; `hurry` ends the lease."""
     fleet.until_any()
-    with sqlite3.connect(fleet.hub / "hub.db") as database:
-        worker = database.execute("SELECT worker FROM tasks WHERE state = 'leased'").fetchone()[0]
-    database.close()
+    worker = fleet.rows("SELECT worker FROM tasks WHERE state = 'leased'")[0][0]
     fleet.kill(worker)
-    time.sleep(11)
+    if hurry:
+        fleet.database(hurry)
+    lost = f"SELECT 1 FROM flow_log WHERE run = '{run}' AND event LIKE '{{\"lost%'"
+    expect(eventually(lambda: fleet.rows(lost), 20), "it isn't lost")
     fleet.start(worker)
 
 
@@ -442,7 +457,9 @@ def main():
         for name, check in checks.items():
             if wanted and not any(word in name for word in wanted):
                 continue
+            began = time.monotonic()
             table.check(name, "outcome", lambda: check(fleet))
+            print(name, round(time.monotonic() - began, 1), file=sys.stderr)
         if table.problems:
             print((fleet.path / "log").read_text()[-4000:])
     return table.show("fleet")
