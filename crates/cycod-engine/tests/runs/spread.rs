@@ -11,7 +11,7 @@ use cycod_engine::{
     FlowSource, FlowWork, Nobody, Plan, RunReport, Secrets, Sink, StepDone, StepOrder, Stop, Surface, flow_start,
     follow, refused_step, run_step,
 };
-use cycod_flow::{ConditionResult, FlowCourse, FlowHeard, ScopeId, StepId, WorkAnswer};
+use cycod_flow::{ConditionResult, FlowCourse, FlowHeard, FlowTask, ScopeId, StepId, WorkAnswer};
 use cycod_run::Ledger;
 
 use crate::support::{Collected, Place, story};
@@ -261,7 +261,7 @@ fn a_machine_does_only_what_its_own_flow_asks_for() {
     let (first, last) = (attempts[0], attempts[attempts.len() - 1]);
     assert_eq!(refused(work_of(last), &facts[..first]).code, Code::TicketRefused);
     assert_eq!(refused(work_of(first), &facts[..=first]).code, Code::TicketRefused);
-    let never = FlowWork::Attempt(cycod_flow::FlowTask {
+    let never = FlowWork::Attempt(FlowTask {
         step: StepId { scope: ScopeId(9), index: 9 },
         attempt: cycod_flow::Attempt::Number(1),
         losses: 0,
@@ -281,7 +281,10 @@ fn a_machine_does_only_what_its_own_flow_asks_for() {
     let decided = facts.iter().position(|fact| matches!(fact.event, FlowEvent::Decided { .. })).expect("a condition");
     let FlowEvent::Decided { step: of, .. } = facts[decided].event else { panic!("a condition") };
     let decision = FlowFact { event: FlowEvent::Decided { step: of, decision: ConditionResult::Run }, ..no_facts() };
-    assert_eq!(changed(decided, decision), Code::NotResumable);
+    // A step whose condition doesn't hold, by a machine that says it does.
+    let forced = [&facts[..decided], &[decision]].concat();
+    let task = FlowTask { step: of, attempt: cycod_flow::Attempt::Number(1), losses: 0 };
+    assert_eq!(refused(FlowWork::Attempt(task), &forced).code, Code::NotResumable);
     // What is known of another step, nothing that can be read, and another outcome than is known.
     let [at, other] = [attempts[0], attempts[1]];
     assert_eq!(changed(at, FlowFact { entry: facts[other].entry.clone(), ..facts[at].clone() }), Code::NotResumable);
