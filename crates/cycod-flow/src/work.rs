@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AttemptOutcome, FlowEvent, FlowTask, ScopeId, StepId, StepShape};
+use crate::{AttemptOutcome, ConditionResult, FlowEvent, FlowTask, ScopeId, StepId, StepShape};
 
 /// Something that a driver gives to another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -45,6 +45,20 @@ pub struct FlowStart {
     pub at_once: usize,
     /// The time of the run, in milliseconds.
     pub timeout: u64,
+}
+
+impl FlowWork {
+    /// What is told when everyone is gone who had it. Nothing follows for a step whose tool was not cleaned up.
+    pub fn lost(self) -> WorkAnswer {
+        match self {
+            Self::Attempt(task) => WorkAnswer::new(FlowEvent::Lost(task)),
+            Self::Decide(step) => WorkAnswer::new(FlowEvent::Decided { step, decision: ConditionResult::Undecidable }),
+            Self::CleanUp(scope) => {
+                let closes = Some(AttemptOutcome::Forbidden);
+                WorkAnswer { closes, ..WorkAnswer::new(FlowEvent::CleanedUp(scope)) }
+            }
+        }
+    }
 }
 
 impl WorkAnswer {

@@ -503,12 +503,11 @@ fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
                   AND (state = 'waiting' OR state = 'leased')";
     tx.execute(update, &[millis.saturating_sub(GONE).into()])?;
     let select =
-        "SELECT id, worker, fence, lost, again, cancelled, run FROM tasks WHERE state = 'leased' AND lease_until < $1";
+        "SELECT id, worker, fence, lost, again, cancelled FROM tasks WHERE state = 'leased' AND lease_until < $1";
     for row in tx.rows(select, &[millis.into()])? {
         let (id, mut lost) = (row.text(0)?, names(&row.text(3)?));
         lost.push(row.text(1)?);
-        let may_start_again =
-            row.number(4)? != 0 && row.number(5)? == 0 && (lost.len() < MOST_LOST || !row.text(6)?.is_empty());
+        let may_start_again = row.number(4)? != 0 && row.number(5)? == 0 && lost.len() < MOST_LOST;
         // Of two hubs that see it at once, the row changes for one.
         let update = "UPDATE tasks SET state = 'waiting', lost = $1 WHERE id = $2 AND state = 'leased' AND fence = $3";
         if tx.execute(update, &[lost.join(" ").into(), id.as_str().into(), row.number(2)?.into()])? == 1

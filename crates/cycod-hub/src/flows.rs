@@ -237,7 +237,7 @@ pub(crate) fn tell(
             let result: StepResult = serde_json::from_str(result).map_err(|error| broken("a result", error))?;
             result.answer
         }
-        ("lost", FlowWork::Attempt(of)) => WorkAnswer::new(FlowEvent::Lost(of)),
+        ("lost", work) => work.lost(),
         (_, FlowWork::Attempt(of)) => WorkAnswer::new(FlowEvent::Ended { task: of, outcome: AttemptOutcome::Refused }),
         // These are not withdrawn: they end with the run.
         _ => return Ok(()),

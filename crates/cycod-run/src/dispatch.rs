@@ -175,6 +175,11 @@ fn unprepared(error: &std::io::Error) -> Refusal {
     Refusal::new(Code::NotStarted, format!("cannot prepare to start processes: {error}"))
 }
 
+/// Why a step failed of which a part was lost each time it began.
+fn lost_work(what: String) -> Refusal {
+    Refusal::new(Code::StepLost, format!("each worker is gone that began it when {what}"))
+}
+
 fn unfit() -> Refusal {
     Refusal::new(Code::NotResumable, "what was written of the run does not fit its plan")
         .attempt("run the tool again from its beginning")
@@ -489,9 +494,17 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                     self.on(event);
                     return Some(());
                 }
-                // What follows from the results is known here as well.
-                if self.scopes[step.scope.0].decide(step.index) != decision {
-                    return None;
+                // What follows from the results is known here as well, unless everyone is gone who was to say it.
+                let scope = &mut self.scopes[step.scope.0];
+                if scope.decide(step.index) != decision {
+                    if decision != flow::ConditionResult::Undecidable {
+                        return None;
+                    }
+                    let name = &scope.tool.plan.steps[step.index].name;
+                    let refusal = lost_work(format!("the condition of `{name}` was being decided"));
+                    let mut under_way = UnderWay::of(StepReport::new(name, Status::Failed));
+                    _ = under_way.refuse(refusal, &scope.tool.plan);
+                    scope.under_way[step.index] = Some(Box::new(under_way));
                 }
                 self.on(event);
             }
@@ -513,6 +526,11 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 }
                 _ => return None,
             },
+            FlowEvent::CleanedUp(scope) if entry.is_empty() => {
+                self.job(FlowWork::CleanUp(scope))?;
+                let warnings = vec!["the cleanup was lost: each worker that began it is gone".to_owned()];
+                self.handle(Done::CleanedUp(scope, Cleaned { warnings, is_lost: true, ..Cleaned::default() }));
+            }
             FlowEvent::CleanedUp(scope) => match Entry::read(&entry)? {
                 cleaned @ Entry::CleanedUp(of, _) if of == scope => self.happened(cleaned)?,
                 _ => return None,
@@ -814,9 +832,19 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
     fn close(&mut self, id: ScopeId, verdict: flow::ScopeEnd) {
         self.in_time.remove(&id);
         let scope = &mut self.scopes[id.0];
+        let is_lost = scope.cleaned.is_lost;
         let report = scope.report(verdict);
         let (duration, called) = (scope.opened.elapsed(), Arc::clone(&scope.tool));
         match self.flow.opened_by(id) {
+            Some(task) if is_lost => {
+                let caller = &mut self.scopes[task.step.scope.0];
+                if let Some(under_way) = &mut caller.under_way[task.step.index] {
+                    _ = under_way.report.record_called(&called, report, duration, &caller.tool.plan);
+                    let refusal = lost_work(format!("`{}` was being cleaned up", called.plan.tool().name));
+                    _ = under_way.refuse(refusal, &caller.tool.plan);
+                    self.on(flow::FlowEvent::Ended { task, outcome: flow::AttemptOutcome::Forbidden });
+                }
+            }
             Some(task) => self.returned(task, &called, report, duration),
             None => self.report = Some(report),
         }

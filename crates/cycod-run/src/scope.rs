@@ -189,7 +189,7 @@ impl<'a> Tool<'a> {
             }
             _ => {}
         }
-        Cleaned { warnings, files, artifacts }
+        Cleaned { warnings, files, artifacts, is_lost: false }
     }
 
     /// Keeps the artifacts of the run, unless it was cancelled.
@@ -209,6 +209,8 @@ pub(crate) struct Cleaned {
     pub(crate) files: Files,
     /// The files that the run keeps.
     pub(crate) artifacts: Collected,
+    /// Whether whoever cleaned up is gone, and with them what came of it.
+    pub(crate) is_lost: bool,
 }
 
 /// A tool of a run, and how far its steps are.
@@ -344,7 +346,7 @@ impl<'a> Scope<'a> {
             (ScopeEnd::Cancelled, None) => Exit::Stopped.in_result(),
             (ScopeEnd::Completed | ScopeEnd::Failed(_), None) => 0,
         };
-        let Cleaned { warnings: mut of_cleanup, files, artifacts } = std::mem::take(&mut self.cleaned);
+        let Cleaned { warnings: mut of_cleanup, files, artifacts, .. } = std::mem::take(&mut self.cleaned);
         let (exit_code, refusal) = match artifacts.problem {
             Some(problem) if exit_code == 0 => (self::exit_code(&problem), Some(problem)),
             // A run that failed need not have made everything.

@@ -96,13 +96,12 @@ fn facts(place: &Place, machine: &Machine<'_>) -> Vec<FlowFact> {
         }
         let heard = match out.pop_front().expect("the run waits for something") {
             FlowHeard::Answer(work, _) => {
-                let answer = match (machine(work, &facts), work) {
-                    (Some(done), _) => {
+                let answer = match machine(work, &facts) {
+                    Some(done) => {
                         entry = done.entry;
                         done.answer
                     }
-                    (None, FlowWork::Attempt(task)) => WorkAnswer::new(FlowEvent::Lost(task)),
-                    (None, work) => panic!("{work:?} can't be lost"),
+                    None => work.lost(),
                 };
                 FlowHeard::Answer(work, answer)
             }
@@ -187,7 +186,7 @@ const RICH: &str = "description: d\nsteps:
 resources:
   cleanup: [{final-command: exit 9}]
 ";
-const INNER: &str = "description: d\nparameters: {WHAT: {type: string, description: d}}\nsteps:
+const INNER: &str = "description: d\nparameters: {WHAT: {type: string, description: d, default: x}}\nsteps:
 - {name: one, bash: 'echo one {WHAT}'}
 - {name: two, bash: 'echo two {one.output}'}
 ";
@@ -242,6 +241,30 @@ fn a_step_that_is_lost_starts_again_only_where_that_does_no_harm() {
     assert_eq!(lost_first(&reads), story(&reads.run(&[])));
     let writes = lost_first(&Place::new(&tool("write")));
     assert!(writes.contains("one failed 1") && !writes.contains("\"two"), "{writes}");
+}
+
+#[test]
+fn a_condition_and_a_cleanup_that_are_lost_fail_their_step() {
+    let place = Place::new(
+        "description: d\nsteps:\n- {name: one, use-tool: inner, error-handling: {fallback: echo saved}, continue-on-error: true}\n- {name: two, bash: echo two, run-condition: '{one.exit-code} == 1'}\n",
+    )
+    .tool("inner", INNER);
+    let lost_at = |is_lost: &(dyn Fn(FlowWork) -> bool + Sync)| {
+        let machine =
+            |work: FlowWork, past: &[FlowFact]| (!is_lost(work)).then(|| everywhere(&place)(work, past)).flatten();
+        let facts = facts(&place, &machine);
+        (0..facts.len()).map(|known| followed(&place, &facts, known).0).next_back().expect("a report")
+    };
+    let cleanup = |scope| move |work| work == FlowWork::CleanUp(ScopeId(scope));
+    let report = lost_at(&cleanup(1));
+    assert_eq!(report.steps[0].refusal.as_ref().map(|refusal| refusal.code), Some(Code::StepLost));
+    assert_eq!((report.output.as_slice(), report.steps[0].used_fallback), (&b"two\n"[..], false));
+    // That of the run is told, and changes nothing.
+    let report = lost_at(&cleanup(0));
+    assert!(report.success && report.warnings.iter().any(|text| text.contains("the cleanup was lost")), "{report:?}");
+    let report = lost_at(&|work| matches!(work, FlowWork::Decide(_)));
+    assert_eq!(report.steps[1].refusal.as_ref().map(|refusal| refusal.code), Some(Code::StepLost));
+    assert!(!report.success && report.steps[1].name == "two", "{report:?}");
 }
 
 #[test]

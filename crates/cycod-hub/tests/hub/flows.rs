@@ -362,15 +362,21 @@ fn lost(fleet: &mut Fleet<'_>) {
     let event = FlowEvent::Ended { task: FlowTask { losses: 1, ..task(0) }, outcome: AttemptOutcome::Succeeded };
     _ = report(&mut fleet.two, &second, &result(event.clone(), b"")).expect("it is taken");
 
-    // A cleanup is given to others.
-    run.tell(&run.event(event, Some(second.task()), &[FlowWork::CleanUp(ScopeId(0))]));
-    for _ in 0..4 {
-        _ = claimed(&mut fleet.one);
+    // A cleanup is given to others, until it has ended three of them.
+    let cleanup = FlowWork::CleanUp(ScopeId(0));
+    run.tell(&run.event(event, Some(second.task()), &[cleanup]));
+    let last = claimed(&mut fleet.one);
+    away(fleet);
+    for _ in 0..2 {
+        assert_eq!(claimed(&mut fleet.one).task(), last.task());
         away(fleet);
     }
-    let last = claimed(&mut fleet.two);
-    _ = report(&mut fleet.two, &last, &result(FlowEvent::CleanedUp(ScopeId(0)), b"")).expect("it is taken");
-    run.tell(&FlowCommit { is_over: true, ..run.event(FlowEvent::CleanedUp(ScopeId(0)), Some(last.task()), &[]) });
+    nothing(&mut fleet.two);
+    assert_eq!(fleet.states(&run.run), ["lost", "done", "lost"]);
+    let heard = fleet.restate.heard("CleanUp", 2);
+    assert_eq!(heard[1], json!({"task": last.task(), "answer": cleanup.lost()}));
+    let event = FlowEvent::CleanedUp(ScopeId(0));
+    run.tell(&FlowCommit { is_over: true, ..run.event(event, Some(last.task()), &[]) });
 }
 
 /// What is cancelled or out of time ends: what runs with its next report, what waits at once.
