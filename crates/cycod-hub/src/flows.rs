@@ -118,6 +118,11 @@ pub(crate) fn sent(tx: &mut dyn HubTransaction, id: &str) -> Result<(), HubError
     tx.execute("DELETE FROM flow_outbox WHERE id = $1", &[id.into()]).map(drop)
 }
 
+/// Takes note that Restate refused a request: the others come first now.
+pub(crate) fn postponed(tx: &mut dyn HubTransaction, id: &str, now: Timestamp) -> Result<(), HubError> {
+    tx.execute("UPDATE flow_outbox SET made = $1 WHERE id = $2", &[millis(now).into(), id.into()]).map(drop)
+}
+
 /// What a worker has to know of a run to do its part, and the digest of that.
 pub(crate) fn lease(
     tx: &mut dyn HubTransaction,
@@ -258,6 +263,7 @@ pub(crate) fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), H
     for row in tx.rows("SELECT run FROM flows WHERE ended > 0 AND ended < $1", &[before.into()])? {
         let run = row.text(0)?;
         for statement in [
+            "DELETE FROM flow_outbox WHERE id IN ('start.' || $1, 'cancel.' || $1) OR id LIKE $1 || '.%'",
             "DELETE FROM task_pieces WHERE task = $1",
             "DELETE FROM flow_log WHERE run = $1",
             "DELETE FROM tasks WHERE run = $1",

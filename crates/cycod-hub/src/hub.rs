@@ -135,6 +135,10 @@ impl Hub {
         self.run(flows::outgoing)
     }
 
+    pub(crate) fn postponed(&self, id: &str) -> Result<(), HubError> {
+        self.run(|tx| flows::postponed(tx, id, Timestamp::now()))
+    }
+
     pub(crate) fn sent(&self, id: &str) -> Result<(), HubError> {
         self.run(|tx| flows::sent(tx, id))
     }

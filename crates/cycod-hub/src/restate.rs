@@ -162,10 +162,11 @@ async fn deliver_all(hub: &Hub, restate: &Restate, is_checked: &mut bool) -> Res
     for outgoing in all {
         let kind = if outgoing.path.starts_with("/restate/") { "application/octet-stream" } else { "application/json" };
         let (status, why) = restate.send(Method::POST, &outgoing.path, (kind, outgoing.body)).await?;
-        if (200..300).contains(&status) {
-            let (door, id) = (hub.clone(), outgoing.id);
-            blocking(move || door.sent(&id)).await.map_err(|broken| HubError::failed("the hub", broken))??;
-        } else {
+        let is_taken = (200..300).contains(&status);
+        let (door, id) = (hub.clone(), outgoing.id);
+        let noted = blocking(move || if is_taken { door.sent(&id) } else { door.postponed(&id) }).await;
+        noted.map_err(|broken| HubError::failed("the hub", broken))??;
+        if !is_taken {
             // Such as a service that is not registered yet. The others may be taken.
             let why = String::from_utf8_lossy(&why).into_owned();
             refused =

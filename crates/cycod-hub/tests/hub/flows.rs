@@ -15,13 +15,11 @@ use cycod_flow::{
     Attempt, AttemptOutcome, FlowEvent, FlowStart, FlowTask, FlowWork, ScopeId, StepId, StepShape, VERSION, WorkAnswer,
 };
 use cycod_hub::{Hub, HubRefusal, HubStore, Restate, SqlValue, SqliteStore};
-use cycod_team_sync::{
-    FleetTasks, GivenTicket, SyncError, TaskTaken, TeamSource, VerifiedTicket, WorkerHub, WorkerMachine,
-};
+use cycod_team_sync::{FleetTasks, GivenTicket, SyncError, TaskTaken, VerifiedTicket, WorkerHub, WorkerMachine};
 use serde_json::{Value as Json, json};
 
 use crate::{
-    fleet::{by_hand, files, labels, tasks, ticket, worker},
+    fleet::{by_hand, files, tasks, ticket, worker},
     support::{Team, now, refused, served_with},
 };
 
@@ -495,7 +493,28 @@ fn too_much(fleet: &mut Fleet<'_>) {
 
 /// Runs that take too long end, and those that ended long ago are forgotten.
 fn over(fleet: &mut Fleet<'_>) {
+    fleet.restate.status.store(503, Ordering::SeqCst);
     let run = fleet.give(1);
+    let waiting = |fleet: &Fleet<'_>| {
+        let mut made = Vec::new();
+        let read = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+            let select = format!("SELECT made FROM flow_outbox WHERE id LIKE '%{}%' ORDER BY made", run.run);
+            let rows = tx.rows(&select, &[])?;
+            made = rows.iter().map(|row| row.number(0)).collect::<Result<_, _>>()?;
+            Ok(())
+        };
+        fleet.team.store.transaction(read).expect("it reads");
+        made
+    };
+    // What Restate refuses lets the others go first.
+    by_hand(fleet.team, "UPDATE flow_outbox SET made = 1");
+    for _ in 0..500 {
+        if waiting(fleet)[0] > 1 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(waiting(fleet)[0] > 1);
     by_hand(fleet.team, &format!("UPDATE flows SET expires = 1 WHERE run = '{}'", run.run));
     nothing(&mut (worker(fleet.team, &fleet.team.served(), "three")));
     let seen = fleet.ada.watch_flow(&run.run, 1, 0).expect("a state").expect("it is hers");
@@ -505,6 +524,7 @@ fn over(fleet: &mut Fleet<'_>) {
     nothing(&mut fleet.one);
     assert_eq!(fleet.ada.watch_flow(&run.run, 0, 0), Ok(None));
     assert_eq!(fleet.states(&run.run), [""; 0]);
+    assert_eq!(waiting(fleet), [0_i64; 0], "nothing is told of it any more");
 }
 
 #[test]
