@@ -176,7 +176,7 @@ fn unprepared(error: &std::io::Error) -> Refusal {
 }
 
 /// Why a step failed of which a part was lost each time it began.
-fn lost_work(what: String) -> Refusal {
+fn lost_work(what: &str) -> Refusal {
     Refusal::new(Code::StepLost, format!("each worker is gone that began it when {what}"))
 }
 
@@ -501,7 +501,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                         return None;
                     }
                     let name = &scope.tool.plan.steps[step.index].name;
-                    let refusal = lost_work(format!("the condition of `{name}` was being decided"));
+                    let refusal = lost_work(&format!("the condition of `{name}` was being decided"));
                     let mut under_way = UnderWay::of(StepReport::new(name, Status::Failed));
                     _ = under_way.refuse(refusal, &scope.tool.plan);
                     scope.under_way[step.index] = Some(Box::new(under_way));
@@ -840,7 +840,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 let caller = &mut self.scopes[task.step.scope.0];
                 if let Some(under_way) = &mut caller.under_way[task.step.index] {
                     _ = under_way.report.record_called(&called, report, duration, &caller.tool.plan);
-                    let refusal = lost_work(format!("`{}` was being cleaned up", called.plan.tool().name));
+                    let refusal = lost_work(&format!("`{}` was being cleaned up", called.plan.tool().name));
                     _ = under_way.refuse(refusal, &caller.tool.plan);
                     self.on(flow::FlowEvent::Ended { task, outcome: flow::AttemptOutcome::Forbidden });
                 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{BufReader, Write as _},
     net::TcpListener,
     sync::mpsc,
     time::{Duration, Instant},
