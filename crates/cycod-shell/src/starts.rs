@@ -13,6 +13,9 @@ use crate::programs::Statements;
 use crate::script::build;
 use crate::track::parse;
 
+/// Stands among the words of an interpreter for the file with the command's own text.
+const OWN_TEXT: &str = "{0}";
+
 /// A piece of the path of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FilePart {
@@ -179,5 +182,13 @@ fn of_variant(question: &Question<'_>, variant: &Variant<'_>, all: &mut Starts) 
     };
     let reads = if input.is_empty() { Input::Clean } else { Input::Texts(vec![input]) };
     let statements = Statements::new(question.programs);
-    all.add(watch::watch(shell, &tree, &holes, &statements, &environment, &reads));
+    let mut found = watch::watch(shell, &tree, &holes, &statements, &environment, &reads);
+    if let Reader::Interpreter(_) = question.reader {
+        let is_own = |file: &Started| {
+            file.path.iter().any(|part| matches!(part, FilePart::Text(text) if text.contains(OWN_TEXT)))
+        };
+        found.files.retain(|file| !is_own(file));
+        found.by_interpreters.retain(|file| !is_own(file));
+    }
+    all.add(found);
 }

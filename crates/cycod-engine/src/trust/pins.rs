@@ -115,8 +115,9 @@ impl<'a> Pinning<'a> {
         }
     }
 
-    /// Every way in which a path may be written, with a mark for what is not known.
-    fn spelled(&self, path: &[FilePart], script: Option<&Path>) -> Vec<String> {
+    /// Every way in which a path may be written, with a mark for what is not known. Each part may be several directories, and the
+    /// ways are as many as these numbers multiplied.
+    fn spelled(&mut self, path: &[FilePart], script: Option<&Path>) -> Vec<String> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let bases = || self.search.bases.iter().map(|base| text(base)).collect::<Vec<_>>();
         let mut all = vec![String::new()];
@@ -133,6 +134,10 @@ impl<'a> Pinning<'a> {
                 FilePart::Unknown(_) if at == 0 && path.len() > 1 => bases(),
                 FilePart::Unknown(_) => vec![UNKNOWN.to_string()],
             };
+            if all.len().saturating_mul(heads.len()) > MOST_IN_PLACE {
+                self.programs.not_pinned("a path that may lead to more places than can be watched".to_owned());
+                return Vec::new();
+            }
             all = all.iter().flat_map(|before| heads.iter().map(move |more| format!("{before}{more}"))).collect();
         }
         all

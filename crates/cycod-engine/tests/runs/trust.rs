@@ -191,6 +191,41 @@ fn data_that_a_tool_names_is_not_part_of_it() {
 }
 
 #[test]
+fn the_script_of_an_interpreter_stands_for_no_file_of_the_project() {
+    let tool = "description: d\ntags: [read]\nshell: SHELL\nscript: print('hi')\n";
+    for shell in ["python3", "python3 -I {0}", "python3 {0} {1}", "env python3 --file={0}"] {
+        let place = Clone::new(&[
+            ("project/.cycod/tools/t.yaml", &tool.replace("SHELL", shell)),
+            ("project/notes.txt", "rm it all\n"),
+            ("project/.git/config", "[core]\n\tbare = false\n"),
+            ("project/{0}", "echo hi\n"),
+        ]);
+        place.trust("t");
+        place.write("project/notes.txt", "rm nothing\n");
+        place.write("project/more.py", "print('ho')\n");
+        place.write("project/.git/config", "[core]\n\tbare = true\n");
+        place.write("project/{0}", "echo ho\n");
+        place.check("t", "runs");
+        let unpinned = place.subject("t").fingerprint.unpinned().to_vec();
+        assert!(unpinned.len() == 1 && unpinned[0].starts_with("what code for `"), "{shell}: {unpinned:?}");
+    }
+}
+
+#[test]
+fn paths_that_may_lead_to_too_many_places_are_said_and_not_followed() {
+    let directories: Vec<(String, &str)> = (0..20).map(|at| (format!("project/d{at}/run.sh"), "true\n")).collect();
+    let mut bash = String::new();
+    (0..20).for_each(|at| bash.push_str(&format!("    cd \"$top/d{at}\"\n")));
+    bash.push_str("    $PWD/a/$PWD/b/$PWD/c/$PWD/d/$PWD/e/run.sh\n");
+    let tool = format!("description: d\ntags: [run]\nbash: |\n{bash}");
+    let mut files: Vec<(&str, &str)> = directories.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    files.push(("project/.cycod/tools/t.yaml", &tool));
+    let place = Clone::new(&files);
+    let unpinned = place.subject("t").fingerprint.unpinned().to_vec();
+    assert!(unpinned.iter().any(|what| what.contains("more places than can be watched")), "{unpinned:?}");
+}
+
+#[test]
 fn what_a_script_starts_is_part_of_it_however_deep() {
     let place = Clone::new(&[
         ("project/.cycod/tools/t.yaml", "description: d\ntags: [read]\nrun: bin/run\n"),
