@@ -13,8 +13,10 @@
 //!
 //! All connections live on one thread with a runtime of its own, which is started by the first call.
 
+mod access;
 mod account;
 mod answers;
+mod browser;
 mod call;
 mod connection;
 mod failure;
@@ -45,8 +47,10 @@ mod visit;
 mod watch;
 mod watched;
 
+pub use access::{LoginResource, access_token};
 pub use account::Account;
-pub use oauth::{Browse, Identity};
+pub use browser::Browse;
+pub use oauth::Identity;
 pub use others::{ServerOffers, ToolExtras};
 pub use person::{NoPerson, Person, ServerQuestion, ServerReply};
 pub use proposal::ToolProposal;

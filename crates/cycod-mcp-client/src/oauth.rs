@@ -5,7 +5,6 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -13,19 +12,18 @@ use cycod_diagnostic::{Code, Refusal};
 use cycod_file::{Durability, FileAccess};
 use cycod_thread::blocking;
 use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialRefreshGuard,
-    CredentialStore, OAuthClientConfig, StoredCredentials, WWWAuthenticateParams,
+    AuthError, AuthorizationManager, AuthorizationRequest, CredentialRefreshGuard, CredentialStore, OAuthClientConfig,
+    StoredCredentials, WWWAuthenticateParams,
 };
 use serde_json::{Value as Json, json};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
+
+use crate::{
+    account::Account,
+    browser::{Browse, log_in},
+    failure, http,
+    text::line,
+    watch::lock,
 };
-
-use crate::{account::Account, failure, http, text::line, watch::lock};
-
-/// How long a person has to log in.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Where the file of a login says which scope was missing.
 const CHALLENGE: &str = "challenge";
@@ -35,9 +33,6 @@ const ACCOUNT: &str = "account";
 
 /// Where it says which login it is, so that another one can be told from it.
 const LOGIN: &str = "login";
-
-/// The most bytes of the request with which a browser comes back.
-const REQUEST_LIMIT: usize = 16 * 1024;
 
 /// Who we are to a server that wants a login. Nothing of it is needed where clients may register themselves.
 #[derive(Clone, Default)]
@@ -63,10 +58,6 @@ pub(crate) struct Logins {
     /// The logins of the servers that were spoken to.
     files: Arc<Mutex<HashMap<String, LoginFile>>>,
 }
-
-/// Shows a person where to log in. What it returns is the address they came back to, when they tell it; the browser of
-/// the same machine comes back by itself.
-pub type Browse = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Logins {
     pub(crate) fn new(directory: PathBuf, account: Account) -> Self {
@@ -143,39 +134,22 @@ impl Logins {
         manager.set_credential_store(file.clone());
         let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(error)?;
         manager.set_metadata(found.metadata);
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(|error| failed(server, &error))?;
-        let port = listener.local_addr().map_err(|error| failed(server, &error))?.port();
-        let mut request =
-            AuthorizationRequest::new(format!("http://127.0.0.1:{port}/callback")).with_client_name("cycod");
-        if let Some(id) = identity.client_id {
-            request = request.with_preregistered_client(id);
-        }
-        if let Some(secret) = &identity.client_secret {
-            request = request.with_client_secret(secret);
-        }
-        if let Some(url) = identity.metadata_url {
-            request = request.with_client_metadata_url(url);
-        }
         let scopes = if identity.scopes.is_empty() { file.widened(url, challenge) } else { identity.scopes };
-        if !scopes.is_empty() {
-            request = request.with_scopes(scopes);
-        }
-        let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| failed(server, &error))?;
-        let address = session.get_authorization_url().to_owned();
-        let told = blocking(move || browse(&address));
-        let came_back = tokio::time::timeout(PATIENCE, async {
-            tokio::select! {
-                Ok(Some(address)) = told => Ok(address),
-                address = returned(&listener) => address.map(|path| format!("http://127.0.0.1:{port}{path}")),
+        let secret = identity.client_secret.clone();
+        let request = move |redirect| {
+            let mut request = AuthorizationRequest::new(redirect).with_client_name("cycod");
+            if let Some(id) = identity.client_id {
+                request = request.with_preregistered_client(id);
             }
-        });
-        let address = match came_back.await {
-            Ok(address) => address.map_err(|error| failed(server, &error))?,
-            Err(_) => {
-                return Err(failed_because(server, format!("no answer came back within {} s", PATIENCE.as_secs())));
+            if let Some(secret) = secret {
+                request = request.with_client_secret(secret);
             }
+            if let Some(url) = identity.metadata_url {
+                request = request.with_client_metadata_url(url);
+            }
+            if scopes.is_empty() { request } else { request.with_scopes(scopes) }
         };
-        session.handle_callback_url(&address).await.map_err(error)?;
+        log_in(manager, request, browse, |why| failed_because(server, why)).await?;
         let id = cycod_store::RunId::random().map_err(|error| failed(server, &error))?.to_string();
         let change = |login: &mut Json| {
             login[CHALLENGE] = Json::Null;
@@ -211,46 +185,6 @@ fn failed_because(server: &str, why: impl std::fmt::Display) -> Refusal {
     Refusal::new(Code::LoginNeeded, format!("cannot log in to the server `{server}`: {why}"))
         .place(server)
         .attempt(format!("cycod mcp login {server}"))
-}
-
-/// Waits until the browser comes back, and returns with what.
-async fn returned(listener: &TcpListener) -> io::Result<String> {
-    loop {
-        let (mut stream, _) = listener.accept().await?;
-        // Whoever connects and says nothing must not keep the browser out.
-        let path = tokio::time::timeout(Duration::from_secs(5), requested(&mut stream)).await;
-        let Ok(Ok(Some(path))) = path else { continue };
-        let is_it = path.starts_with("/callback?");
-        let (status, body) = if is_it {
-            ("200 OK", "You are logged in, or cycod shows the reason why not. You can close this page.\n")
-        } else {
-            ("404 Not Found", "There is nothing here.\n")
-        };
-        let answer = format!(
-            "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        drop(stream.write_all(answer.as_bytes()).await);
-        if is_it {
-            return Ok(path);
-        }
-    }
-}
-
-/// The path of a request for a page.
-async fn requested(stream: &mut TcpStream) -> io::Result<Option<String>> {
-    let mut request = Vec::new();
-    while !request.windows(2).any(|window| window == b"\r\n") && request.len() < REQUEST_LIMIT {
-        if stream.read_buf(&mut request).await? == 0 {
-            break;
-        }
-    }
-    let text = String::from_utf8_lossy(&request);
-    let mut words = text.split(' ');
-    Ok(match (words.next(), words.next()) {
-        (Some("GET"), Some(path)) => Some(path.to_owned()),
-        _ => None,
-    })
 }
 
 /// The file of a login: the tokens, and the issuer that gave them.

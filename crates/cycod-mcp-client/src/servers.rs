@@ -19,9 +19,10 @@ use rmcp::model::{JsonObject, Reference};
 
 use crate::{
     Account, LastMet, NoPerson, ResourceUpdate, ResourceWatch, ServerOffers, ToolProposal, Visit,
+    browser::Browse,
     connection::Surroundings,
     failure, given,
-    oauth::{Browse, Identity, Logins},
+    oauth::{Identity, Logins},
     offered::{Offered, local_name, offered, prefix},
     others,
     person::Person,

@@ -2,6 +2,7 @@
 
 mod add;
 mod app;
+mod browse;
 mod charset;
 mod choice;
 mod cli;

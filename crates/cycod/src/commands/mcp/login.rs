@@ -1,19 +1,14 @@
-use std::{
-    fs,
-    io::{IsTerminal, stdin},
-    sync::Arc,
-};
+use std::fs;
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_engine::diagnostic::{Shown, shown};
 use cycod_mcp_client::Identity;
 
 use crate::{
+    browse::Browsing,
     cli::Context,
     command_error::CommandError,
     commands::mcp::{as_user::AsUser, usable},
     options::parsed,
-    printer::talk,
 };
 
 /// What `cycod mcp login` takes.
@@ -71,7 +66,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         metadata_url: args.client_metadata.clone(),
         scopes: args.scope.clone(),
     };
-    servers.login(name, identity, Arc::new(browse)).map_err(|refusal| match &refusal.attempt {
+    let (_browsing, browse) = Browsing::begin();
+    servers.login(name, identity, browse).map_err(|refusal| match &refusal.attempt {
         // That is being done.
         Some(attempt) if attempt.starts_with("cycod mcp login ") => {
             refusal.attempt("a fixed token, if it wants one, is a header of its entry: cycod help mcp add")
@@ -86,15 +82,4 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         context.printer.warn(&format!("its tools are not known yet: {}", refusal.why));
     }
     Ok(0)
-}
-
-/// Shows where to log in. A browser on another machine cannot come back by itself; then its address is pasted here.
-fn browse(address: &str) -> Option<String> {
-    talk(shown!["Open this address in a browser:\n\n  ", Shown::from(address).on_one_line(), "\n\n"]);
-    if !stdin().is_terminal() {
-        return None;
-    }
-    talk("If the browser is on another machine, paste here the address that it ends at:\n");
-    let mut line = String::new();
-    stdin().read_line(&mut line).ok().filter(|read| *read > 1).map(|_| line.trim().to_owned())
 }
