@@ -52,6 +52,11 @@ pub struct Principal {
 pub struct TokenHolder {
     /// The subject; some tokens name a client alone.
     pub subject: Option<String>,
+    /// The SHA-256 of what is signed in the token. Some kinds of signatures can be changed into another valid one, so a token
+    /// that counts once is remembered by this.
+    pub digest: String,
+    /// The last second in which the token is taken, since 1970.
+    pub until: i64,
 }
 
 impl Principal {
@@ -100,7 +105,18 @@ impl Gate {
     /// # Errors
     /// With how to come in (401, 403), or for now while the keys cannot be had (503).
     pub async fn admit(&self, headers: &HeaderMap) -> Result<Principal, Refused> {
-        let token = bearer(headers);
+        self.decide(bearer(headers)).await
+    }
+
+    /// Says for whom a token was made that came in another way than in a header, or refuses it.
+    ///
+    /// # Errors
+    /// As for [`Gate::admit`].
+    pub async fn verify(&self, token: &str) -> Result<Principal, Refused> {
+        self.decide(Some(token)).await
+    }
+
+    async fn decide(&self, token: Option<&str>) -> Result<Principal, Refused> {
         match &self.0 {
             Kind::Anyone => Ok(Principal::unknown("anyone")),
             // Hashes are compared, in constant time: neither it nor the length tells about the token.
@@ -123,6 +139,17 @@ impl Gate {
                     }
                 })
             }
+        }
+    }
+
+    /// Gets the keys that access tokens are checked with, if they come from an address.
+    ///
+    /// # Errors
+    /// When they can't be had.
+    pub async fn find_keys(&self) -> Result<(), HttpError> {
+        match self.verifier() {
+            Some(verifier) => verifier.find_keys().await,
+            None => Ok(()),
         }
     }
 

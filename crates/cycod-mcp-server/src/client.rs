@@ -52,8 +52,8 @@ impl Guest {
     pub(crate) fn choice<'a>(&'a self, named: Option<&'a str>) -> ProfileChoice<'a> {
         let token = match &self.token {
             None => TokenSubject::NoToken,
-            Some(TokenHolder { subject: None }) => TokenSubject::Unnamed,
-            Some(TokenHolder { subject: Some(subject) }) => TokenSubject::Named(subject),
+            Some(TokenHolder { subject: None, .. }) => TokenSubject::Unnamed,
+            Some(TokenHolder { subject: Some(subject), .. }) => TokenSubject::Named(subject),
         };
         ProfileChoice { named, client: self.client.as_deref(), token }
     }

@@ -42,6 +42,8 @@ pub enum IssuerKeys {
     File(PathBuf),
     /// At an address; without encryption only on this machine.
     Url(String),
+    /// At the address that the authorization server's own metadata names (RFC 8414, or OpenID Connect Discovery).
+    Issuer,
 }
 
 /// One public key.
@@ -85,6 +87,7 @@ impl Key {
 /// The keys as last heard of.
 pub(super) struct Keys {
     source: IssuerKeys,
+    issuer: String,
     known: RwLock<Known>,
     /// Held by who asks for them.
     asking: Mutex<Rate>,
@@ -105,7 +108,7 @@ impl Known {
 
 impl Keys {
     /// Takes the keys from their file at once, and from an address when the first token comes.
-    pub(super) fn open(source: IssuerKeys) -> Result<Self, HttpError> {
+    pub(super) fn open(source: IssuerKeys, issuer: &str) -> Result<Self, HttpError> {
         signature::install();
         let mut known = Known { keys: Arc::new([]), heard: None };
         match &source {
@@ -114,8 +117,14 @@ impl Keys {
                 known = Known { keys, heard: Some(Instant::now()) };
             }
             IssuerKeys::Url(url) => check_url(url)?,
+            IssuerKeys::Issuer => check_url(issuer)?,
         }
-        Ok(Self { source, known: RwLock::new(known), asking: Mutex::new(Rate::new(BURST, PAUSE)) })
+        Ok(Self {
+            source,
+            issuer: issuer.to_owned(),
+            known: RwLock::new(known),
+            asking: Mutex::new(Rate::new(BURST, PAUSE)),
+        })
     }
 
     /// The keys, asked for again if the one with this identifier is not among them; nothing if there are none to be
@@ -127,20 +136,23 @@ impl Keys {
         }
         let mut rate = self.asking.lock().await;
         // Somebody else may have asked meanwhile.
-        if !self.known().has(id)
-            && rate.take()
-            && let Ok(keys) = self.ask().await
-        {
-            let known = Known { keys, heard: Some(Instant::now()) };
-            *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+        if !self.known().has(id) && rate.take() {
+            // Keys that were good are, while their server is away.
+            _ = self.refresh().await;
         }
         let known = self.known();
-        // Keys that were good are, while their server is away.
         known.heard.map(|_| known.keys)
     }
 
     fn known(&self) -> Known {
         self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Asks for the keys now.
+    pub(super) async fn refresh(&self) -> Result<(), String> {
+        let known = Known { keys: self.ask().await?, heard: Some(Instant::now()) };
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+        Ok(())
     }
 
     async fn ask(&self) -> Result<Arc<[Key]>, String> {
@@ -149,10 +161,8 @@ impl Keys {
                 let path = path.clone();
                 blocking(move || read_file(&path)).await.map_err(|error| error.to_string())?
             }
-            IssuerKeys::Url(url) => {
-                let fetched = tokio::time::timeout(PATIENCE, fetch(url)).await;
-                parse(&fetched.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())?)
-            }
+            IssuerKeys::Url(url) => in_time(fetch_keys(url)).await,
+            IssuerKeys::Issuer => in_time(async { fetch_keys(&keys_address(&self.issuer).await?).await }).await,
         }
     }
 }
@@ -171,6 +181,43 @@ fn check_url(url: &str) -> Result<(), HttpError> {
     });
     let expected = "a file, or an address with https:// (http:// only on this machine)";
     if is_safe { Ok(()) } else { Err(HttpError::Name { name: url.to_owned(), expected }) }
+}
+
+async fn in_time<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    tokio::time::timeout(PATIENCE, work).await.map_err(|_| "no answer in time".to_owned())?
+}
+
+async fn fetch_keys(url: &str) -> Result<Arc<[Key]>, String> {
+    parse(&fetch(url).await.map_err(|error| error.to_string())?)
+}
+
+/// Where the keys of an authorization server are, by its metadata.
+async fn keys_address(issuer: &str) -> Result<String, String> {
+    let url = reqwest::Url::parse(issuer).map_err(|error| error.to_string())?;
+    let path = url.path().trim_end_matches('/').to_owned();
+    let places =
+        [format!("/.well-known/oauth-authorization-server{path}"), format!("{path}/.well-known/openid-configuration")];
+    let mut why = String::new();
+    for place in places {
+        let mut url = url.clone();
+        url.set_path(&place);
+        match fetch(url.as_str()).await {
+            Ok(text) => return named_keys(&text, issuer),
+            Err(error) => why = error.to_string(),
+        }
+    }
+    Err(why)
+}
+
+/// The address of the keys in the metadata of this issuer, and of no other.
+fn named_keys(text: &[u8], issuer: &str) -> Result<String, String> {
+    let metadata: Json = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    if metadata["issuer"] != issuer {
+        return Err("the metadata is that of another issuer".to_owned());
+    }
+    let url = metadata["jwks_uri"].as_str().ok_or("the metadata names no keys")?;
+    check_url(url).map_err(|error| error.to_string())?;
+    Ok(url.to_owned())
 }
 
 /// Gets a small text. A redirect could lead anywhere, so none is followed.
@@ -206,4 +253,27 @@ fn parse(text: &[u8]) -> Result<Arc<[Key]>, String> {
     let list = set.get("keys").and_then(Json::as_array).ok_or("there is no list `keys`")?;
     let keys: Arc<[Key]> = list.iter().filter_map(Key::read).collect();
     if keys.is_empty() { Err("no key for RS256, ES256 or EdDSA is in it".to_owned()) } else { Ok(keys) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named_keys;
+
+    #[test]
+    fn metadata_names_the_keys_of_its_own_issuer() {
+        let named = |issuer: &str, keys: &str| {
+            let metadata = serde_json::json!({"issuer": issuer, "jwks_uri": keys}).to_string();
+            named_keys(metadata.as_bytes(), "https://login.example")
+        };
+        let keys = "https://keys.example/all";
+        assert_eq!(named("https://login.example", keys), Ok(keys.to_owned()));
+        for issuer in ["https://evil.example", "https://login.example/", "http://login.example", ""] {
+            assert_eq!(named(issuer, keys), Err("the metadata is that of another issuer".to_owned()), "{issuer}");
+        }
+        for keys in ["http://keys.example/all", "file:///etc/keys", ""] {
+            assert!(named("https://login.example", keys).is_err(), "{keys}");
+        }
+        assert!(named_keys(b"{}", "https://login.example").is_err());
+        assert!(named_keys(b"", "https://login.example").is_err());
+    }
 }

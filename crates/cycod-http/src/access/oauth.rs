@@ -4,16 +4,16 @@
 use hyper::Uri;
 use jsonwebtoken::{Validation, decode_header, errors::ErrorKind};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Number, json};
 
 use super::{
-    Principal, TokenHolder,
+    Principal, TokenHolder, hash, hex,
     keys::{IssuerKeys, Keys},
 };
 use crate::HttpError;
 
 /// How far clocks may differ, in seconds.
-const LEEWAY: u64 = 30;
+const LEEWAY: u32 = 30;
 
 /// The longest token that is looked at.
 const LONGEST: usize = 16 * 1024;
@@ -53,6 +53,7 @@ pub(super) struct Verifier {
 /// What is asked of a token beyond its signature, its time, its issuer and its audience.
 #[derive(Deserialize)]
 struct Claims {
+    exp: Number,
     sub: Option<String>,
     client_id: Option<String>,
     scope: Option<Words>,
@@ -99,11 +100,16 @@ impl Verifier {
         if !oauth.scopes.is_empty() {
             parameters.push_str(&format!(", scope=\"{}\"", oauth.scopes.join(" ")));
         }
-        let mut expected = Validation { leeway: LEEWAY, validate_nbf: true, ..Validation::default() };
+        let mut expected = Validation { leeway: LEEWAY.into(), validate_nbf: true, ..Validation::default() };
         expected.set_issuer(&[&oauth.issuer]);
         expected.set_audience(&[&oauth.audience]);
         expected.set_required_spec_claims(&["exp", "iss", "aud"]);
-        Ok(Self { keys: Keys::open(oauth.keys.clone())?, expected, resource, parameters, oauth })
+        Ok(Self { keys: Keys::open(oauth.keys.clone(), &oauth.issuer)?, expected, resource, parameters, oauth })
+    }
+
+    pub(super) async fn find_keys(&self) -> Result<(), HttpError> {
+        let issuer = || self.oauth.issuer.clone().into();
+        self.keys.refresh().await.map_err(|why| HttpError::Keys { path: issuer(), why })
     }
 
     pub(super) fn host(&self) -> Option<String> {
@@ -187,6 +193,14 @@ impl Verifier {
             (None, Some(client)) => format!("{issuer} client {client}"),
             (None, None) => return Err(invalid("does not say for whom it is")),
         };
-        Ok(Principal { name, token: Some(TokenHolder { subject }) })
+        let (signed, _) = token.rsplit_once('.').ok_or_else(unreadable)?;
+        let until = whole_seconds(&claims.exp).saturating_add(LEEWAY.into());
+        Ok(Principal { name, token: Some(TokenHolder { subject, digest: hex(&hash(signed)), until }) })
     }
+}
+
+/// A time of a token, which may have a fraction, in whole seconds and never too early.
+fn whole_seconds(time: &Number) -> i64 {
+    let rounded = || time.as_f64().and_then(|time| format!("{:.0}", time.ceil()).parse().ok());
+    time.as_i64().or_else(rounded).unwrap_or(i64::MAX)
 }
