@@ -18,7 +18,7 @@ use serde_json::Value;
 use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 46] = [
+const ARROWS: [(&str, &[&str]); 47] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
@@ -146,6 +146,7 @@ const ARROWS: [(&str, &[&str]); 46] = [
         ],
     ),
     ("growth", &[]),
+    ("scripted-issuer", &["cycod-thread"]),
     ("scripted-provider", &[]),
     ("cycod-model", &["cycod-mask", "cycod-schema"]),
     ("cycod-analysis", &["cycod-diagnostic"]),
@@ -623,8 +624,9 @@ fn homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
     let mut problems = Vec::new();
     for path in sources {
         let relative = path.strip_prefix(root).unwrap_or(path);
-        // A provider for tests is no part of the program, and neither is what a new project begins with.
+        // A server for tests is no part of the program, and neither is what a new project begins with.
         let is_ours = relative.components().any(|part| part.as_os_str() == "src")
+            && !relative.starts_with("crates/scripted-issuer")
             && !relative.starts_with("crates/scripted-provider")
             && !relative.starts_with("crates/growth")
             && !relative.components().any(|part| part.as_os_str() == "templates");

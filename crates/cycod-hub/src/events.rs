@@ -99,7 +99,7 @@ fn kind(action: &str) -> Option<&'static str> {
     match action {
         "root" | "release" | "renew" | "recover" => Some("release"),
         "propose" | "review" | "yank" | "import" => Some("proposals"),
-        "member" | "remove" => Some("members"),
+        "member" | "remove" | "subject" => Some("members"),
         _ => None,
     }
 }

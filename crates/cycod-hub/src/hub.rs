@@ -12,11 +12,12 @@ use ring::hmac;
 use serde_json::{Value as Json, json};
 
 use crate::{
-    HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubTransaction, Restate, audit,
+    HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubSubject, HubTransaction, Restate, audit,
     events::{self, Announced, EventStreams, HubNews},
     fleet::{self, FleetWorker, GivenTask, WorkerReport},
     flows::{self, Outgoing},
     import::{self, ImportOutcome, ImportedCommit},
+    login::ProvenLogin,
     member,
     release::{Released, current},
     request::{SeenRequests, SignedRequest, use_once},
@@ -185,6 +186,15 @@ impl Hub {
         self.run(|tx| HubMember::remove(tx, name, now))
     }
 
+    /// Says as which subject of an authorization server a member logs in, or with nothing, that the member doesn't. If it was
+    /// another one before, the member's devices are removed.
+    ///
+    /// # Errors
+    /// When there is no such member, or another one logs in as this subject.
+    pub fn set_subject(&self, name: &str, subject: Option<&HubSubject>, now: Timestamp) -> Result<(), HubError> {
+        self.run(|tx| HubMember::set_subject(tx, name, subject, now))
+    }
+
     /// The members, by name.
     ///
     /// # Errors
@@ -287,6 +297,15 @@ impl Hub {
         now: Timestamp,
     ) -> Result<HubMember, HubError> {
         self.run(|tx| member::enrol_by_key(tx, device, (&self.0.challenges, challenge, signature), now))
+    }
+
+    pub(crate) fn enrol_by_login(
+        &self,
+        device: &str,
+        login: &ProvenLogin,
+        now: Timestamp,
+    ) -> Result<HubMember, HubError> {
+        self.run(|tx| member::enrol_by_login(tx, device, login, now))
     }
 
     /// A code with which a browser begins a session, for a member's device.

@@ -18,8 +18,8 @@ use clap::{Args, Parser, Subcommand};
 use cycod_conductor::Conductor;
 use cycod_file::{Durability, FileAccess};
 use cycod_hub::{
-    Hub, HubError, HubKey, HubMember, HubRefusal, HubServer, HubStore, ImportOutcome, PostgresStore, Restate,
-    RestateKey, SqliteStore,
+    Hub, HubError, HubKey, HubLogin, HubMember, HubRefusal, HubServer, HubStore, HubSubject, ImportOutcome,
+    PostgresStore, Restate, RestateKey, SqliteStore,
 };
 use cycod_team::{TeamChannel, TeamKey};
 use jiff::Timestamp;
@@ -121,6 +121,8 @@ enum Command {
         /// The ingress of Restate on this machine, for durable runs
         #[arg(long, value_name = "ADDRESS")]
         restate: Option<SocketAddr>,
+        #[command(flatten)]
+        oauth: OAuthOptions,
     },
     /// Drive durable runs, for Restate
     Conductor {
@@ -147,6 +149,31 @@ enum Command {
     },
 }
 
+/// The authorization server at which members log in to join.
+#[derive(Args)]
+struct OAuthOptions {
+    /// Let members join with a login at this authorization server
+    #[arg(long, value_name = "URL", requires_all = ["oauth_audience", "oauth_client"])]
+    oauth_issuer: Option<String>,
+    /// The address of this hub, which access tokens are issued for
+    #[arg(long, value_name = "URL", requires = "oauth_issuer")]
+    oauth_audience: Option<String>,
+    /// The ID of the public client that is registered for cycod there
+    #[arg(long, value_name = "ID", requires = "oauth_issuer")]
+    oauth_client: Option<String>,
+}
+
+impl OAuthOptions {
+    fn login(&self) -> Result<Option<HubLogin>, HubError> {
+        let Self { oauth_issuer: Some(issuer), oauth_audience: Some(audience), oauth_client: Some(client) } = self
+        else {
+            return Ok(None);
+        };
+        let login = HubLogin::new(issuer, audience, client);
+        login.map(Some).map_err(|error| HubError::new(HubRefusal::Invalid, error.to_string()))
+    }
+}
+
 #[derive(Subcommand)]
 enum MemberCommand {
     /// Add a member, or change one
@@ -161,6 +188,19 @@ enum MemberCommand {
         /// Let the member release
         #[arg(long)]
         admin: bool,
+    },
+    /// Say as which user of the authorization server a member logs in
+    Subject {
+        #[command(flatten)]
+        place: Place,
+        /// What the member is called
+        name: String,
+        /// The issuer and the subject of the user's access tokens, with `#` between
+        #[arg(value_name = "ISSUER#SUBJECT", required_unless_present = "none")]
+        subject: Option<HubSubject>,
+        /// Don't let the member join with a login
+        #[arg(long, conflicts_with = "subject")]
+        none: bool,
     },
     /// List the members
     List {
@@ -290,6 +330,13 @@ fn run(command: Command) -> Result<Vec<String>, HubError> {
             place.hub()?.add_member(&name, &key, admin, now)?;
             Ok(vec![format!("{name} is a member{}", if admin { " who can release" } else { "" })])
         }
+        Command::Member { command: MemberCommand::Subject { place, name, subject, none: _ } } => {
+            place.hub()?.set_subject(&name, subject.as_ref(), now)?;
+            Ok(vec![match subject {
+                Some(subject) => format!("{name} logs in as {subject}"),
+                None => format!("{name} can't join with a login"),
+            }])
+        }
         Command::Member { command: MemberCommand::List { place } } => {
             let members = place.hub()?.members()?;
             let line = |member: &HubMember| {
@@ -331,12 +378,12 @@ fn run(command: Command) -> Result<Vec<String>, HubError> {
             Ok(vec![format!("Made release {number} of {}", hub.team()?)])
         }
         Command::Dev { place, listen, workers } => try_out(&place, listen, workers.into()),
-        Command::Serve { place, listen, restate } => {
-            let hub = place.hub()?;
+        Command::Serve { place, listen, restate, oauth } => {
+            let (hub, login) = (place.hub()?, oauth.login()?);
             if let Some(restate) = restate {
                 hub.use_restate(Restate::at(restate)?);
             }
-            serve(hub, listen)
+            serve(hub, listen, login)
         }
         Command::Conductor { place, listen, admin } => conduct(&place, listen, Restate::at(admin)?),
         Command::Doctor { data, restate, admin } => {
@@ -491,12 +538,12 @@ fn conduct(place: &Place, listen: SocketAddr, admin: Restate) -> Result<Vec<Stri
     })
 }
 
-fn serve(hub: Hub, listen: SocketAddr) -> Result<Vec<String>, HubError> {
+fn serve(hub: Hub, listen: SocketAddr, login: Option<HubLogin>) -> Result<Vec<String>, HubError> {
     let begin = |error: &dyn std::fmt::Display| HubError::new(HubRefusal::Failed, format!("cannot begin: {error}"));
     let team = hub.team()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| begin(&error))?;
     runtime.block_on(async {
-        let server = HubServer::listen(hub, listen).await.map_err(|error| begin(&error))?;
+        let server = HubServer::listen(hub, listen).await.map_err(|error| begin(&error))?.with_login(login);
         print(&[format!("The hub of {team} is at http://{}", server.address())]);
         server.run(report).await;
         Ok(Vec::new())

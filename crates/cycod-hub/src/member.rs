@@ -4,7 +4,12 @@ use cycod_team::{SignedRole, TeamKey, device_text, hex, verify_signature};
 use jiff::Timestamp;
 use ring::hmac;
 
-use crate::{HubError, HubRefusal, HubTransaction, SqlRow, audit, hashed, request::use_once, roots};
+use crate::{
+    HubError, HubRefusal, HubSubject, HubTransaction, SqlRow, audit, hashed,
+    login::ProvenLogin,
+    request::{use_once, use_until},
+    roots,
+};
 
 /// How long a challenge may take, in seconds.
 const CHALLENGE: i64 = 300;
@@ -81,8 +86,43 @@ impl HubMember {
     pub(crate) fn remove(tx: &mut dyn HubTransaction, name: &str, now: Timestamp) -> Result<(), HubError> {
         _ = Self::named(tx, name)?;
         tx.execute("DELETE FROM members WHERE name = $1", &[name.into()])?;
+        tx.execute("DELETE FROM subjects WHERE member = $1", &[name.into()])?;
         forget_devices(tx, name)?;
         audit::add(tx, now, "console", "remove", name)
+    }
+
+    /// Says as which subject a member logs in; nothing lets the member log in no more. The devices of one who logged in as
+    /// another before are removed: that one may be someone else.
+    pub(crate) fn set_subject(
+        tx: &mut dyn HubTransaction,
+        name: &str,
+        subject: Option<&HubSubject>,
+        now: Timestamp,
+    ) -> Result<(), HubError> {
+        _ = Self::named(tx, name)?;
+        if let Some(subject) = subject
+            && let Some(other) = Self::name_of(tx, subject)?.filter(|other| other != name)
+        {
+            return Err(HubError::new(HubRefusal::Conflict, format!("`{other}` logs in as `{subject}`")));
+        }
+        let before = tx.row("SELECT subject FROM subjects WHERE member = $1", &[name.into()])?;
+        let before = before.map(|row| row.text(0)).transpose()?;
+        if before.is_some_and(|before| subject.is_none_or(|subject| subject.as_str() != before)) {
+            forget_devices(tx, name)?;
+        }
+        tx.execute("DELETE FROM subjects WHERE member = $1", &[name.into()])?;
+        if let Some(subject) = subject {
+            let insert = "INSERT INTO subjects (subject, member) VALUES ($1, $2)";
+            tx.execute(insert, &[subject.as_str().into(), name.into()])?;
+        }
+        let subject = subject.map_or("none", HubSubject::as_str);
+        audit::add(tx, now, "console", "subject", &format!("{name} {subject}"))
+    }
+
+    /// The name of the member who logs in as this subject.
+    fn name_of(tx: &mut dyn HubTransaction, subject: &HubSubject) -> Result<Option<String>, HubError> {
+        let row = tx.row("SELECT member FROM subjects WHERE subject = $1", &[subject.as_str().into()])?;
+        row.map(|row| row.text(0)).transpose()
     }
 }
 
@@ -164,6 +204,23 @@ pub(crate) fn enrol_by_key(
     enrol(tx, device, member.clone(), now)
 }
 
+/// Enrols a device by an access token, which was checked.
+pub(crate) fn enrol_by_login(
+    tx: &mut dyn HubTransaction,
+    device: &str,
+    login: &ProvenLogin,
+    now: Timestamp,
+) -> Result<HubMember, HubError> {
+    let subject = &login.subject;
+    let name = HubMember::name_of(tx, subject)?.ok_or_else(|| {
+        let run = format!("cycod-hub member subject --data DIR NAME '{}'", subject.as_str().replace('\'', "'\\''"));
+        HubError::new(HubRefusal::Forbidden, format!("no member logs in as `{subject}`; its administrator runs: {run}"))
+    })?;
+    let member = HubMember::named(tx, &name)?;
+    use_until(tx, &format!("login {}", login.digest), login.until, now)?;
+    enrol(tx, device, member, now)
+}
+
 fn enrol(tx: &mut dyn HubTransaction, device: &str, member: HubMember, now: Timestamp) -> Result<HubMember, HubError> {
     let insert = "INSERT INTO devices (key, member, enrolled) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     let name = member.name.as_str();
@@ -187,7 +244,7 @@ mod tests {
 
     use jiff::{SignedDuration, Timestamp};
 
-    use crate::{Hub, HubError, HubKey, HubMember, SqliteStore};
+    use crate::{Hub, HubError, HubKey, HubMember, HubSubject, SqliteStore, login::ProvenLogin};
 
     fn message(result: Result<HubMember, HubError>) -> String {
         result.expect_err("it is refused").message
@@ -209,5 +266,29 @@ mod tests {
         let enrol = |later| hub.enrol_by_token("00", &token, now + SignedDuration::from_secs(later));
         assert_eq!(message(enrol(3601)), "the token is wrong, has expired or was used");
         assert_eq!(enrol(3599).map(|member| member.name), Ok("ada".to_owned()));
+    }
+    #[test]
+    fn a_login_is_remembered_for_as_long_as_its_token_is_taken() {
+        let key = HubKey::generate().expect("a key");
+        let ada = key.public().expect("a key");
+        let hub = Hub::new(Arc::new(SqliteStore::in_memory().expect("a database")), key);
+        let now = Timestamp::now();
+        hub.add_member("ada", &ada, false, now).expect("a member");
+        let subject: HubSubject = "https://login.example#1".parse().expect("a subject");
+        hub.set_subject("ada", Some(&subject), now).expect("a subject");
+        let login = |digest: &str, until| {
+            let until = now.as_second() + until;
+            ProvenLogin { subject: subject.clone(), digest: digest.to_owned(), until }
+        };
+        let enrol = |device: &str, login: &ProvenLogin, later| {
+            hub.enrol_by_login(device, login, now + SignedDuration::from_secs(later))
+        };
+        assert_eq!(enrol("00", &login("a", 86_400), 0).map(|member| member.name), Ok("ada".to_owned()));
+        assert_eq!(enrol("01", &login("b", 10), 0).map(|member| member.name), Ok("ada".to_owned()));
+        for later in [1, 700, 86_400, 86_900] {
+            assert_eq!(message(enrol("02", &login("a", 86_400), later)), "this was sent before, and counts once");
+        }
+        // What no hub takes any more is not kept.
+        assert!(enrol("03", &login("b", 10), 86_900).is_ok());
     }
 }

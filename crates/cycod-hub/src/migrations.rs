@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 5] = [
+const MIGRATIONS: [&[&str]; 6] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -69,6 +69,7 @@ const MIGRATIONS: [&[&str]; 5] = [
      worker TEXT NOT NULL, PRIMARY KEY (run, number))",
         "CREATE TABLE flow_outbox (id TEXT PRIMARY KEY, path TEXT NOT NULL, body TEXT NOT NULL, made BIGINT NOT NULL)",
     ],
+    &["CREATE TABLE subjects (subject TEXT PRIMARY KEY, member TEXT NOT NULL)"],
 ];
 
 /// Brings the tables to this version.

@@ -1,6 +1,6 @@
 //! The hub over HTTP. A request is signed by a device: that is checked from its head, before any of its body is read.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use cycod_http::{Connections, HttpError, read_body, serve};
 use cycod_page::reply::PageBody;
@@ -18,9 +18,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::{
-    Hub, HubError, HubRefusal, events,
+    Hub, HubError, HubLogin, HubRefusal, events,
     fleet::{GivenTask, WorkerReport},
     hub::TaggedRelease,
+    login::ProvenLogin,
     page,
     request::SignedRequest,
     restate,
@@ -28,8 +29,8 @@ use crate::{
 
 /// The most bytes of a proposal, a review or a withdrawal with its signature.
 const MOST_DOCUMENT: usize = 256 << 10;
-/// The most bytes from a device that no one knows yet.
-const MOST_ENROLMENT: usize = 8 << 10;
+/// The most bytes from a device that no one knows yet: an access token has at most 16 KiB.
+const MOST_ENROLMENT: usize = 20 << 10;
 /// The most bytes of a task with its files, and of what a worker reports.
 const MOST_TASK: usize = 16 << 20;
 /// The longest that a request waits for something about a task, and how often it asks the database, which another hub may have
@@ -46,6 +47,7 @@ const RENEWAL: Duration = Duration::from_secs(600);
 #[derive(Debug)]
 pub struct HubServer {
     hub: Hub,
+    login: Option<Arc<HubLogin>>,
     listener: TcpListener,
     connections: Connections,
     address: SocketAddr,
@@ -60,7 +62,19 @@ impl HubServer {
         let failed = |source| HttpError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { hub, listener, connections: Connections::new(MOST_CONNECTIONS, PATIENCE, PATIENCE), address })
+        Ok(Self {
+            hub,
+            login: None,
+            listener,
+            connections: Connections::new(MOST_CONNECTIONS, PATIENCE, PATIENCE),
+            address,
+        })
+    }
+
+    /// Lets members join with a login at an authorization server.
+    #[must_use]
+    pub fn with_login(self, login: Option<HubLogin>) -> Self {
+        Self { login: login.map(Arc::new), ..self }
     }
 
     /// Where it listens.
@@ -77,9 +91,15 @@ impl HubServer {
             Ok(Ok(())) => {}
         }
         events::watch(&self.hub);
-        let hub = self.hub.clone();
-        let answers = serve(&self.listener, &self.connections, move |request, _| answer(hub.clone(), request));
+        let (hub, login) = (self.hub.clone(), self.login.clone());
+        let answers =
+            serve(&self.listener, &self.connections, move |request, _| answer(hub.clone(), login.clone(), request));
         let renewals = async {
+            if let Some(login) = &self.login
+                && let Err(error) = login.check().await
+            {
+                report(&error);
+            }
             loop {
                 let hub = self.hub.clone();
                 match blocking(move || hub.renew(Timestamp::now())).await {
@@ -101,14 +121,19 @@ impl HubServer {
 type Answer = Response<Full<Bytes>>;
 
 /// Devices speak below `/v1/`; everything else is for browsers.
-async fn answer(hub: Hub, request: Request<Incoming>) -> Response<PageBody> {
+async fn answer(hub: Hub, login: Option<Arc<HubLogin>>, request: Request<Incoming>) -> Response<PageBody> {
+    if request.method() == Method::GET
+        && let Some(metadata) = login.as_ref().and_then(|login| login.metadata(request.uri().path()))
+    {
+        return json_text(metadata).map(BodyExt::boxed);
+    }
     if !request.uri().path().starts_with("/v1/") {
         return page::answer(hub, request).await;
     }
     if (request.method(), request.uri().path()) == (&Method::GET, "/v1/events") {
         return followed(hub, request).await.unwrap_or_else(|(status, why)| refusal(status, &why).map(BodyExt::boxed));
     }
-    let answer = match answered(hub, request).await {
+    let answer = match answered(hub, login, request).await {
         Ok(answer) => answer,
         Err((status, why)) => refusal(status, &why),
     };
@@ -118,14 +143,15 @@ async fn answer(hub: Hub, request: Request<Incoming>) -> Response<PageBody> {
 /// What is answered instead.
 type Failure = (StatusCode, String);
 
-async fn answered(hub: Hub, request: Request<Incoming>) -> Result<Answer, Failure> {
+async fn answered(hub: Hub, login: Option<Arc<HubLogin>>, request: Request<Incoming>) -> Result<Answer, Failure> {
     let (head, body) = request.into_parts();
     // A page in a browser can't sign a request, and so has no business with what devices do.
     if head.headers.contains_key(ORIGIN) {
         return Err((StatusCode::FORBIDDEN, "pages of browsers are not answered".to_owned()));
     }
     if (&head.method, head.uri.path()) == (&Method::GET, "/v1/hub") {
-        return work(move || Ok(written(&json!({"format": 1, "team": hub.team()?})))).await;
+        let login = login.map(|login| login.about());
+        return work(move || Ok(written(&json!({"format": 1, "team": hub.team()?, "login": login})))).await;
     }
     let signed = SignedRequest::read(&head).map_err(failure)?;
     let what = Asked::read(&head.method, head.uri.path()).ok_or_else(missing).map_err(failure)?;
@@ -145,6 +171,7 @@ async fn answered(hub: Hub, request: Request<Incoming>) -> Result<Answer, Failur
     }
     match what {
         Asked::Claim => claim(&hub, signed, &body).await,
+        Asked::Enrol => enrol(&hub, login.as_deref(), signed, &body).await,
         Asked::Watch => watch(&hub, signed, &body).await,
         what => work(move || what.answer(&hub, &signed, &body, known.as_deref(), Timestamp::now())).await,
     }
@@ -291,6 +318,7 @@ struct Enrolment {
     token: Option<String>,
     challenge: Option<String>,
     signature: Option<String>,
+    access_token: Option<String>,
 }
 
 /// Which release someone has seen who makes the next one.
@@ -364,7 +392,6 @@ impl Asked {
     ) -> Result<Answer, HubError> {
         match self {
             Self::Challenge => Ok(written(&json!({"challenge": hub.challenge(now)?}))),
-            Self::Enrol => enrol(hub, signed, body, now),
             Self::Release(channel) => release(hub.release_document(signed, channel, known)?),
             Self::File(path) => {
                 let bytes = hub.file(signed, path)?.ok_or_else(missing)?;
@@ -391,7 +418,7 @@ impl Asked {
             }
             Self::Report => Ok(written(&hub.report(signed, &parsed::<WorkerReport>(body)?, now)?)),
             // These wait, and are answered without this.
-            Self::Claim | Self::Watch => Err(missing()),
+            Self::Claim | Self::Watch | Self::Enrol => Err(missing()),
             Self::Promote => {
                 let Promotion { expected, channel } = parsed(body)?;
                 Ok(written(&json!(hub.release(signed, (&channel, expected), now)?)))
@@ -400,17 +427,40 @@ impl Asked {
     }
 }
 
-fn enrol(hub: &Hub, signed: &SignedRequest, body: &[u8], now: Timestamp) -> Result<Answer, HubError> {
-    let Enrolment { device, token, challenge, signature } = parsed(body)?;
+/// How a device proves to whom it belongs.
+enum Proof {
+    Token(String),
+    Challenge { challenge: String, signature: String },
+    Login(ProvenLogin),
+}
+
+/// Makes a device one of a member's.
+async fn enrol(hub: &Hub, login: Option<&HubLogin>, signed: SignedRequest, body: &[u8]) -> Result<Answer, Failure> {
+    let enrolment: Enrolment = parsed(body).map_err(failure)?;
+    let device = enrolment.device;
     if device != signed.device {
-        return Err(HubError::invalid("another device signed the request"));
+        return Err(failure(HubError::invalid("another device signed the request")));
     }
-    let member = match (&token, &challenge, &signature) {
-        (Some(token), None, None) => hub.enrol_by_token(&device, token, now)?,
-        (None, Some(challenge), Some(signature)) => hub.enrol_by_key(&device, (challenge, signature), now)?,
-        _ => return Err(HubError::invalid("a device is enrolled by a token, or by a challenge")),
+    let proof = match (enrolment.token, enrolment.challenge, enrolment.signature, enrolment.access_token) {
+        (Some(token), None, None, None) => Proof::Token(token),
+        (None, Some(challenge), Some(signature), None) => Proof::Challenge { challenge, signature },
+        (None, None, None, Some(token)) => {
+            let without = || HubError::new(HubRefusal::Forbidden, "members of this hub don't log in with a browser");
+            let login = login.ok_or_else(without).map_err(failure)?;
+            Proof::Login(login.prove(&token).await.map_err(failure)?)
+        }
+        _ => return Err(failure(HubError::invalid("a device is enrolled by a token, a challenge or a login"))),
     };
-    Ok(written(&json!({"member": member.name})))
+    let (hub, now) = (hub.clone(), Timestamp::now());
+    work(move || {
+        let member = match proof {
+            Proof::Token(token) => hub.enrol_by_token(&device, &token, now)?,
+            Proof::Challenge { challenge, signature } => hub.enrol_by_key(&device, (&challenge, &signature), now)?,
+            Proof::Login(login) => hub.enrol_by_login(&device, &login, now)?,
+        };
+        Ok(written(&json!({"member": member.name})))
+    })
+    .await
 }
 
 fn release(found: Option<TaggedRelease>) -> Result<Answer, HubError> {
@@ -466,7 +516,11 @@ pub(crate) fn status(error: &HubError) -> StatusCode {
 }
 
 fn written(json: &Value) -> Answer {
-    let mut answer = Response::new(Full::from(json.to_string()));
+    json_text(json.to_string())
+}
+
+fn json_text(text: String) -> Answer {
+    let mut answer = Response::new(Full::from(text));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
 }

@@ -38,6 +38,19 @@ pub enum EnrolmentProof {
         /// The SSH signature.
         signature: String,
     },
+    /// An access token of the hub's authorization server, from a login of the member.
+    AccessToken(String),
+}
+
+/// The authorization server at which members of a hub log in.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct HubIssuer {
+    /// Its address, as its tokens name it.
+    pub issuer: String,
+    /// The address of the hub that its tokens are for.
+    pub audience: String,
+    /// The ID of the client that cycod is there.
+    pub client: String,
 }
 
 /// What the hub made of the approved proposals.
@@ -91,6 +104,24 @@ impl TeamHub {
         Ok(answer["challenge"].as_str().unwrap_or_default().to_owned())
     }
 
+    /// Asks at which authorization server members log in; nothing if they don't.
+    ///
+    /// # Errors
+    /// When the hub can't be read.
+    pub fn issuer(&self) -> Result<Option<HubIssuer>, SyncError> {
+        #[derive(Deserialize)]
+        struct About {
+            login: Option<HubIssuer>,
+        }
+        let About { login } = self.ask(Method::GET, "hub", b"")?;
+        Ok(login)
+    }
+
+    /// The address at which the hub answers.
+    pub fn address(&self) -> &Url {
+        &self.address
+    }
+
     /// Makes this device one of a member's; returns the name of the member.
     ///
     /// # Errors
@@ -98,6 +129,7 @@ impl TeamHub {
     pub fn enrol(&self, proof: &EnrolmentProof) -> Result<String, SyncError> {
         let device = self.device.public();
         let body = match proof {
+            EnrolmentProof::AccessToken(token) => json!({"device": device, "access_token": token}),
             EnrolmentProof::Token(token) => json!({"device": device, "token": token}),
             EnrolmentProof::Signature { challenge, signature } => {
                 json!({"device": device, "challenge": challenge, "signature": signature})

@@ -26,7 +26,7 @@ pub use fleet::{
     FleetTasks, GivenTicket, ReportAnswer, TaskPiece, TaskState, TaskTaken, ToldFact, VerifiedStep, VerifiedTicket,
     WorkerHub, WorkerMachine,
 };
-pub use hub::{EnrolmentProof, HubRelease, TeamHub, find_hub};
+pub use hub::{EnrolmentProof, HubIssuer, HubRelease, TeamHub, find_hub};
 pub use remote::{Fetched, first_root};
 pub use source::{ReleaseDirectory, TeamSource, UnusableSource};
 pub use store::{SyncFailure, SyncNote, Synced, TeamMember, TeamStore};

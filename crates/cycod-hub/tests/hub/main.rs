@@ -7,6 +7,7 @@ mod fleet;
 mod flows;
 mod git;
 mod hostile;
+mod oauth;
 mod page;
 mod parallel;
 mod polls;

@@ -14,7 +14,7 @@ use crate::{
     events::events,
     fleet::{never_twice, queue},
     flows::durable_runs,
-    parallel,
+    oauth, parallel,
     support::Team,
     whole::whole,
 };
@@ -24,6 +24,12 @@ fn a_team_at_a_hub_with_postgresql() {
     let server = Postgres::start();
     drop(PostgresStore::open(&server.url()).expect("a database"));
     whole(Arc::new(PostgresStore::open(&server.url()).expect("the same database")));
+}
+
+#[test]
+fn logins_at_a_hub_with_postgresql() {
+    let server = Postgres::start();
+    oauth::whole(Arc::new(PostgresStore::open(&server.url()).expect("a database")));
 }
 
 #[test]

@@ -86,6 +86,10 @@ pub(crate) fn begin(directory: &Path, more: &[&str]) {
     assert_eq!(done(directory, &add), "dana is a member who can release\n");
 }
 
+fn with<'a>(words: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [words, more].concat()
+}
+
 fn whole(more: &[&str]) {
     let scratch = tempfile::tempdir().expect("a directory");
     let directory = scratch.path();
@@ -111,6 +115,35 @@ fn whole(more: &[&str]) {
     let audit = done(directory, &["audit", "--data", "data"]);
     assert!(audit.contains(" dana release 2") && audit.contains("console remove dana"), "{audit}");
     assert_eq!(audit.lines().count(), 9, "eight rows, and the digest of the last: {audit}");
+
+    // Who logs in as whom, and where.
+    let subject = ["member", "subject", "--data", "data", "ada@example.com"];
+    let ada = "https://login.example#248289";
+    assert_eq!(done(directory, &with(&subject, &[ada])), format!("ada@example.com logs in as {ada}\n"));
+    assert_eq!(done(directory, &with(&subject, &["--none"])), "ada@example.com can't join with a login\n");
+    fails(directory, &with(&subject, &["248289"]), "a subject is written as ISSUER#SUBJECT");
+    fails(directory, &with(&subject, &["login.example#248289"]), "a subject is written as ISSUER#SUBJECT");
+    fails(directory, &subject, "<ISSUER#SUBJECT>");
+    let serve = ["serve", "--data", "data", "--listen", "127.0.0.1:0"];
+    let [issuer, client] = [["--oauth-issuer", "http://login.example"], ["--oauth-client", "cycod"]];
+    let audience = ["--oauth-audience", "https://hub.example"];
+    fails(directory, &with(&serve, &[issuer, audience].concat()), "--oauth-client <ID>");
+    fails(directory, &with(&serve, &[issuer, client].concat()), "--oauth-audience <URL>");
+    fails(directory, &with(&serve, &audience), "--oauth-issuer <URL>");
+    fails(directory, &with(&serve, &[issuer, audience, client].concat()), "`http://login.example` is not");
+
+    // A wrong address of the issuer is an error before someone logs in.
+    let mut command =
+        program(directory, &with(&serve, &["--oauth-issuer", "http://127.0.0.1:1", "--oauth-client", "x"]));
+    let mut child = command.args(audience).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    assert!(
+        line.starts_with("error: logins don't work yet: no keys for access tokens in `http://127.0.0.1:1`"),
+        "{line}"
+    );
+    child.kill().expect("it runs");
+    _ = child.wait();
 
     // After a restart, all of it is there.
     drop(served);

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use cycod_hub::{Hub, HubError, HubKey, HubServer, HubStore};
+use cycod_hub::{Hub, HubError, HubKey, HubLogin, HubServer, HubStore};
 use cycod_team::{
     BlobDigest, ChangeClass, FORMAT, HubRequest, NAMESPACE, ProposalDocument, ProposedChange, ReleasedFile,
     ReviewDocument, ReviewRole, ReviewVerdict, RootDraft, SignedRole, SignedText, TeamChannel, TeamKey, TeamKeys,
@@ -139,11 +139,21 @@ pub(crate) fn served(hub: Hub) -> TeamSource {
 }
 
 pub(crate) fn served_with(hub: Hub, report: impl Fn(&HubError) + Send + Sync + 'static) -> TeamSource {
+    serve(hub, None, report)
+}
+
+/// The same with a login, whose issuer may be away.
+pub(crate) fn served_for(hub: Hub, login: HubLogin) -> TeamSource {
+    serve(hub, Some(login), |error| assert!(error.message.starts_with("logins don't work yet"), "{error}"))
+}
+
+fn serve(hub: Hub, login: Option<HubLogin>, report: impl Fn(&HubError) + Send + Sync + 'static) -> TeamSource {
     let (tell, told) = mpsc::channel();
     let serve = move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let server = HubServer::listen(hub, ([127, 0, 0, 1], 0).into()).await.expect("an address");
+            let server =
+                HubServer::listen(hub, ([127, 0, 0, 1], 0).into()).await.expect("an address").with_login(login);
             tell.send(server.address()).expect("the test waits");
             server.run(report).await;
         });
