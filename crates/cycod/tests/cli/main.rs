@@ -83,6 +83,7 @@ mod serve_http;
 mod team;
 mod team_attacks;
 mod team_hub;
+mod team_login;
 mod team_member;
 mod team_review;
 mod team_sync;

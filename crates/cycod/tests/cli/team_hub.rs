@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use cycod_hub::{Hub, HubKey, HubServer, SqliteStore};
+use cycod_hub::{Hub, HubKey, HubLogin, HubServer, SqliteStore};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -42,13 +42,19 @@ pub(crate) fn fails(ran: &Ran, says: &str) {
 
 /// Serves a hub until the process ends; returns its address.
 pub(crate) fn served(hub: Hub) -> String {
+    served_with(hub, |_| None)
+}
+
+/// The same with a login, which may depend on the address.
+pub(crate) fn served_with(hub: Hub, login: impl FnOnce(&str) -> Option<HubLogin> + Send + 'static) -> String {
     let (tell, told) = mpsc::channel();
     let serve = move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let server = HubServer::listen(hub, ([127, 0, 0, 1], 0).into()).await.expect("an address");
+            let login = login(&format!("http://{}", server.address()));
             tell.send(server.address()).expect("the test waits");
-            server.run(|error| panic!("{error}")).await;
+            server.with_login(login).run(|error| panic!("{error}")).await;
         });
     };
     cycod_thread::Thread::named("hub").detach(serve).expect("a thread");

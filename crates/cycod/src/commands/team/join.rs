@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_mcp_client::{LoginResource, access_token};
 use cycod_team::{BlobDigest, SignedRole, device_text};
-use cycod_team_sync::{DeviceKey, EnrolmentProof, TeamHub, TeamSource, TeamStore, find_hub, first_root};
+use cycod_team_sync::{DeviceKey, EnrolmentProof, HubIssuer, TeamHub, TeamSource, TeamStore, find_hub, first_root};
 
 use super::{channel, content, not_synced, now, place, sign};
-use crate::{cli::Context, command_error::CommandError, editor::ask, options::parsed};
+use crate::{browse::Browsing, cli::Context, command_error::CommandError, editor::ask, options::parsed};
 
 /// What `cycod team join` takes.
 #[derive(Parser)]
@@ -28,6 +29,9 @@ struct Arguments {
     /// Your SSH key, which the team's hub knows
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+    /// Log in with a browser, so that the team's hub knows you
+    #[arg(long, conflicts_with_all = ["key", "token"])]
+    login: bool,
     /// Don't ask; needs --root
     #[arg(long)]
     yes: bool,
@@ -112,8 +116,11 @@ fn at_hub(
         TeamSource::Directory(_) => None,
     };
     let Some((address, team)) = hub else {
-        return match args.token.is_some() || args.key.is_some() {
-            true => Err(CommandError::usage(format!("`{}` isn't a hub, so it needs no token and no key", args.source))),
+        return match args.token.is_some() || args.key.is_some() || args.login {
+            true => {
+                let message = format!("`{}` isn't a hub, so it needs no token, no key and no login", args.source);
+                Err(CommandError::usage(message))
+            }
             false => Ok((store, source)),
         };
     };
@@ -128,15 +135,31 @@ fn at_hub(
             let signature = sign(context.engine.host(), keys, SignedRole::Device, document.as_bytes())?;
             EnrolmentProof::Signature { challenge, signature: String::from_utf8_lossy(&signature).into_owned() }
         }
+        (None, None) if args.login => EnrolmentProof::AccessToken(logged_in(&hub, &team)?),
         (None, None) => {
             return Err(CommandError::usage(format!(
                 "`{}` is the hub of {team}, which must know who you are",
                 args.source
             ))
-            .hint("give your SSH key with --key, or a token of its administrator with --token"));
+            .hint(
+                "give your SSH key with --key, log in with --login, or give a token of its administrator with --token",
+            ));
         }
     };
     let member = hub.enrol(&proof).map_err(|error| not_synced(&error))?;
     context.printer.say(&format!("The hub of {team} knows you as {member}"));
     Ok((TeamStore::with_device(store.place().clone(), device), TeamSource::Web(address)))
+}
+
+/// Lets the user log in at the authorization server of a hub; returns the access token, which is sent once and stored nowhere.
+fn logged_in(hub: &TeamHub, team: &str) -> Result<String, CommandError> {
+    let issuer = hub.issuer().map_err(|error| not_synced(&error))?.ok_or_else(|| {
+        CommandError::failure(format!("members of the hub of {team} don't log in with a browser"))
+            .hint("give your SSH key with --key, or a token of its administrator with --token")
+    })?;
+    let address = hub.address().to_string();
+    let HubIssuer { issuer, audience, client } = issuer;
+    let resource = LoginResource { address, audience, issuer, client };
+    let (_browsing, browse) = Browsing::begin();
+    Ok(access_token(&resource, browse)?)
 }
