@@ -267,6 +267,7 @@ mod tests {
         assert_eq!(message(enrol(3601)), "the token is wrong, has expired or was used");
         assert_eq!(enrol(3599).map(|member| member.name), Ok("ada".to_owned()));
     }
+
     #[test]
     fn a_login_is_remembered_for_as_long_as_its_token_is_taken() {
         let key = HubKey::generate().expect("a key");
