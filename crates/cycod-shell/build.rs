@@ -18,7 +18,7 @@ use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 /// Nouns for what is plain data to a program.
-const NOUNS: [&str; 18] = [
+const NOUNS: [&str; 19] = [
     "text",
     "file",
     "directory",
@@ -30,6 +30,7 @@ const NOUNS: [&str; 18] = [
     "json",
     "variable",
     "pattern",
+    "recipe",
     "time",
     "size",
     "date",
@@ -576,6 +577,10 @@ impl Compiler {
         let (mut unless, mut always) = (Vec::new(), Vec::new());
         for word in words {
             match (word, mode) {
+                ("only", _) => {
+                    mode = "always";
+                    (unless_operand, with_operand) = (true, true);
+                }
                 ("unless" | "always" | "with", _) => mode = word,
                 ("operand", "unless") => unless_operand = true,
                 ("operand", "with") => with_operand = true,

@@ -216,8 +216,17 @@ pub(crate) enum Redirection {
     Input,
     Output,
     HereString,
-    /// `<&` and `>&` with a descriptor.
+    /// `>&` with a descriptor.
     Duplicate,
+    /// `<&` with a descriptor.
+    DuplicateInput,
+}
+
+impl Redirection {
+    /// Whether something may be written to the word.
+    pub(crate) fn writes(self) -> bool {
+        matches!(self, Self::Output | Self::Duplicate)
+    }
 }
 
 /// What the pass found.
@@ -1262,6 +1271,7 @@ impl<'a, const TREE: bool> Tracker<'a, TREE> {
             || self.shell == Shell::Zsh && self.peek() == Some(b'!')
         {
             match self.peek() {
+                Some(b'&') if byte == b'<' => redirection = Redirection::DuplicateInput,
                 Some(b'&') => redirection = Redirection::Duplicate,
                 // `<>` may write.
                 Some(b'>') => redirection = Redirection::Output,

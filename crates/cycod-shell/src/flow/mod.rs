@@ -14,6 +14,7 @@
 
 mod assigned;
 mod builtin;
+pub(crate) mod descriptors;
 mod expand;
 mod files;
 mod filter;
@@ -300,6 +301,10 @@ pub(crate) struct Flow<'a> {
     outputs: usize,
     /// What the command that is being walked reads.
     input: Input,
+    /// Values that a descriptor may hold which the script opened.
+    held: BTreeSet<usize>,
+    /// Values that are written to a descriptor by its number.
+    spoken: BTreeSet<usize>,
     /// Values that name the file which is read there.
     input_files: Vec<usize>,
     /// It is piped or redirected to this very command, and not to one around it.
@@ -385,6 +390,8 @@ fn walk<'a>(
         depth: 0,
         outputs: 0,
         input: input.clone(),
+        held: BTreeSet::new(),
+        spoken: BTreeSet::new(),
         input_files: Vec::new(),
         is_input_its_own: false,
         in_files: Vec::new(),
@@ -616,9 +623,13 @@ impl Flow<'_> {
         }
         if is_redirection(&command.form) {
             self.redirects_all(&outputs, redirected.as_ref());
+            let all: Vec<usize> = (0..self.holes.len()).collect();
+            self.writes_to_commands(&command.redirects, &Input::made("", &all));
         }
         let printed = match redirected {
             Some(input) => self.reading(input, true, |flow| {
+                // It may be another descriptor than the standard input.
+                flow.hold(&flow.input.holes());
                 flow.input_files = files;
                 flow.form(&command.form)
             }),
@@ -626,14 +637,33 @@ impl Flow<'_> {
         };
         let holes = printed.holes();
         if !holes.is_empty() {
+            self.writes_to_commands(&command.redirects, &printed);
             for target in outputs {
                 self.note_written(&target, &holes);
+                self.written_to_descriptor(&target, &holes);
             }
             if command.redirects.iter().any(is_to_descriptor) {
                 self.descriptors_hold(&holes);
+                self.has_grown |= grow(&mut self.spoken, &holes);
             }
         }
+        // `3>&1`: what is written there is printed after all.
+        if !self.spoken.is_empty() && command.redirects.iter().any(is_to_output) {
+            return printed.and(Input::printed(self.spoken.iter().copied().collect()));
+        }
         printed
+    }
+
+    /// `> >(…)`: what the command prints is what is read there.
+    fn writes_to_commands(&mut self, redirects: &[Redirect], printed: &Input) {
+        for redirect in redirects.iter().filter(|redirect| redirect.kind.writes()) {
+            let Target::Word(word) = &redirect.target else { continue };
+            for part in &word.parts {
+                if let Part::Process(script) = part {
+                    self.perhaps(|flow| flow.reading(printed.clone(), true, |flow| flow.captured(script)));
+                }
+            }
+        }
     }
 
     /// `exec` with redirections alone: they count for every command that follows.
@@ -650,9 +680,25 @@ impl Flow<'_> {
     /// Values that were written to a descriptor, or can be read from one: what is read from here on may be them.
     fn descriptors_hold(&mut self, holes: &[usize]) {
         if !holes.is_empty() {
+            self.hold(holes);
             let input = std::mem::replace(&mut self.input, Input::Clean);
             self.input = input.and(Input::made("", holes));
         }
+    }
+
+    /// `<&3` and `< /dev/fd/3`. From now on there may be another name for what is read so far.
+    fn reads_descriptor(&mut self, input: &mut Option<Input>) {
+        let own = input.take().unwrap_or_else(|| self.input.clone());
+        let held: Vec<usize> = self.held.iter().copied().collect();
+        self.hold(&own.holes());
+        // The standard input stays what it is known to be, where nothing else has values.
+        let is_more = held.iter().any(|hole| !own.holes().contains(hole));
+        *input = Some(if is_more { own.and(Input::made("", &held)) } else { own });
+    }
+
+    /// Values that can be read from a descriptor by its name, wherever that stands.
+    fn hold(&mut self, holes: &[usize]) {
+        self.has_grown |= grow(&mut self.held, holes);
     }
 
     fn form(&mut self, form: &Form) -> Input {
@@ -787,18 +833,25 @@ impl Flow<'_> {
             (Target::Word(word), Redirection::Input) if let [Part::Process(script)] = word.parts.as_slice() => {
                 *input = Some(self.script(script));
             }
+            // What is written there is read when it is known.
+            (Target::Word(word), kind) if kind.writes() && matches!(word.parts.as_slice(), [Part::Process(_)]) => {}
             (Target::Word(word), kind) => {
                 let texts = self.single(word);
                 self.note_shell(&texts, "the target of a redirection");
                 match kind {
+                    Redirection::Input if texts.iter().any(|text| descriptors::source(text).is_descriptor()) => {
+                        self.reads_descriptor(input);
+                    }
+                    Redirection::DuplicateInput => self.reads_descriptor(input),
                     Redirection::Input => {
                         let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text)).collect();
                         holes.extend(texts.iter().filter_map(|text| self.content_of(text)).collect::<Vec<_>>());
                         *input = Some(Input::made("", &holes));
                         *files = texts.iter().flat_map(|text| holes_of(text)).collect();
                     }
-                    Redirection::Output => outputs.extend(texts),
-                    Redirection::Duplicate | Redirection::HereString => {}
+                    // `>& FILE` writes to a file, as `&> FILE` does.
+                    Redirection::Duplicate | Redirection::Output => outputs.extend(texts),
+                    Redirection::HereString => {}
                 }
             }
         }
@@ -1122,7 +1175,8 @@ impl Flow<'_> {
         if self.watches() {
             return true;
         }
-        let reaches = !holes.is_empty() || self.input != Input::Clean || !self.input_files.is_empty();
+        let has_open = self.input != Input::Clean || !self.input_files.is_empty() || !self.held.is_empty();
+        let reaches = !holes.is_empty() || has_open || !self.in_environment.is_empty();
         let mut may_run = !self.written.is_empty() || !self.touched.is_empty() || self.tells && reaches;
         let runs_values = |word: &str| programs::runs_shell_code(word) || is_make(word);
         for field in fields {
@@ -1316,6 +1370,7 @@ impl Flow<'_> {
     fn name(&mut self, word: &Text, outer: Option<&Arc<State>>, (is_module, is_inside): (bool, bool)) -> Vec<State> {
         self.note_command(word, is_module, is_inside);
         self.find_all(self.written.holes(word), &Reason::Written);
+        self.start_descriptor(word);
         // Without a `/` it is looked for where programs are.
         if beginning(word).contains('/') {
             self.find_all(self.touched.holes(word, self.command), &Reason::Written);
@@ -1362,6 +1417,13 @@ impl Flow<'_> {
                 let is_unread = if state.has_operand() { unless_operand } else { with_operand };
                 let is_code =
                     state.seen() & always != 0 || !(state.is_done() || is_unread) && state.seen() & unless == 0;
+                if is_code && language == programs::UNKNOWN_LANGUAGE {
+                    let holes = [holes, self.input_files.clone()].concat();
+                    let why = format!(
+                        "the program that `{program}` starts in the container reads it, and nothing says which that is"
+                    );
+                    return self.find_unclear(holes, &why);
+                }
                 if is_code {
                     self.find_code(self.input_files.clone(), program, "program");
                 }
@@ -1404,6 +1466,7 @@ impl Flow<'_> {
             Owned::Place { place, text, is_option_read, option } => {
                 let place = place.behind(beginning(&text));
                 self.note_place(state, place, &text);
+                self.run_descriptor(place, &text, &program);
                 let is_unknown = state.is_of_unknown_program();
                 if let PlaceKind::CodeIn(language) = place.kind
                     && is_shell(language)
@@ -1446,7 +1509,7 @@ impl Flow<'_> {
             self.has_grown |= self.touched.add(text, self.command, &self.in_words);
         }
         let holes = holes_of(text);
-        let runs_a_file = matches!(place.kind, PlaceKind::CodeIn(_) | PlaceKind::Program);
+        let runs_a_file = place.runs_its_file();
         if runs_a_file {
             self.find_all(self.touched.holes(text, self.command), &Reason::Written);
         }
@@ -1708,7 +1771,7 @@ impl Flow<'_> {
         }
         let shell = match (&**by, self.shell) {
             ("zsh", _) => Shell::Zsh,
-            ("eval" | "trap", shell) => shell,
+            ("eval" | "trap" | "." | "source", shell) => shell,
             _ => Shell::Bash,
         };
         let mut found = parse(shell, source.as_bytes());
@@ -1723,7 +1786,7 @@ impl Flow<'_> {
                 self.documents.extend(tree.documents);
                 self.depth += 1;
                 let outer = std::mem::replace(&mut self.shell, shell);
-                let is_here = matches!(&**by, "eval" | "trap");
+                let is_here = matches!(&**by, "eval" | "trap" | "." | "source");
                 let echo_escapes = is_here && self.echo_escapes || !is_here && !by.starts_with("bash");
                 let outer_echo = std::mem::replace(&mut self.echo_escapes, echo_escapes);
                 let functions = if is_here { None } else { Some(std::mem::take(&mut self.functions)) };
@@ -1818,6 +1881,12 @@ fn is_to_descriptor(redirect: &Redirect) -> bool {
     redirect.kind == Redirection::Duplicate && !matches!(word.literal(), Some("0" | "1" | "2" | "-"))
 }
 
+/// Whether what goes to some descriptor is printed.
+fn is_to_output(redirect: &Redirect) -> bool {
+    let Target::Word(word) = &redirect.target else { return false };
+    redirect.kind == Redirection::Duplicate && word.literal() == Some("1")
+}
+
 /// How far a command has been read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reading {
@@ -1847,7 +1916,8 @@ impl Owned {
                 if has_values(text)
                     || copies
                         && (place.is_file() || matches!(place.kind, PlaceKind::Arguments | PlaceKind::Environment))
-                    || matches!(place.kind, PlaceKind::CodeIn(_) | PlaceKind::Program | PlaceKind::Unknown) =>
+                    || place.runs_its_file()
+                    || place.kind == PlaceKind::Unknown =>
             {
                 Self::Place { place, text: text.to_vec(), is_option_read, option }
             }

@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::descriptors::source;
 use super::value::{Atom, Cut, Field, Text, literal};
-use super::{Arguments, Flow, WORK_PER_BYTE};
+use super::{Arguments, Flow, Input, WORK_PER_BYTE};
 use crate::hole::Trust;
 use crate::piece::Shell;
 use crate::programs::ScriptPath;
@@ -62,6 +63,15 @@ impl Sourced {
 impl Flow<'_> {
     /// Follows a script that is read into this one; `words` are its path and the arguments that it is given.
     pub(super) fn sourced(&mut self, words: &[Field]) {
+        if let Some((Field::Word(path), arguments)) = words.split_first()
+            && source(path).is_descriptor()
+            && let Input::Texts(texts) = self.input.clone()
+        {
+            self.reading(Input::Clean, false, |flow| {
+                texts.iter().for_each(|text| flow.evaluate(text, &".".into(), arguments.to_vec()));
+            });
+            return;
+        }
         // What is started is looked for in scripts by themselves.
         if self.sourced.is_off || self.watches() {
             return;

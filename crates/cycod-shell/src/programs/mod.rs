@@ -194,6 +194,9 @@ fn without_target(name: &str) -> Option<&str> {
 /// The language of which everything is code for a program that may be any.
 pub(crate) const WITHHELD_LANGUAGE: &str = "withheld";
 
+/// The language of an input that a program reads which nobody knows.
+pub(crate) const UNKNOWN_LANGUAGE: &str = "unknown";
+
 /// What the arguments of an option of the author's are, where nothing is known but what they are for a program of any kind.
 static TEXT_PLACE: Place<'static> = Place::new(PlaceKind::Data("text"));
 static UNKNOWN_PLACE: Place<'static> = Place::new(PlaceKind::Unknown);
@@ -312,7 +315,12 @@ impl Options<'static> {
 impl Place<'static> {
     /// Whether it names a file or a directory.
     pub(crate) fn is_file(&self) -> bool {
-        matches!(self.kind, PlaceKind::Data("file" | "directory"))
+        matches!(self.kind, PlaceKind::Data("file" | "directory" | "recipe"))
+    }
+
+    /// Whether what stands in the file that it names is run.
+    pub(crate) fn runs_its_file(&self) -> bool {
+        matches!(self.kind, PlaceKind::CodeIn(_) | PlaceKind::Program | PlaceKind::Data("recipe"))
     }
 
     /// What a word is here that begins with this text of the author's.
@@ -343,4 +351,44 @@ impl State {
     pub(crate) fn is_of_unknown_program(&self) -> bool {
         std::ptr::eq(self.entry(), &*UNKNOWN)
     }
+}
+
+/// The beginning of every command in which the table says that the word behind it names a file which runs, or from which code is
+/// loaded.
+#[cfg(test)]
+pub(crate) fn runners() -> Vec<String> {
+    // What `declare` takes is a name whose subscript is evaluated.
+    fn runs(place: &'static Place<'static>) -> bool {
+        place.runs_its_file() && place.text_behind.is_empty() && place.kind != PlaceKind::CodeIn("name")
+    }
+    fn collect(entry: Known, words: &str, runners: &mut Vec<String>) {
+        if let Some(Operand { place, unless: 0, .. }) = entry.operands.first().filter(|_| !entry.has_subcommands())
+            && runs(place)
+        {
+            runners.push(words.to_owned());
+        }
+        for option in entry.lists().flat_map(Options::iter) {
+            let is_next = option.takes == Takes::Next && option.name.starts_with('-');
+            if is_next && option.arguments.first().is_some_and(runs) {
+                runners.push(format!("{words} {}", option.name));
+            }
+        }
+        for (names, number) in &entry.subcommands {
+            if let (Some(entry), Some(name)) = (table::entry(*number), names.first().filter(|name| !name.contains('*')))
+            {
+                collect(entry, &format!("{words} {name}"), runners);
+            }
+        }
+    }
+    let mut runners = Vec::new();
+    // A module is no command, `coproc` names a command, and `trap` runs its word later.
+    for name in table::names()
+        .into_iter()
+        .filter(|name| !name.starts_with("-m ") && !["coproc", "trap"].contains(&name.as_str()))
+    {
+        for entry in table::named(&name).unwrap_or_default() {
+            collect(entry, &name, &mut runners);
+        }
+    }
+    runners
 }

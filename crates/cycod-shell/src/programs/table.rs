@@ -77,3 +77,16 @@ fn kept<T>(
     let mut kept = of.write().unwrap_or_else(PoisonError::into_inner);
     *kept.entry(number).or_insert_with(|| value.map(|value| &*Box::leak(Box::new(value))))
 }
+
+/// Every name that the table knows, but those of variables.
+#[cfg(test)]
+pub(super) fn names() -> Vec<String> {
+    use fst::Streamer as _;
+    let mut names = Vec::new();
+    let mut all = NAMES.as_ref().expect("the table is there").stream();
+    while let Some((name, _)) = all.next() {
+        names.push(String::from_utf8(name.to_vec()).expect("names are text"));
+    }
+    names.retain(|name| !name.is_empty() && !name.starts_with('$'));
+    names
+}

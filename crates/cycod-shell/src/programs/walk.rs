@@ -9,6 +9,7 @@ use super::{
     CODE_PLACE, Known, Operand, Opt, Options, PROGRAM_PLACE, Place, PlaceKind, Syntax, TEXT_PLACE, Takes,
     UNKNOWN_PLACE, Unlisted, WITHHELD, WITHHELD_PLACE,
 };
+use crate::flow::descriptors::source;
 use crate::flow::value::{Atom, Text, beginning, literal};
 
 /// Operands beyond this number are all like this one; no table says more.
@@ -565,7 +566,7 @@ impl State {
             _ => see(Seen::Place { place, text: word, is_option_read, option: "" }),
         }
         self.is_done = place.kind == PlaceKind::CodeIn("sh-joined");
-        self.names_input |= self.operand == 0 && matches!(literal(word), Some("-" | "/dev/stdin"));
+        self.names_input |= self.operand == 0 && source(word).is_descriptor();
         self.operand = (self.operand + 1).min(MOST_OPERANDS);
         self.behind = self.behind.map(|count| (count + 1).min(MOST_OPERANDS));
         self.ended |= matches!(self.entry.syntax, Syntax::Posix | Syntax::LongFirst);

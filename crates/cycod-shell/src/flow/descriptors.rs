@@ -1,0 +1,261 @@
+//! Names of what a command has open: `-`, `/dev/stdin`, `/dev/fd/3`, `/proc/self/fd/0`. What runs a file of such a name runs what it
+//! reads there.
+//!
+//! A path is compared without what changes nothing in it. All that lies below `/proc` is made by the kernel, and much of it holds
+//! what a caller said: the words and the environment of a process, what it has open.
+
+use std::sync::Arc;
+
+use super::value::{Atom, Tag, Text, literal};
+use super::{Flow, Reason};
+use crate::programs::{Place, PlaceKind};
+
+/// What the name of a file says about where its text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A file that is none of the command's descriptors.
+    File,
+    /// The standard input.
+    Input,
+    /// A descriptor.
+    Descriptor,
+    /// It may be a descriptor: the name is not known, or leads there in a way that is not understood.
+    Perhaps,
+    /// Something that the kernel tells of processes.
+    Process,
+}
+
+impl Source {
+    /// Whether it is one of what the command has open.
+    pub(crate) fn is_descriptor(self) -> bool {
+        matches!(self, Self::Input | Self::Descriptor)
+    }
+}
+
+/// What a name of a file says.
+pub(crate) fn source(text: &Text) -> Source {
+    let Some(path) = Path::of(text) else { return Source::Perhaps };
+    if path.0 == "-" {
+        return Source::Input;
+    }
+    let parts: Vec<&str> = path.0.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let Some((last, directories)) = parts.split_last() else { return Source::File };
+    let is_absolute = path.0.starts_with('/');
+    match (is_absolute, directories) {
+        (true, ["dev"]) if *last == "stdin" => Source::Input,
+        (true, ["dev"]) if matches!(*last, "stdout" | "stderr") => Source::Descriptor,
+        (true, ["dev", "fd"] | ["proc", _, "fd"] | ["proc", _, "task", _, "fd"]) if is_number(last) => {
+            if *last == "0" {
+                Source::Input
+            } else {
+                Source::Descriptor
+            }
+        }
+        (true, _) if parts[0] == "proc" => Source::Process,
+        (_, directories) if directories.contains(&"proc") && directories.contains(&"..") => Source::Process,
+        _ if may_be_descriptor(last, parts.len() == 1 && !is_absolute) => Source::Perhaps,
+        _ => Source::File,
+    }
+}
+
+/// A path in which a sign stands for each text that is known only when it runs.
+struct Path(String);
+
+/// Stands for any text.
+const ANY: char = '\0';
+/// Stands for a number that the shell makes.
+const NUMBER: char = '\u{1}';
+
+impl Path {
+    fn of(text: &Text) -> Option<Self> {
+        let mut path = String::new();
+        for atom in text {
+            match atom {
+                Atom::Text(text) => path.push_str(text),
+                Atom::Unknown(Tag::Number(_)) => path.push(NUMBER),
+                Atom::Unknown(Tag::Absent) => {}
+                // A value that names the file is judged by itself.
+                Atom::Unknown(_) | Atom::Value { .. } | Atom::Output(_) | Atom::Derived(_) => path.push(ANY),
+            }
+        }
+        (!path.is_empty()).then_some(Self(path))
+    }
+}
+
+fn is_number(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_digit() || c == NUMBER)
+}
+
+/// Whether the last part of a path may be that of a descriptor, whatever stands before it; or `-`, where nothing does.
+fn may_be_descriptor(last: &str, is_alone: bool) -> bool {
+    let Some((_, end)) = last.rsplit_once(ANY) else {
+        return is_number(last) || matches!(last, "stdin" | "stdout" | "stderr");
+    };
+    end.chars().all(|c| c.is_ascii_digit() || c == NUMBER)
+        || ["stdin", "stdout", "stderr"].iter().any(|name| name.ends_with(end))
+        || is_alone && end == "-"
+}
+
+/// Where in a word the name of a file may begin: `@FILE`, `NAME=FILE`, `file:FILE`.
+fn names(text: &Text) -> Vec<Text> {
+    let mut names = vec![text.clone()];
+    let Some(Atom::Text(start)) = text.first() else { return names };
+    let behind = |at: usize| {
+        let rest = text[1..].iter().cloned();
+        let first = (at < start.len()).then(|| Atom::text(&start[at..]));
+        first.into_iter().chain(rest).collect::<Text>()
+    };
+    let mut add = |at: Option<usize>| names.extend(at.map(behind).filter(|name| !name.is_empty()));
+    add(start.starts_with('@').then_some(1));
+    let assigned = start.find('=').map(|at| at + 1);
+    add(assigned);
+    add(assigned.filter(|at| start[*at..].starts_with('@')).map(|at| at + 1));
+    for scheme in ["file://", "file:"] {
+        add(start.find(scheme).map(|at| at + scheme.len()));
+    }
+    names
+}
+
+impl Flow<'_> {
+    /// A word names a file that a program runs, or loads what it does from: what it reads is code where that is a descriptor.
+    pub(super) fn run_descriptor(&mut self, place: &'static Place<'static>, text: &Text, program: &Arc<str>) {
+        let language = match place.kind {
+            PlaceKind::CodeIn(language) => language,
+            PlaceKind::Data("recipe") => "recipe",
+            _ if place.runs_its_file() => "program",
+            _ => return,
+        };
+        for (at, name) in names(text).iter().enumerate() {
+            match source(name) {
+                Source::File => {}
+                // Code is no name of a file, and the table does not tell which of the two it is.
+                Source::Perhaps if at > 0 || is_code(place, name) => {}
+                Source::Input => self.find_code(self.input.holes(), program, language),
+                Source::Descriptor => self.find_code(self.open_holes(), program, language),
+                Source::Perhaps => {
+                    let is_known = name.iter().all(|atom| matches!(atom, Atom::Text(_)));
+                    let holes = if is_known { self.open_holes() } else { self.input.holes() };
+                    let why = format!("a file that `{program}` runs may be what it reads");
+                    self.find_unclear(holes, &why);
+                }
+                Source::Process => {
+                    let all: Vec<usize> = (0..self.holes.len()).collect();
+                    let why =
+                        format!("`{program}` runs what the system says about a process, and values may be in that");
+                    self.find_unclear(all, &why);
+                }
+            }
+        }
+    }
+
+    /// A descriptor is run by its name.
+    pub(super) fn start_descriptor(&mut self, name: &Text) {
+        let holes = match source(name) {
+            Source::Input | Source::Descriptor => self.open_holes(),
+            Source::Process => (0..self.holes.len()).collect(),
+            Source::File | Source::Perhaps => return,
+        };
+        self.find_by_kind(holes, &Reason::Chooses, "the name of a command");
+    }
+
+    /// Values are written to a descriptor that goes by this name. What goes to the usual ones is what the command prints.
+    pub(super) fn written_to_descriptor(&mut self, name: &Text, holes: &[usize]) {
+        let Some(path) = literal(name) else { return };
+        let is_usual = ["/fd/1", "/fd/2", "stdout", "stderr"].iter().any(|end| path.ends_with(end));
+        if source(name).is_descriptor() && !is_usual {
+            self.descriptors_hold(holes);
+            self.has_grown |= super::grow(&mut self.spoken, holes);
+        }
+    }
+
+    /// Values that anything the command has open may hold.
+    pub(super) fn open_holes(&self) -> Vec<usize> {
+        let mut holes = self.input.holes();
+        holes.extend(self.held.iter().copied());
+        holes.sort_unstable();
+        holes.dedup();
+        holes
+    }
+}
+
+/// Whether a word is code, or may be: then one that is not known is the author's code more likely than the name of a descriptor.
+fn is_code(place: &Place<'_>, text: &Text) -> bool {
+    !matches!(place.kind, PlaceKind::Program) && text.iter().any(|atom| !matches!(atom, Atom::Text(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(parts: &[&str], expect: Source) {
+        let text = parts
+            .iter()
+            .map(|part| match part.strip_prefix('$') {
+                Some("$") => Atom::Unknown(Tag::Number("$$".into())),
+                Some(name) => Atom::Unknown(Tag::Variable(name.into())),
+                None => Atom::text(part),
+            })
+            .collect();
+        assert_eq!(source(&text), expect, "{parts:?}");
+    }
+
+    #[test]
+    fn a_descriptor_is_known_by_its_name() {
+        for name in ["-", "/dev/stdin", "/dev/fd/0", "//dev/.//stdin", "/proc/self/fd/0", "/proc/thread-self/fd/0"] {
+            check(&[name], Source::Input);
+        }
+        for name in ["/dev/fd/3", "/dev/stderr", "/proc/1/task/2/fd/12"] {
+            check(&[name], Source::Descriptor);
+        }
+        check(&["/proc/", "$$", "/fd/0"], Source::Input);
+        check(&["/dev/fd/", "$$"], Source::Descriptor);
+        for name in ["/dev/../dev/stdin", "stdin", "0", "../fd/3", "/dev/pts/1", "/home/../dev/fd/3"] {
+            check(&[name], Source::Perhaps);
+        }
+        for parts in [&["$X"][..], &["$X", "/", "$Y"], &["/dev/", "$X"], &["$X", "in"], &["$X", "-"], &["$X", "/3"]] {
+            check(parts, Source::Perhaps);
+        }
+        for name in ["/proc/self/environ", "/proc/self/cwd/x", "/proc/self/../1/fd/0", "../../proc/1/cmdline"] {
+            check(&[name], Source::Process);
+        }
+        for parts in
+            [&["a.sh"][..], &["/dev/null"], &["/dev/shm/a.sh"], &["$X", "/a.sh"], &["$X", ".py"], &["a-"], &["proc/a"]]
+        {
+            check(parts, Source::File);
+        }
+    }
+
+    /// Whatever program a table describes: what it runs is code under any name of what it reads.
+    #[test]
+    fn every_program_runs_what_its_descriptors_hold() {
+        use crate::{Kind, Mode, Programs, Question, Reader, Segment, Shell, judge};
+        const NAMES: [&str; 5] = ["/dev/stdin", "-", "/proc/self/fd/0", "/dev/fd/3", "/dev/../dev/stdin"];
+        let runners = crate::programs::runners();
+        assert!(runners.len() > 2000, "only {} were found", runners.len());
+        let programs = Programs::default();
+        let mut open = Vec::new();
+        for (runner, name) in runners.iter().zip(NAMES.iter().cycle()) {
+            let begin = format!("{runner} {name} <<< ");
+            let hole = crate::Hole {
+                name: "X",
+                shown: "X".into(),
+                kind: Kind::Text,
+                mode: Mode::Bare,
+                texts: Vec::new(),
+                vanishes: false,
+                is_list: false,
+                format: Vec::new(),
+                options: false,
+                trust: crate::Trust::None,
+            };
+            let command = [Segment::Text(&begin), Segment::Hole(hole)];
+            let reader = Reader::Shell(Shell::Bash);
+            let question = Question { reader, command: &command, environment: &[], input: &[], programs: &programs };
+            if judge(&question).command.iter().all(crate::Verdict::is_placeable) {
+                open.push(begin);
+            }
+        }
+        assert!(open.is_empty(), "{} of {} are let through: {open:#?}", open.len(), runners.len());
+    }
+}
