@@ -62,6 +62,7 @@ const FEEDS: &[&str] = &[
     r#"exec <<< "{X}"; {C}"#,
     r#"exec 3<<< "{X}"; {C} < /dev/fd/3"#,
     r#"exec 3<<< "{X}"; true | {C} <&3"#,
+    r#"echo "{X}" | {C} < /dev/../dev/stdin"#,
 ];
 
 /// How a value gets to descriptor 3 of `{C}`.
@@ -121,6 +122,7 @@ const OTHERS: &[&str] = &[
 /// What may run a value in the same way; nothing shows that it does with the programs of every machine.
 const PERHAPS: &[&str] = &[
     r#"X=";{X};" bash /proc/self/environ"#,
+    r#"X=";{X};" bash < /proc/self/environ"#,
     r#"echo "{X}" | bash "$FILE""#,
     r#"echo "{X}" | bash "$DIRECTORY/$FILE""#,
     r#"cd /dev/fd; echo "{X}" | bash 0"#,
@@ -146,6 +148,7 @@ const PERHAPS: &[&str] = &[
 /// What reads values under such names, and runs none.
 const HARMLESS: &[&str] = &[
     r#"echo "{X}" | cat -"#,
+    r#"while read -r key value; do echo "$key {X} $value"; done < /proc/meminfo"#,
     r#"echo "{X}" | grep -f - a"#,
     r#"grep -f /dev/stdin a <<< "{X}""#,
     r#"tar -cf - -- "{X}""#,
@@ -166,6 +169,9 @@ const HARMLESS: &[&str] = &[
     r#"docker run -v /proc:/host/proc -i image cat <<< "{X}""#,
     r#"echo "{X}" | docker run image"#,
     r#"echo "{X}" | git commit -F -"#,
+    r#"echo "{X}" | { read -r v || exit 1; echo "$v"; }"#,
+    r#"echo "{X}" | { grep a || exit 2; }; echo b >&2; bash ./2"#,
+    r#"echo "{X}" >&2; bash 2 < a"#,
     r#"echo "{X}" > >(tee log)"#,
     r#"exec > >(tee log) 2>&1; ls -- "{X}""#,
     r#"exec 2> >(grep -v warning >&2); echo "{X}""#,

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::value::{Atom, Tag, Text, literal};
-use super::{Flow, Reason};
+use super::{Flow, Input, Reason};
 use crate::programs::{Place, PlaceKind};
 
 /// What the name of a file says about where its text comes from.
@@ -51,7 +51,8 @@ pub(crate) fn source(text: &Text) -> Source {
                 Source::Descriptor
             }
         }
-        (true, _) if parts[0] == "proc" => Source::Process,
+        // `/proc/meminfo` and the like tell of no process.
+        (true, ["proc", of, ..]) if is_process(of) => Source::Process,
         (_, directories) if directories.contains(&"proc") && directories.contains(&"..") => Source::Process,
         _ if may_be_descriptor(last, parts.len() == 1 && !is_absolute) => Source::Perhaps,
         _ => Source::File,
@@ -80,6 +81,11 @@ impl Path {
         }
         (!path.is_empty()).then_some(Self(path))
     }
+}
+
+/// Whether a directory below `/proc` is that of a process, or may lead to one.
+fn is_process(name: &str) -> bool {
+    matches!(name, "self" | "thread-self" | "..") || is_number(name) || name.contains(ANY)
 }
 
 fn is_number(name: &str) -> bool {
@@ -153,9 +159,31 @@ impl Flow<'_> {
         let holes = match source(name) {
             Source::Input | Source::Descriptor => self.open_holes(),
             Source::Process => (0..self.holes.len()).collect(),
+            Source::Perhaps if literal(name).is_some_and(|name| name.contains('/')) => {
+                let why = "the file that it starts may be what it reads";
+                return self.find_unclear(self.open_holes(), why);
+            }
             Source::File | Source::Perhaps => return,
         };
         self.find_by_kind(holes, &Reason::Chooses, "the name of a command");
+    }
+
+    /// What is read from a file of this name that is none: a descriptor again, or what the system tells of a process.
+    pub(super) fn read_as_descriptor(&self, name: &Text, own: &Input) -> Option<Input> {
+        let is_known = name.iter().all(|atom| matches!(atom, Atom::Text(_)));
+        match source(name) {
+            Source::Input | Source::Descriptor => Some(self.opened(own)),
+            Source::Perhaps if is_known => Some(self.opened(own)),
+            Source::Process => Some(Input::made("", &(0..self.holes.len()).collect::<Vec<_>>())),
+            Source::Perhaps | Source::File => None,
+        }
+    }
+
+    /// What a descriptor gives that the command has open. The standard input stays what it is known to be, where no other has values.
+    pub(super) fn opened(&self, own: &Input) -> Input {
+        let held: Vec<usize> = self.held.iter().copied().collect();
+        let is_more = held.iter().any(|hole| !own.holes().contains(hole));
+        if is_more { own.clone().and(Input::made("", &held)) } else { own.clone() }
     }
 
     /// Values are written to a descriptor that goes by this name. What goes to the usual ones is what the command prints.
@@ -178,9 +206,11 @@ impl Flow<'_> {
     }
 }
 
-/// Whether a word is code, or may be: then one that is not known is the author's code more likely than the name of a descriptor.
+/// Whether a word is code, or may be: then one that is not known, or has no `/`, is the author's code more likely than the name of a
+/// descriptor: `exit 1`, `sed "$program"`.
 fn is_code(place: &Place<'_>, text: &Text) -> bool {
-    !matches!(place.kind, PlaceKind::Program) && text.iter().any(|atom| !matches!(atom, Atom::Text(_)))
+    let has_directory = matches!(text.as_slice(), [Atom::Text(path)] if path.contains('/'));
+    !matches!(place.kind, PlaceKind::Program) && !has_directory
 }
 
 #[cfg(test)]
@@ -216,12 +246,26 @@ mod tests {
         for parts in [&["$X"][..], &["$X", "/", "$Y"], &["/dev/", "$X"], &["$X", "in"], &["$X", "-"], &["$X", "/3"]] {
             check(parts, Source::Perhaps);
         }
-        for name in ["/proc/self/environ", "/proc/self/cwd/x", "/proc/self/../1/fd/0", "../../proc/1/cmdline"] {
+        for name in [
+            "/proc/self/environ",
+            "/proc/self/cwd/x",
+            "/proc/../proc/1/environ",
+            "/proc/self/../1/fd/0",
+            "../../proc/1/cmdline",
+        ] {
             check(&[name], Source::Process);
         }
-        for parts in
-            [&["a.sh"][..], &["/dev/null"], &["/dev/shm/a.sh"], &["$X", "/a.sh"], &["$X", ".py"], &["a-"], &["proc/a"]]
-        {
+        for parts in [
+            &["a.sh"][..],
+            &["/dev/null"],
+            &["/dev/shm/a.sh"],
+            &["/proc/meminfo"],
+            &["/proc/sys/kernel/hostname"],
+            &["$X", "/a.sh"],
+            &["$X", ".py"],
+            &["a-"],
+            &["proc/a"],
+        ] {
             check(parts, Source::File);
         }
     }
@@ -235,7 +279,7 @@ mod tests {
         assert!(runners.len() > 2000, "only {} were found", runners.len());
         let programs = Programs::default();
         let mut open = Vec::new();
-        for (runner, name) in runners.iter().zip(NAMES.iter().cycle()) {
+        for (runner, name) in runners.iter().flat_map(|runner| NAMES.iter().map(move |name| (runner, name))) {
             let begin = format!("{runner} {name} <<< ");
             let hole = crate::Hole {
                 name: "X",

@@ -686,16 +686,6 @@ impl Flow<'_> {
         }
     }
 
-    /// `<&3` and `< /dev/fd/3`. From now on there may be another name for what is read so far.
-    fn reads_descriptor(&mut self, input: &mut Option<Input>) {
-        let own = input.take().unwrap_or_else(|| self.input.clone());
-        let held: Vec<usize> = self.held.iter().copied().collect();
-        self.hold(&own.holes());
-        // The standard input stays what it is known to be, where nothing else has values.
-        let is_more = held.iter().any(|hole| !own.holes().contains(hole));
-        *input = Some(if is_more { own.and(Input::made("", &held)) } else { own });
-    }
-
     /// Values that can be read from a descriptor by its name, wherever that stands.
     fn hold(&mut self, holes: &[usize]) {
         self.has_grown |= grow(&mut self.held, holes);
@@ -839,18 +829,28 @@ impl Flow<'_> {
                 let texts = self.single(word);
                 self.note_shell(&texts, "the target of a redirection");
                 match kind {
-                    Redirection::Input if texts.iter().any(|text| descriptors::source(text).is_descriptor()) => {
-                        self.reads_descriptor(input);
+                    Redirection::DuplicateInput => {
+                        let own = input.take().unwrap_or_else(|| self.input.clone());
+                        // From now on there may be another name for it.
+                        self.hold(&own.holes());
+                        *input = Some(self.opened(&own));
                     }
-                    Redirection::DuplicateInput => self.reads_descriptor(input),
                     Redirection::Input => {
+                        let own = input.clone().unwrap_or_else(|| self.input.clone());
+                        let opened = texts.iter().find_map(|text| self.read_as_descriptor(text, &own));
+                        if opened.is_some() {
+                            self.hold(&own.holes());
+                            *input = opened;
+                            return;
+                        }
                         let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text)).collect();
                         holes.extend(texts.iter().filter_map(|text| self.content_of(text)).collect::<Vec<_>>());
                         *input = Some(Input::made("", &holes));
                         *files = texts.iter().flat_map(|text| holes_of(text)).collect();
                     }
+                    Redirection::Output => outputs.extend(texts),
                     // `>& FILE` writes to a file, as `&> FILE` does.
-                    Redirection::Duplicate | Redirection::Output => outputs.extend(texts),
+                    Redirection::Duplicate => outputs.extend(texts.into_iter().filter(|text| !is_number(text))),
                     Redirection::HereString => {}
                 }
             }
@@ -1879,6 +1879,11 @@ fn is_redirection(form: &Form) -> bool {
 fn is_to_descriptor(redirect: &Redirect) -> bool {
     let Target::Word(word) = &redirect.target else { return false };
     redirect.kind == Redirection::Duplicate && !matches!(word.literal(), Some("0" | "1" | "2" | "-"))
+}
+
+/// Whether a word behind `>&` is the number of a descriptor, or closes one.
+fn is_number(text: &Text) -> bool {
+    literal(text).is_some_and(|text| text.trim_end_matches('-').chars().all(|c| c.is_ascii_digit()))
 }
 
 /// Whether what goes to some descriptor is printed.

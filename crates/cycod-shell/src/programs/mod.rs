@@ -381,10 +381,10 @@ pub(crate) fn runners() -> Vec<String> {
         }
     }
     let mut runners = Vec::new();
-    // A module is no command, `coproc` names a command, and `trap` runs its word later.
+    // A module is no command, `coproc` names a command, and `eval` and `trap` run the text of their words.
     for name in table::names()
         .into_iter()
-        .filter(|name| !name.starts_with("-m ") && !["coproc", "trap"].contains(&name.as_str()))
+        .filter(|name| !name.starts_with("-m ") && !["coproc", "eval", "trap"].contains(&name.as_str()))
     {
         for entry in table::named(&name).unwrap_or_default() {
             collect(entry, &name, &mut runners);
