@@ -13,14 +13,15 @@ use std::{
     process::ExitCode,
 };
 
-use entry::{Entry, Input, Loads, Number, Operand, Options, Place, PlaceKind, Syntax, Takes, Unlisted};
+use entry::{Entry, Input, Loads, Number, Operand, Options, Place, PlaceKind, Syntax, Takes, Unlisted, Writes};
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 /// Nouns for what is plain data to a program.
-const NOUNS: [&str; 19] = [
+const NOUNS: [&str; 20] = [
     "text",
     "file",
+    "prefix",
     "directory",
     "name",
     "url",
@@ -97,6 +98,9 @@ struct Compiler {
     data: Vec<String>,
     /// What the programs of a file, or the subcommands of a program, load unless they say otherwise.
     loads: Loads<'static>,
+    /// Which files they write, and which are their own, in the same way.
+    writes: Writes,
+    own: Vec<&'static str>,
     place: String,
 }
 
@@ -148,6 +152,8 @@ impl Compiler {
         self.place = file.to_owned();
         self.loads = Loads::Unknown;
         self.loads = self.loads(table);
+        (self.writes, self.own) = (Writes::Named, Vec::new());
+        self.writes = self.writes(table);
         if let Some(variables) = table.get("variables") {
             let words = self.words(variables);
             self.variables.extend(words);
@@ -235,9 +241,23 @@ impl Compiler {
         }
     }
 
+    /// What a table says about the files that are written; what it does not say, the table around it does.
+    fn writes(&mut self, table: &dyn TableLike) -> Writes {
+        match self.text(table, "writes") {
+            None => self.writes,
+            Some("nothing") => Writes::Nothing,
+            Some("named") => Writes::Named,
+            Some("anything") => Writes::Anything,
+            Some(other) => {
+                self.problem(format!("`writes` is {other:?}, not nothing, named or anything"));
+                Writes::Named
+            }
+        }
+    }
+
     /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
     fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
-        const KEYS: [&str; 25] = [
+        const KEYS: [&str; 28] = [
             "names",
             "source",
             "aliases",
@@ -254,6 +274,9 @@ impl Compiler {
             "when",
             "stdin",
             "loads",
+            "writes",
+            "own",
+            "prints-environment",
             "filter",
             "inherit",
             "last-options",
@@ -338,6 +361,12 @@ impl Compiler {
             _ => self.loads(table),
         };
         let loads_above = std::mem::replace(&mut self.loads, loads.clone());
+        let writes = self.writes(table);
+        let writes_above = std::mem::replace(&mut self.writes, writes);
+        let own = table.get("own").map(|item| self.words(item).iter().map(|name| kept(name)).collect());
+        let own = own.unwrap_or_else(|| self.own.clone());
+        let own_above = std::mem::replace(&mut self.own, own.clone());
+        let prints_environment = self.flag(table, "prints-environment", false);
         let end = match table.get("end") {
             None if matches!(syntax, Syntax::Gnu | Syntax::Posix) => "--",
             None => "",
@@ -364,6 +393,8 @@ impl Compiler {
             table.get("default").and_then(Item::as_table_like).map(|item| self.entry(item, Some(&syntax_name)));
         self.place = place;
         self.loads = loads_above;
+        self.writes = writes_above;
+        self.own = own_above;
         let all =
             operands.iter().chain(after_end.iter().flatten()).chain(when.iter().flat_map(|(_, operands)| operands));
         runs_shell_code |= runs_shell(all.map(|operand| &operand.place));
@@ -388,6 +419,9 @@ impl Compiler {
             last_options,
             input,
             loads,
+            own,
+            writes,
+            prints_environment,
             is_filter,
             runs_shell_code,
             options,

@@ -230,7 +230,7 @@ fn is_refused(reader: Reader<'_>, script: &str, value: &str) -> bool {
 
 #[test]
 fn every_way_of_the_catalogues_is_refused() {
-    let (mut tried, mut wrong) = (0, BTreeMap::new());
+    let (mut tried, mut wrong, mut over) = (0, BTreeMap::new(), Vec::new());
     let mut numbers = (1u32..).map(|n| (n.wrapping_mul(2_654_435_761) >> 16) as usize);
     let mut any = |count: usize| numbers.next().unwrap_or_default() % count;
     for attack in catalogue().iter().filter(|attack| !attack.is("control") && !attack.is("helped")) {
@@ -241,11 +241,9 @@ fn every_way_of_the_catalogues_is_refused() {
             }
         };
         if attack.is_limit {
-            assert!(
-                ways(attack).iter().any(|script| !is_refused(Reader::Shell(Shell::Bash), script, &attack.value)),
-                "line {}: no limit is left",
-                attack.line
-            );
+            if ways(attack).iter().all(|script| is_refused(Reader::Shell(Shell::Bash), script, &attack.value)) {
+                over.push(attack.line);
+            }
             continue;
         }
         for script in ways(attack) {
@@ -272,6 +270,7 @@ fn every_way_of_the_catalogues_is_refused() {
         wrong.values().map(Vec::len).sum::<usize>(),
         wrong.len()
     );
+    assert!(over.is_empty(), "no limit is left in these lines: {over:?}");
     assert!(tried > 10_000, "only {tried} ways were tried");
 }
 

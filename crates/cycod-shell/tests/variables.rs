@@ -3,17 +3,13 @@
 //!
 //! Each attack acts when its value stands in the script as one quoted word, with real shells and programs, and is refused.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the test starts real shells itself; the crate under test starts nothing"
-)]
-
+#[path = "common/acting.rs"]
+mod acting;
 #[path = "common/template.rs"]
 mod template;
 
-use std::process::{Command, Stdio};
-
-use cycod_shell::{Judgement, Kind, Mode, Programs, Question, Reader, Shell, Value, Words, judge};
+use acting::{all_act_and_are_refused, judged};
+use cycod_shell::Shell;
 
 const PERL: &str = "open(F, '>', 'PWNED')";
 const SHELL: &str = "touch PWNED";
@@ -260,53 +256,6 @@ const WAYS: &[(Shell, &str, &str)] = &[
     (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; env v="{X}" make -f f"#, "; touch PWNED"),
 ];
 
-fn judged(shell: Shell, script: &str) -> Judgement {
-    let command = template::segments(script);
-    let programs = Programs::default();
-    judge(&Question {
-        reader: Reader::Shell(shell),
-        command: &command,
-        environment: &[],
-        input: &[],
-        programs: &programs,
-    })
-}
-
-/// Whether the value is placed nowhere in a script, or refused.
-fn is_refused(shell: Shell, script: &str, value: &str) -> bool {
-    judged(shell, script).command.iter().any(|verdict| {
-        let text = if script.contains("{Y}") { "" } else { value };
-        let given = Value {
-            name: "X",
-            words: Words::One(text.into()),
-            mode: Mode::Bare,
-            kind: Kind::Text,
-            sensitive: false,
-            verdict,
-        };
-        !verdict.is_placeable() || verdict.stops(&given).is_some()
-    })
-}
-
-/// Whether a value acts that stands in a script as one quoted word.
-fn acts(shell: Shell, script: &str, value: &str) -> bool {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let value = value.replace("{DIRECTORY}", &directory.path().to_string_lossy());
-    let script = script.replace("{X}", "$cycod_X").replace("{Y}", "");
-    // What is code of another shell has it, too.
-    let shell: &[&str] = match shell {
-        Shell::Sh => &["dash"],
-        Shell::Zsh => &["zsh", "-f"],
-        _ => &["bash", "--noprofile", "--norc"],
-    };
-    let mut command = Command::new(shell[0]);
-    command.args(&shell[1..]).args(["-c", &script]).current_dir(directory.path()).env("cycod_X", value);
-    command.env_remove("c").env_remove("none");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let _ = command.status().expect("the shells of the tests are installed");
-    directory.path().join("PWNED").exists()
-}
-
 #[test]
 fn a_variable_that_may_be_another_program_or_none_is_judged_as_that() {
     let attacks: Vec<_> = ATTACKS.iter().map(|(script, value)| (Shell::Bash, *script, *value)).collect();
@@ -316,17 +265,6 @@ fn a_variable_that_may_be_another_program_or_none_is_judged_as_that() {
 #[test]
 fn a_value_that_comes_another_way_is_judged_as_what_it_becomes() {
     all_act_and_are_refused(WAYS);
-}
-
-#[track_caller]
-fn all_act_and_are_refused(attacks: &[(Shell, &str, &str)]) {
-    let lines = |attacks: Vec<&(Shell, &str, &str)>| -> String {
-        attacks.iter().map(|(shell, script, value)| format!("{shell:?}: {script}   {value}\n")).collect()
-    };
-    let idle = lines(attacks.iter().filter(|(shell, script, value)| !acts(*shell, script, value)).collect());
-    assert!(idle.is_empty(), "these do nothing when a value is quoted:\n{idle}");
-    let open = lines(attacks.iter().filter(|(shell, script, value)| !is_refused(*shell, script, value)).collect());
-    assert!(open.is_empty(), "these are let through:\n{open}");
 }
 
 /// Lists that are made of themselves.

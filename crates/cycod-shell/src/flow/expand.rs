@@ -127,7 +127,7 @@ impl Flow<'_> {
             Part::Expansion(expansion) => self.expansion(expansion, splits && !expansion.quoted),
             Part::Output { script, quoted } => {
                 self.outputs += 1;
-                let tag = Tag::Output(self.outputs);
+                let tag = if makes_a_file(script) { Tag::New(self.outputs) } else { Tag::Output(self.outputs) };
                 let outer = self.arguments.last().cloned();
                 let printed = self.perhaps(|flow| flow.captured(script)).0;
                 // A subshell cannot change the arguments of the script.
@@ -705,6 +705,7 @@ impl Flow<'_> {
 
     fn note_assigned(&mut self, name: &str, text: &Text, is_exported: bool) {
         self.variable_of_environment(name, &holes_of(text), is_exported);
+        self.loaded_by(name, text, is_exported);
         self.note_variable(name, text);
         if self.variables.get(name).is_some_and(|variable| variable.is_integer) {
             self.calculated_text(text);
@@ -1079,6 +1080,17 @@ pub(super) fn cut_text(text: &Text, how: Cut) -> Option<Text> {
         [Atom::Unknown(_)] | [Atom::Text(_)] => Some(vec![Atom::Unknown(Tag::Somewhere)]),
         _ => None,
     }
+}
+
+/// Whether a script makes a new file, and prints its path.
+fn makes_a_file(script: &Script) -> bool {
+    let runs = |command: &Command, names: &[&str]| {
+        let Form::Simple { words, .. } = &command.form else { return false };
+        words.first().and_then(Word::literal).is_some_and(|name| names.contains(&name))
+    };
+    let mut commands = script.commands();
+    commands.next().is_some_and(|first| runs(first, &["mktemp"]))
+        && commands.all(|other| runs(other, &["exit", "return"]))
 }
 
 /// Whether a command prints a single word, or nothing: a number, a date, the name of a machine or of a commit.

@@ -1,79 +1,291 @@
-//! The files that a script writes, and whose values are in them.
+//! The files that a script writes, and whose values may be in them.
+//!
+//! Two names may be of one file when what is known of them behind their last `/` agrees: `cd`, links and variables decide what a
+//! directory is, so directories are not compared. A name of which nothing is known may be that of any file, but for two kinds: what
+//! `mktemp` makes is new, and what a variable of the environment names is not named otherwise.
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::value::{Atom, Tag, Text, beginning, literal};
+use super::value::{Atom, Tag, Text, literal};
 
-/// Holes by the name of the file. The directory is not compared: `cd` may have changed it.
-#[derive(Debug, Default)]
-pub(super) struct Written {
+/// Holes by the command that may have written them.
+type Values = HashMap<u64, BTreeSet<usize>>;
+
+/// The command that stands for all whose target is certain.
+pub(super) const ANY_COMMAND: u64 = 0;
+
+/// Holes by the name of the file.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Files {
     /// Files whose last name is known, by that name.
-    named: HashMap<String, BTreeSet<usize>>,
+    named: HashMap<String, Values>,
     /// Files of any other name.
-    others: HashMap<Text, BTreeSet<usize>>,
+    others: HashMap<Text, Values>,
+    /// Files in directories, by the name of each.
+    below: HashMap<String, Values>,
+    /// Some files of which nothing is known: only what may be any file is one of them.
+    unnamed: Values,
 }
 
-impl Written {
-    pub(super) fn is_empty(&self) -> bool {
-        self.named.is_empty() && self.others.is_empty()
+/// Files that commands may have written. A command is told from others by its words, which change while variables are found: what
+/// the last pass saw counts, and what this one has seen so far.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    before: Files,
+    now: Files,
+}
+
+impl Touched {
+    /// Ends a pass over the script; tells whether it saw something else than the one before.
+    pub(super) fn end_pass(&mut self) -> bool {
+        let is_other = self.before != self.now;
+        self.before = std::mem::take(&mut self.now);
+        is_other
     }
 
-    /// Notes values that are written to a file; tells whether that is new. Devices keep nothing.
-    pub(super) fn add(&mut self, file: &Text, holes: &[usize]) -> bool {
-        if beginning(file).starts_with("/dev/") {
+    pub(super) fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.now.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.before.len() + self.now.len()
+    }
+
+    pub(super) fn add(&mut self, file: &Text, command: u64, holes: &[usize]) {
+        self.now.add(file, command, holes);
+    }
+
+    pub(super) fn add_unnamed(&mut self, command: u64, holes: &[usize]) {
+        if !holes.is_empty() {
+            grow(self.now.unnamed.entry(command).or_default(), holes);
+        }
+    }
+
+    pub(super) fn holes(&self, text: &Text, command: u64) -> Vec<usize> {
+        [self.before.holes(text, command), self.now.holes(text, command)].concat()
+    }
+
+    pub(super) fn holes_of_file(&self, file: &Text, command: u64) -> Vec<usize> {
+        [self.before.holes_of_file(file, command), self.now.holes_of_file(file, command)].concat()
+    }
+
+    pub(super) fn holes_below(&self, directory: &Text, command: u64, counts: impl Fn(&str) -> bool) -> Vec<usize> {
+        [self.before.holes_below(directory, command, &counts), self.now.holes_below(directory, command, &counts)]
+            .concat()
+    }
+}
+
+/// What is known of the name of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Name {
+    /// All of it.
+    Whole(String),
+    /// What it begins and ends with.
+    Part(String, String),
+    /// It equals nothing but itself.
+    Own,
+}
+
+impl Files {
+    pub(super) fn is_empty(&self) -> bool {
+        self.named.is_empty() && self.others.is_empty() && self.unnamed.is_empty()
+    }
+
+    /// How many files there are.
+    pub(super) fn len(&self) -> usize {
+        self.named.len() + self.others.len()
+    }
+
+    /// Notes values that a command may write to a file; tells whether that is new.
+    pub(super) fn add(&mut self, file: &Text, command: u64, holes: &[usize]) -> bool {
+        // Devices keep nothing, nor does what another command reads at once.
+        let is_process = matches!(file.as_slice(), [Atom::Output(none)] if none.is_empty());
+        if is_device(file) || is_process || holes.is_empty() {
             return false;
         }
-        let known = match last(file) {
-            Some(name) => self.named.entry(name.to_owned()).or_default(),
-            None => self.others.entry(file.clone()).or_default(),
+        let known = match Name::of(file) {
+            Name::Whole(name) if name.is_empty() => return false,
+            Name::Whole(name) => self.named.entry(name).or_default(),
+            Name::Part(..) | Name::Own => self.others.entry(file.clone()).or_default(),
         };
-        grow(known, holes)
+        let mut is_new = grow(known.entry(command).or_default(), holes);
+        for directory in directories(file) {
+            is_new |= grow(self.below.entry(directory).or_default().entry(command).or_default(), holes);
+        }
+        is_new
     }
 
-    /// Values in the files that this may be the name of.
-    pub(super) fn holes(&self, name: &Text) -> Vec<usize> {
-        if self.is_empty() || name.contains(&Atom::Unknown(Tag::Somewhere)) {
+    /// Values in the files that a text is the name of, as far as it is one; of other commands than this one.
+    pub(super) fn holes(&self, text: &Text, command: u64) -> Vec<usize> {
+        if self.is_empty() {
             return Vec::new();
         }
-        let all = |known: Option<&BTreeSet<usize>>| known.into_iter().flatten().copied().collect();
-        let Some(last) = last(name) else { return all(self.others.get(name)) };
-        // A text with blanks is no pattern, but code in which such characters stand.
-        let pattern =
-            last.find(['*', '?', '[']).filter(|_| !last.contains(char::is_whitespace) && !matches!(last, "[" | "[["));
-        match pattern {
-            None => all(self.named.get(last)),
-            Some(end) => {
-                let fits = |known: &&String| known.starts_with(&last[..end]);
-                let holes: BTreeSet<usize> =
-                    self.named.keys().filter(fits).flat_map(|known| &self.named[known]).copied().collect();
-                holes.into_iter().collect()
+        let mut holes = BTreeSet::new();
+        take(self.others.get(text), command, &mut holes);
+        match Name::of(text) {
+            Name::Whole(name) => self.of_name(&name, command, false, &mut holes),
+            Name::Part(before, after) if !(before.is_empty() && after.is_empty()) => {
+                self.of_part(&before, &after, command, &mut holes);
+            }
+            // As a text, it may be anything.
+            Name::Part(..) | Name::Own => {}
+        }
+        holes.into_iter().collect()
+    }
+
+    /// Values in the files that run, or are read, when this is the name of one.
+    pub(super) fn holes_of_file(&self, file: &Text, command: u64) -> Vec<usize> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let mut holes: BTreeSet<usize> = self.holes(file, command).into_iter().collect();
+        // What a value names is refused by itself.
+        let is_value = file.iter().any(|atom| matches!(atom, Atom::Value { .. } | Atom::Derived(_)));
+        match Name::of(file) {
+            Name::Whole(name) => self.of_name(&name, command, true, &mut holes),
+            Name::Part(before, after) if before.is_empty() && after.is_empty() && !is_value => {
+                self.of_part("", "", command, &mut holes);
+                take(Some(&self.unnamed), command, &mut holes);
+            }
+            Name::Part(..) | Name::Own => {}
+        }
+        holes.into_iter().collect()
+    }
+
+    /// Values in the files below, when this is the name of a directory.
+    pub(super) fn holes_below(&self, directory: &Text, command: u64, counts: impl Fn(&str) -> bool) -> Vec<usize> {
+        let mut holes = BTreeSet::new();
+        match Name::of(directory) {
+            Name::Whole(name) if matches!(name.as_str(), "." | "..") => {
+                for (_, values) in self.named.iter().filter(|(name, _)| counts(name)) {
+                    take(Some(values), command, &mut holes);
+                }
+                self.others.values().for_each(|values| take(Some(values), command, &mut holes));
+            }
+            Name::Whole(name) => take(self.below.get(&name), command, &mut holes),
+            Name::Part(..) | Name::Own => {}
+        }
+        holes.into_iter().collect()
+    }
+
+    fn of_name(&self, name: &str, command: u64, is_file: bool, holes: &mut BTreeSet<usize>) {
+        take(self.named.get(name), command, holes);
+        for (other, values) in &self.others {
+            // A value that names the whole file may name any; that is what such a template is for.
+            let is_value = other.last().is_some_and(|last| !last.holes().is_empty());
+            let may_be = match Name::of(other) {
+                Name::Part(before, after) if before.is_empty() && after.is_empty() => is_file && !is_value,
+                Name::Part(before, after) => name.starts_with(&before) && name.ends_with(&after),
+                Name::Whole(_) | Name::Own => false,
+            };
+            if may_be {
+                take(Some(values), command, holes);
+            }
+        }
+    }
+
+    fn of_part(&self, before: &str, after: &str, command: u64, holes: &mut BTreeSet<usize>) {
+        for (name, values) in &self.named {
+            if name.starts_with(before) && name.ends_with(after) {
+                take(Some(values), command, holes);
+            }
+        }
+        for (other, values) in &self.others {
+            let may_be = match Name::of(other) {
+                Name::Part(first, last) => {
+                    let begins = first.starts_with(before) || before.starts_with(&first);
+                    begins && (last.ends_with(after) || after.ends_with(&last))
+                }
+                Name::Whole(_) => false,
+                Name::Own => before.is_empty() && after.is_empty(),
+            };
+            if may_be {
+                take(Some(values), command, holes);
             }
         }
     }
 }
 
-/// Files that a command may have written whose words hold values, by their last name and by the command.
-#[derive(Debug, Default)]
-pub(super) struct Touched(HashMap<String, HashMap<u64, BTreeSet<usize>>>);
-
-impl Touched {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+impl Name {
+    /// The name behind the last `/`.
+    fn of(path: &Text) -> Self {
+        // A text with blanks is no pattern, but code in which such characters stand.
+        let has_blanks = path.iter().any(|atom| matches!(atom, Atom::Text(text) if text.contains(char::is_whitespace)));
+        let mut whole = String::new();
+        let mut part: Option<(String, String)> = None;
+        let mut unknown = Vec::new();
+        for (index, atom) in path.iter().enumerate() {
+            let Atom::Text(text) = atom else {
+                unknown.push(atom);
+                part = Some(part.map_or_else(|| (whole.clone(), String::new()), |(before, _)| (before, String::new())));
+                continue;
+            };
+            let text = if index + 1 == path.len() && text.len() > 1 { text.trim_end_matches('/') } else { text };
+            let name = match text.rsplit_once('/') {
+                Some((_, name)) => {
+                    (whole, part, unknown) = (String::new(), None, Vec::new());
+                    name
+                }
+                None => text,
+            };
+            let is_test = path.len() == 1 && matches!(name, "[" | "[[");
+            let pattern = if has_blanks || is_test { None } else { first_and_last(name) };
+            match (&mut part, pattern) {
+                (None, None) => whole.push_str(name),
+                (None, Some((first, last))) => part = Some((format!("{whole}{first}"), last.to_owned())),
+                (Some((_, after)), None) => after.push_str(name),
+                (Some((_, after)), Some((_, last))) => last.clone_into(after),
+            }
+        }
+        let is_own = |atom: &Atom| {
+            matches!(atom, Atom::Unknown(Tag::Variable(_) | Tag::Given(_) | Tag::New(_) | Tag::Missing | Tag::Absent))
+        };
+        match part {
+            None => Self::Whole(whole),
+            Some((before, after)) => match unknown.as_slice() {
+                [atom] if before.is_empty() && after.is_empty() && is_own(atom) => Self::Own,
+                _ => Self::Part(before, after),
+            },
+        }
     }
+}
 
-    /// Notes the values of a command that names a file; tells whether that is new.
-    pub(super) fn add(&mut self, file: &Text, command: u64, holes: &[usize]) -> bool {
-        let Some(name) = last(file) else { return false };
-        let known = self.0.entry(name.to_owned()).or_default().entry(command).or_default();
-        grow(known, holes)
-    }
+/// What stands before the first and behind the last part of a pattern that may be any text.
+fn first_and_last(name: &str) -> Option<(&str, &str)> {
+    let start = name.find(['*', '?', '[']).into_iter().chain(name.find("{}")).min()?;
+    let end =
+        name.rfind(['*', '?', ']']).map(|at| at + 1).into_iter().chain(name.rfind("{}").map(|at| at + 2)).max()?;
+    Some((&name[..start], name.get(end.max(start)..).unwrap_or_default()))
+}
 
-    /// Values of other commands than this one that name the file.
-    pub(super) fn holes(&self, file: &Text, command: u64) -> Vec<usize> {
-        let commands = last(file).and_then(|name| self.0.get(name));
-        let others = commands.into_iter().flatten().filter(|(other, _)| **other != command);
-        others.flat_map(|(_, holes)| holes).copied().collect()
+/// Whether a path is one of a device, which keeps nothing.
+fn is_device(path: &Text) -> bool {
+    let beginning = super::beginning(path);
+    beginning.starts_with("/dev/") && !beginning.starts_with("/dev/shm/")
+}
+
+/// The directories that a path names.
+fn directories(path: &Text) -> Vec<String> {
+    let mut names = Vec::new();
+    for (index, atom) in path.iter().enumerate() {
+        let Atom::Text(text) = atom else { continue };
+        let mut parts: Vec<&str> = text.split('/').collect();
+        if index + 1 == path.len() {
+            parts.pop();
+        }
+        names.extend(parts.into_iter().filter(|part| !matches!(*part, "" | "." | "..")).map(str::to_owned));
     }
+    names
+}
+
+fn take(values: Option<&Values>, command: u64, holes: &mut BTreeSet<usize>) {
+    let values = values.into_iter().flatten();
+    holes.extend(values.filter(|(other, _)| **other != command || command == ANY_COMMAND).flat_map(|(_, holes)| holes));
+}
+
+/// Whether nothing is known of the name of a file.
+pub(super) fn is_any(file: &Text) -> bool {
+    matches!(Name::of(file), Name::Part(before, after) if before.is_empty() && after.is_empty())
 }
 
 /// Adds to a set; tells whether something is new.
@@ -83,7 +295,21 @@ pub(super) fn grow(known: &mut BTreeSet<usize>, holes: &[usize]) -> bool {
     known.len() > before
 }
 
-/// The name behind the last `/`, when it is the author's alone.
-fn last(path: &Text) -> Option<&str> {
-    literal(path)?.rsplit('/').next().filter(|name| !name.is_empty())
+/// Whether a file of this name holds data for every program that looks for code in its directory.
+pub(super) fn is_data(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    matches!(extension, Some("csv" | "env" | "html" | "json" | "log" | "md" | "tsv" | "txt" | "xml" | "yaml" | "yml"))
+}
+
+/// Whether a word looks like the name of a file, and not like an option or a number.
+pub(super) fn is_name(word: &str) -> bool {
+    !word.starts_with('-') && word.contains(|c: char| c.is_alphabetic() || c == '_')
+}
+
+/// The names of files that stand in the author's code.
+pub(super) fn names_in(code: &Text) -> Vec<Text> {
+    let Some(code) = literal(code) else { return Vec::new() };
+    let is_of_name = |c: char| c.is_alphanumeric() || "_-./~".contains(c);
+    let words = code.split(|c| !is_of_name(c)).filter(|word| is_name(word));
+    words.map(|word| vec![Atom::text(word)]).collect()
 }

@@ -28,14 +28,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
-use self::files::{Touched, Written, grow};
+use self::files::{ANY_COMMAND, Files, Touched, grow};
 use self::graph::Graph;
 use self::value::{
     Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, part_of, texts_among,
 };
 use crate::hole::Hole;
 use crate::piece::{Kind, Mode, Shell};
-use crate::programs::{self, Input as Reads, Known, Place, PlaceKind, Seen, State, Statements};
+use crate::programs::{self, Input as Reads, Known, Loads, Place, PlaceKind, Seen, State, Statements, Writes};
 use crate::script::{Command, Form, Part, Redirect, Script, Target, Word};
 use crate::track::{HOLE, Redirection, Spot, parse};
 use crate::verdict::{Guard, Rule};
@@ -261,8 +261,8 @@ pub(crate) struct Flow<'a> {
     called: HashSet<Arc<str>>,
     /// One for each function that is being walked, the script's own first.
     arguments: Vec<Arguments>,
-    /// Targets of output in which values have a part.
-    written: Written,
+    /// Files that hold what the script made of values.
+    written: Files,
     /// A value reaches arithmetic, where the name of any variable is evaluated in turn.
     calculates: bool,
     /// `IFS` is not what it is at the start.
@@ -277,9 +277,9 @@ pub(crate) struct Flow<'a> {
     leaves_lines_open: bool,
     /// Values in the environment of some command.
     in_environment: BTreeSet<usize>,
-    /// Files that a command may have written whose words hold values.
+    /// Files that a command may have written whose words, or input, hold values.
     touched: Touched,
-    /// The values in the words of the command that is read, and what tells it from others.
+    /// The values in the words and in the input of the command that is read, and what tells it from others.
     in_words: Vec<usize>,
     command: u64,
     /// `echo` reads escapes in all that it prints.
@@ -311,6 +311,11 @@ pub(crate) struct Flow<'a> {
     is_input_its_own: bool,
     /// Values in files that the words of the command name.
     in_files: Vec<usize>,
+    /// The same for files that other programs may have written.
+    in_outputs: Vec<usize>,
+    /// A program ran that may print its environment, and one that is there for that.
+    prints_environment: bool,
+    prints_all: bool,
     /// The command prints nothing but what it reads, or what stands in the files that it names; unknown before it was read.
     is_filter: Option<bool>,
     /// The command prints what it reads, also where a command around it was given that.
@@ -367,7 +372,7 @@ fn walk<'a>(
         functions: HashMap::new(),
         called: HashSet::new(),
         arguments: vec![Arguments::default()],
-        written: Written::default(),
+        written: Files::default(),
         calculates: false,
         splits_otherwise: false,
         own_separator: None,
@@ -395,6 +400,9 @@ fn walk<'a>(
         input_files: Vec::new(),
         is_input_its_own: false,
         in_files: Vec::new(),
+        in_outputs: Vec::new(),
+        prints_environment: false,
+        prints_all: false,
         is_filter: None,
         prints_input: false,
         lost: None,
@@ -421,6 +429,7 @@ fn walk<'a>(
         }
         flow.script(&tree.script);
         flow.uncalled();
+        flow.has_grown |= flow.touched.end_pass();
     }
     let followed = match flow.lost {
         Some(why) => Err(why),
@@ -626,6 +635,7 @@ impl Flow<'_> {
             let all: Vec<usize> = (0..self.holes.len()).collect();
             self.writes_to_commands(&command.redirects, &Input::made("", &all));
         }
+        let printed_before = std::mem::replace(&mut self.prints_environment, false);
         let printed = match redirected {
             Some(input) => self.reading(input, true, |flow| {
                 // It may be another descriptor than the standard input.
@@ -635,6 +645,11 @@ impl Flow<'_> {
             }),
             None => self.form(&command.form),
         };
+        if self.prints_environment && !outputs.is_empty() {
+            let holes: Vec<usize> = self.in_environment.iter().copied().collect();
+            outputs.iter().for_each(|target| self.touched.add(target, ANY_COMMAND, &holes));
+        }
+        self.prints_environment |= printed_before;
         let holes = printed.holes();
         if !holes.is_empty() {
             self.writes_to_commands(&command.redirects, &printed);
@@ -786,7 +801,7 @@ impl Flow<'_> {
     }
 
     fn note_written(&mut self, target: &Text, holes: &[usize]) {
-        self.has_grown |= self.written.add(target, holes);
+        self.has_grown |= self.written.add(target, ANY_COMMAND, holes);
     }
 
     /// Values in the files that these words name.
@@ -794,10 +809,42 @@ impl Flow<'_> {
         if self.written.is_empty() {
             return Vec::new();
         }
-        let mut holes: Vec<usize> = texts_among(fields).iter().flat_map(|text| self.written.holes(text)).collect();
+        let texts = texts_among(fields);
+        let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text, ANY_COMMAND)).collect();
         holes.sort_unstable();
         holes.dedup();
         holes
+    }
+
+    /// Notes what may be in a file that is read.
+    fn reads_file(&mut self, file: &Text) {
+        if self.knows_files() {
+            self.in_files.extend(self.written.holes_of_file(file, ANY_COMMAND));
+            self.in_outputs.extend(self.touched.holes_of_file(file, self.command));
+        }
+    }
+
+    /// Whether there are files to ask for, which costs something.
+    fn knows_files(&mut self) -> bool {
+        let files = self.written.len() + self.touched.len();
+        self.spend(files / 8);
+        !self.written.is_empty() || !self.touched.is_empty()
+    }
+
+    /// A file runs, or something is loaded from it.
+    fn runs_file(&mut self, file: &Text) {
+        if self.knows_files() {
+            self.find_all(self.written.holes_of_file(file, ANY_COMMAND), &Reason::Written);
+            self.find_all(self.touched.holes_of_file(file, self.command), &Reason::Written);
+        }
+    }
+
+    /// What stands in a directory runs, or something is loaded from it.
+    fn runs_below(&mut self, directory: &Text, counts: impl Fn(&str) -> bool) {
+        if self.knows_files() {
+            self.find_all(self.written.holes_below(directory, ANY_COMMAND, &counts), &Reason::Written);
+            self.find_all(self.touched.holes_below(directory, self.command, &counts), &Reason::Written);
+        }
     }
 
     /// Follows a redirection: what is read from now on, values that name the file, and what is written to.
@@ -843,9 +890,12 @@ impl Flow<'_> {
                             *input = opened;
                             return;
                         }
-                        let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text)).collect();
+                        let of_written = |text| self.written.holes_of_file(text, ANY_COMMAND);
+                        let of_touched = |text| self.touched.holes_of_file(text, ANY_COMMAND);
+                        let mut holes: Vec<usize> = texts.iter().flat_map(of_written).collect();
+                        let outputs: Vec<usize> = texts.iter().flat_map(of_touched).collect();
                         holes.extend(texts.iter().filter_map(|text| self.content_of(text)).collect::<Vec<_>>());
-                        *input = Some(Input::made("", &holes));
+                        *input = Some(Input::made("", &holes).and(Input::printed(outputs)));
                         *files = texts.iter().flat_map(|text| holes_of(text)).collect();
                     }
                     Redirection::Output => outputs.extend(texts),
@@ -1072,7 +1122,7 @@ impl Flow<'_> {
             let is_meant = name
                 .is_some_and(|name| !self.functions.contains_key(name) && programs::is_unknown(name, self.statements));
             if is_meant && let Some(first) = fields.first_mut() {
-                *first = Field::Word(vec![Atom::Unknown(Tag::Somewhere)]);
+                *first = Field::Word(vec![Atom::Unknown(Tag::Missing)]);
             }
             printed = printed.or(self.run(fields, words, splits_otherwise));
         }
@@ -1122,13 +1172,18 @@ impl Flow<'_> {
         let holes = holes_among(fields);
         let mut in_files = self.holes_in_files(fields);
         in_files.extend(self.contents_of_words(fields));
-        let outer_words = std::mem::replace(&mut self.in_words, holes.clone());
+        let with_input = [holes.clone(), self.input.holes()].concat();
+        let outer_words = std::mem::replace(&mut self.in_words, with_input);
         let command = BuildHasherDefault::<DefaultHasher>::default().hash_one(fields);
         let outer_command = std::mem::replace(&mut self.command, command);
         let outer = std::mem::replace(&mut self.in_files, in_files);
+        let outer_outputs = std::mem::take(&mut self.in_outputs);
         let was_filter = self.is_filter.take();
+        let outer_input = self.input.clone();
+        let mut prints_environment = false;
         if self.concerns_values(fields, &holes) {
             self.prints_input = false;
+            let printed_before = std::mem::replace(&mut self.prints_all, false);
             if self.read_words(fields) {
                 // What it reads becomes arguments of the command that it starts.
                 let with_arguments = self.with_arguments(fields);
@@ -1140,11 +1195,15 @@ impl Flow<'_> {
                     }
                 });
             }
+            prints_environment = std::mem::replace(&mut self.prints_all, printed_before);
         }
+        self.input = outer_input;
         self.in_words = outer_words;
         self.command = outer_command;
         // What it reads, it may print as it is.
         let in_files = std::mem::replace(&mut self.in_files, outer);
+        let in_outputs = std::mem::replace(&mut self.in_outputs, outer_outputs);
+        let environment = if prints_environment { self.in_environment.iter().copied().collect() } else { Vec::new() };
         let read = if self.is_input_its_own || self.prints_input { self.input.clone() } else { Input::Clean };
         let read = match read {
             Input::Texts(texts) => match filter::filtered(fields, &texts) {
@@ -1167,7 +1226,12 @@ impl Flow<'_> {
             Some(before) => Input::made(before, &holes),
             None => Input::printed(holes),
         };
-        read.and(Input::made("", &in_files)).and(printed)
+        let of_files = match fields.first() {
+            // The name of a file is not what stands in it.
+            Some(Field::Word(text)) if literal(text).is_some_and(|name| ECHOING.contains(&name)) => Input::Clean,
+            _ => Input::made("", &in_files).and(Input::printed(in_outputs)),
+        };
+        read.and(of_files).and(printed).and(Input::made("", &environment))
     }
 
     /// Whether reading a command can tell anything: values reach it, or it may run code or a file that has to be followed.
@@ -1177,7 +1241,8 @@ impl Flow<'_> {
         }
         let has_open = self.input != Input::Clean || !self.input_files.is_empty() || !self.held.is_empty();
         let reaches = !holes.is_empty() || has_open || !self.in_environment.is_empty();
-        let mut may_run = !self.written.is_empty() || !self.touched.is_empty() || self.tells && reaches;
+        let is_known_to_files = !self.written.is_empty() || !self.touched.is_empty();
+        let mut may_run = is_known_to_files || !self.in_environment.is_empty() || self.tells && reaches;
         let runs_values = |word: &str| programs::runs_shell_code(word) || is_make(word);
         for field in fields {
             field.each(&mut |text| may_run |= literal(text).is_some_and(runs_values));
@@ -1245,6 +1310,11 @@ impl Flow<'_> {
         self.prints_input |= state.is_filter();
         self.is_filter = Some(self.is_filter.unwrap_or(true) && state.entry().is_filter);
         self.note_run(state, fields);
+        self.loads(state);
+        if is_make(state.label()) {
+            self.includes();
+        }
+        self.writes_unnamed(state);
         self.input_of(state);
     }
 
@@ -1304,7 +1374,7 @@ impl Flow<'_> {
                         // An option is one of the program around it.
                         let is_meant = literal(word)
                             .is_some_and(|name| !name.starts_with('-') && programs::is_unknown(name, self.statements));
-                        let meant = if is_meant { &vec![Atom::Unknown(Tag::Somewhere)] } else { word };
+                        let meant = if is_meant { &vec![Atom::Unknown(Tag::Missing)] } else { word };
                         for state in self.name(meant, outer.as_ref(), (false, node != Graph::START)) {
                             reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
                         }
@@ -1321,7 +1391,10 @@ impl Flow<'_> {
                     }
                     Reading::Words(state) => {
                         let mut parts = Vec::new();
-                        let copies = !self.in_files.is_empty() || !self.in_words.is_empty() || self.watches();
+                        let copies = !self.in_files.is_empty()
+                            || !self.in_words.is_empty()
+                            || self.watches()
+                            || self.knows_files();
                         let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen, copies)));
                         for part in parts {
                             self.part_of(state, part, &graph, to);
@@ -1347,7 +1420,7 @@ impl Flow<'_> {
                 }
             }
         }
-        makes_arguments && (self.watches() || !self.input.holes().is_empty())
+        makes_arguments && (self.watches() || !self.input.holes().is_empty() || self.knows_files())
     }
 
     /// `make` takes each variable of its environment for one of its own, expands what is in it, and pastes it into recipes.
@@ -1369,11 +1442,18 @@ impl Flow<'_> {
     /// Finds what runs by the name of a command, which may be one of a module, and one that another program starts.
     fn name(&mut self, word: &Text, outer: Option<&Arc<State>>, (is_module, is_inside): (bool, bool)) -> Vec<State> {
         self.note_command(word, is_module, is_inside);
-        self.find_all(self.written.holes(word), &Reason::Written);
         self.start_descriptor(word);
         // Without a `/` it is looked for where programs are.
-        if beginning(word).contains('/') {
-            self.find_all(self.touched.holes(word, self.command), &Reason::Written);
+        if literal(word).is_none_or(|name| name.contains('/') || name.contains("{}")) {
+            self.runs_file(word);
+        } else if self.knows_files() {
+            self.find_all(self.written.holes(word, ANY_COMMAND), &Reason::Written);
+        }
+        if is_module && let Some(name) = literal(word) {
+            let file = name.rsplit('.').next().map(|last| vec![Atom::text(&format!("{last}.py"))]);
+            file.iter().for_each(|file| self.runs_file(file));
+            let directory = vec![Atom::text(name.split('.').next().unwrap_or(name))];
+            self.runs_below(&directory, |_| true);
         }
         self.pasted_by_make(word);
         let start = |entries: Vec<Known>, label: &str| {
@@ -1467,6 +1547,7 @@ impl Flow<'_> {
                 let place = place.behind(beginning(&text));
                 self.note_place(state, place, &text);
                 self.run_descriptor(place, &text, &program);
+                self.file_at(state, place, &text, !option.is_empty());
                 let is_unknown = state.is_of_unknown_program();
                 if let PlaceKind::CodeIn(language) = place.kind
                     && is_shell(language)
@@ -1490,6 +1571,162 @@ impl Flow<'_> {
         }
     }
 
+    /// A word may be the name of a file, which the program reads, writes or runs.
+    fn file_at(&mut self, state: &State, place: &'static Place<'static>, text: &Text, is_of_option: bool) {
+        let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);
+        let files: Vec<Text> = [Some(text.clone()), argument].into_iter().flatten().collect();
+        let entry = state.entry();
+        let is_prefix = place.kind == PlaceKind::Data("prefix");
+        if place.is_file() || is_prefix {
+            if is_of_option && matches!(entry.input, Reads::Arguments | Reads::Code { .. }) {
+                // `xargs -a`: it is read as the input is.
+                let holes = self.written.holes_of_file(text, ANY_COMMAND);
+                let outputs = self.touched.holes_of_file(text, self.command);
+                let input = std::mem::replace(&mut self.input, Input::Clean);
+                self.input = input.and(Input::made("", &holes)).and(Input::printed(outputs));
+            }
+            self.reads_file(text);
+            if entry.writes != Writes::Nothing && place.kind != PlaceKind::Data("directory") {
+                for mut file in files.clone() {
+                    if is_prefix {
+                        file.push(Atom::Unknown(Tag::Somewhere));
+                    }
+                    // What stands in one file, or is read, may be copied to the other.
+                    let copied = [self.in_files.clone(), self.input.holes()].concat();
+                    if !files::is_any(&file) {
+                        self.note_written(&file, &copied);
+                        self.touch(&file);
+                    }
+                }
+            }
+        } else if entry.writes != Writes::Nothing {
+            // Only the program knows which words name files, and its code which it writes.
+            let names = match place.kind {
+                PlaceKind::Unknown => {
+                    files.iter().filter(|file| literal(file).is_some_and(files::is_name)).cloned().collect()
+                }
+                PlaceKind::CodeIn(language) if !is_file_of_code(language) && !is_of_reading(language) => {
+                    let is_harmless = literal(text).is_some_and(|code| watch::writes_nothing(language, code));
+                    if is_harmless { Vec::new() } else { files::names_in(text) }
+                }
+                _ => Vec::new(),
+            };
+            names.iter().for_each(|file| self.touch(file));
+            if place.kind == PlaceKind::Unknown {
+                // It may write what is in its environment.
+                let holes: Vec<usize> = self.in_environment.iter().copied().collect();
+                names.iter().for_each(|file| self.touched.add(file, self.command, &holes));
+            }
+        }
+        let is_input = matches!(literal(text), Some("-" | "/dev/stdin"));
+        if is_input && is_make(state.label()) && !matches!(self.input, Input::Texts(_)) {
+            // What it reads may include any file.
+            self.runs_file(&vec![Atom::Unknown(Tag::Somewhere)]);
+        }
+        match place.kind {
+            PlaceKind::Program => {
+                files.iter().for_each(|file| self.runs_file(file));
+                files.iter().for_each(|file| self.runs_below(file, |_| true));
+            }
+            PlaceKind::CodeIn(language) if is_file_of_code(language) => {
+                files.iter().for_each(|file| self.runs_file(file));
+            }
+            PlaceKind::Data("recipe") => files.iter().for_each(|file| self.runs_file(file)),
+            PlaceKind::CodeIn(_) if self.knows_files() => {
+                for file in &files {
+                    self.find_all(self.written.holes(file, ANY_COMMAND), &Reason::Written);
+                    self.find_all(self.touched.holes(file, self.command), &Reason::Written);
+                }
+            }
+            PlaceKind::Environment | PlaceKind::Data("variable") => {
+                if let Some(((name, _), value)) = beginning(text).split_once('=').zip(behind_name(text)) {
+                    self.loaded_by(name, &value, true);
+                }
+            }
+            _ if state.is_of_unknown_program() && self.knows_files() => {
+                let unknown = Reason::UnknownProgram { program: Arc::clone(state.label()) };
+                let holes = files.iter().flat_map(|file| self.written.holes(file, ANY_COMMAND)).collect::<Vec<_>>();
+                self.find_all(holes, &unknown);
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes that the command may write what it was given to a file.
+    fn touch(&mut self, file: &Text) {
+        self.touched.add(file, self.command, &self.in_words);
+        if !self.in_outputs.is_empty() {
+            self.touched.add(file, self.command, &self.in_outputs);
+        }
+    }
+
+    /// What a program writes that its words do not name.
+    fn writes_unnamed(&mut self, state: &State) {
+        let writes = state.entry().writes;
+        self.prints_all |= state.entry().prints_environment;
+        if writes == Writes::Nothing {
+            return;
+        }
+        self.prints_environment |= !self.in_environment.is_empty();
+        let read = [self.input.holes(), self.in_files.clone(), self.in_outputs.clone()].concat();
+        if writes == Writes::Anything {
+            self.touched.add(&vec![Atom::Unknown(Tag::Somewhere)], self.command, &read);
+        }
+        let all = [self.in_words.clone(), read].concat();
+        self.touched.add_unnamed(self.command, &all);
+    }
+
+    /// What a program loads that neither its words nor its input name.
+    fn loads(&mut self, state: &State) {
+        let files = if let Loads::Files(files) = &state.entry().loads { files.as_slice() } else { &[] };
+        for file in files.iter().chain(&state.entry().own) {
+            let file = vec![Atom::text(file)];
+            self.runs_file(&file);
+            self.runs_below(&file, |_| true);
+        }
+    }
+
+    /// `include` in what `make` reads names a file.
+    fn includes(&mut self) {
+        let Input::Texts(texts) = self.input.clone() else { return };
+        if !self.knows_files() {
+            return;
+        }
+        for file in texts.iter().flat_map(files::names_in) {
+            self.find_all(self.written.holes(&file, ANY_COMMAND), &Reason::Written);
+            self.find_all(self.touched.holes(&file, self.command), &Reason::Written);
+        }
+    }
+
+    /// What a variable names that programs run, or load from.
+    pub(super) fn loaded_by(&mut self, name: &str, value: &Text, is_exported: bool) {
+        let is_exported =
+            is_exported || self.exports_all || self.variables.get(name).is_some_and(|variable| variable.is_exported);
+        if !programs::runs_variable(name, is_exported) || !self.knows_files() {
+            return;
+        }
+        for piece in watch::pieces(value) {
+            let glued = literal(&piece)
+                .filter(|text| text.starts_with('-'))
+                .and_then(|text| text.get(2..))
+                .map(|text| vec![Atom::text(text)]);
+            for piece in [Some(piece), glued].into_iter().flatten() {
+                // Programs are found by the last part of their names.
+                if name != "PATH" {
+                    self.runs_below(&piece, |name| !files::is_data(name));
+                }
+                let mut stem = piece.clone();
+                value::push(&mut stem, Atom::text("."));
+                stem.push(Atom::Unknown(Tag::Somewhere));
+                for file in [piece, stem] {
+                    let mut holes = self.written.holes(&file, ANY_COMMAND);
+                    holes.extend(self.touched.holes(&file, self.command));
+                    self.find_by_kind(holes, &Reason::Written, "a file");
+                }
+            }
+        }
+    }
+
     /// A value, or what was made of it, stands at a place.
     fn place(
         &mut self,
@@ -1500,26 +1737,7 @@ impl Flow<'_> {
         program: &Arc<str>,
         is_unknown: bool,
     ) {
-        if !self.in_files.is_empty() && place.is_file() {
-            // What stands in one file may be copied to the other.
-            let holes = self.in_files.clone();
-            self.note_written(text, &holes);
-        }
-        if !self.in_words.is_empty() && place.is_file() && !keeps_content(program) {
-            self.has_grown |= self.touched.add(text, self.command, &self.in_words);
-        }
         let holes = holes_of(text);
-        let runs_a_file = place.runs_its_file();
-        if runs_a_file {
-            self.find_all(self.touched.holes(text, self.command), &Reason::Written);
-        }
-        if (runs_a_file || is_unknown) && !self.written.is_empty() {
-            let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);
-            let files = [Some(text), argument.as_ref()];
-            let holes: Vec<usize> = files.into_iter().flatten().flat_map(|file| self.written.holes(file)).collect();
-            let unknown = Reason::UnknownProgram { program: Arc::clone(program) };
-            self.find_all(holes, if runs_a_file { &Reason::Written } else { &unknown });
-        }
         if holes.is_empty() {
             return;
         }
@@ -1687,11 +1905,7 @@ impl Flow<'_> {
 
     /// The command that gets `NAME=value` in its environment may be a script.
     fn assign_in_command(&mut self, text: &Text) {
-        let Some((name, before)) = beginning(text).split_once('=') else { return };
-        let mut value = Text::new();
-        for atom in std::iter::once(&Atom::text(before)).chain(&text[1..]) {
-            value::push(&mut value, atom.clone());
-        }
+        let Some(((name, _), value)) = beginning(text).split_once('=').zip(behind_name(text)) else { return };
         let name = name.to_owned();
         self.perhaps(|flow| flow.assign(&name, value));
         self.assigned.pass(&name);
@@ -1824,14 +2038,12 @@ impl Flow<'_> {
     }
 }
 
-/// Programs that write nothing of what their words say to the files that they name.
-const KEEPS_CONTENT: [&str; 20] = [
-    "[", "cat", "chgrp", "chmod", "chown", "cmp", "diff", "du", "file", "git", "grep", "head", "ls", "mkdir", "rm",
-    "stat", "tail", "test", "touch", "wc",
-];
-
-fn keeps_content(program: &str) -> bool {
-    program.split(' ').next().is_some_and(|name| KEEPS_CONTENT.contains(&name))
+/// The value in `NAME=value`.
+fn behind_name(text: &Text) -> Option<Text> {
+    let (_, before) = beginning(text).split_once('=')?;
+    let mut value = Text::new();
+    std::iter::once(&Atom::text(before)).chain(&text[1..]).for_each(|atom| value::push(&mut value, atom.clone()));
+    Some(value)
 }
 
 /// Programs that print what their words say, wherever in a command their names stand.
@@ -1920,7 +2132,9 @@ impl Owned {
             Seen::Place { place, text, is_option_read, option }
                 if has_values(text)
                     || copies
-                        && (place.is_file() || matches!(place.kind, PlaceKind::Arguments | PlaceKind::Environment))
+                        && (place.is_file()
+                            || matches!(place.kind, PlaceKind::Data("prefix" | "variable"))
+                            || matches!(place.kind, PlaceKind::Arguments | PlaceKind::Environment))
                     || place.runs_its_file()
                     || place.kind == PlaceKind::Unknown =>
             {
@@ -1965,6 +2179,18 @@ fn heads(fields: Vec<Field>) -> Vec<Vec<Field>> {
     }
     heads.dedup();
     heads
+}
+
+/// Whether code in this language stands in a file that a word names.
+fn is_file_of_code(language: &str) -> bool {
+    matches!(language, "config" | "program" | "make" | "library" | "plugin")
+}
+
+/// Whether no code in this language can write a file.
+fn is_of_reading(language: &str) -> bool {
+    const READING: [&str; 10] =
+        ["arithmetic", "graphql", "jmespath", "jq", "keys", "mount", "name", "rego", "template", "xpath"];
+    READING.contains(&language)
 }
 
 fn is_shell(language: &str) -> bool {

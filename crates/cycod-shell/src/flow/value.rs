@@ -222,6 +222,10 @@ pub(crate) enum Tag {
     Absent,
     /// The output of the command substitution of this number.
     Output(usize),
+    /// The same, where it is the path of a new file.
+    New(usize),
+    /// The program that the author meant, where none was found.
+    Missing,
     /// A number that the shell makes, by what it is of: it is there, and one word wherever it stands.
     Number(Arc<str>),
     /// Somewhere; it equals nothing, not even itself.

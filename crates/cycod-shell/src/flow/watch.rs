@@ -470,23 +470,7 @@ impl Flow<'_> {
             return self.note_search(value);
         }
         self.note_changed(name);
-        // A list of files, or a command with its words: each may be a file.
-        let mut piece = Text::new();
-        let mut pieces = Vec::new();
-        for atom in value {
-            let Atom::Text(text) = atom else {
-                piece.push(atom.clone());
-                continue;
-            };
-            for (at, part) in text.split([' ', ':', '=', '\t', '\n']).enumerate() {
-                if at > 0 {
-                    pieces.push(std::mem::take(&mut piece));
-                }
-                push(&mut piece, Atom::text(part));
-            }
-        }
-        pieces.push(piece);
-        for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+        for piece in &pieces(value) {
             match piece.as_slice() {
                 [Atom::Unknown(Tag::Variable(own))] if &**own == name => {}
                 [Atom::Text(_)] => self.note_file(piece, ReadAs::Code),
@@ -562,6 +546,35 @@ impl Flow<'_> {
                 }
             }
         }
+    }
+}
+
+/// A list of files, or a command with its words: each may be a file.
+pub(super) fn pieces(value: &Text) -> Vec<Text> {
+    let mut piece = Text::new();
+    let mut pieces = Vec::new();
+    for atom in value {
+        let Atom::Text(text) = atom else {
+            piece.push(atom.clone());
+            continue;
+        };
+        for (at, part) in text.split([' ', ':', '=', '\t', '\n']).enumerate() {
+            if at > 0 {
+                pieces.push(std::mem::take(&mut piece));
+            }
+            push(&mut piece, Atom::text(part));
+        }
+    }
+    pieces.push(piece);
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
+}
+
+/// Whether code of the author's writes no file.
+pub(super) fn writes_nothing(language: &str, code: &str) -> bool {
+    match language {
+        "awk" => !code.contains('>') && is_inert(language, code),
+        language => is_inert(language, code),
     }
 }
 

@@ -32,6 +32,12 @@ pub(crate) struct Entry<'a> {
     pub(crate) input: Input<'a>,
     /// What it runs that its words do not name.
     pub(crate) loads: Loads<'a>,
+    /// Files and directories that are its own wherever they are, and from which it loads what it runs.
+    #[serde(borrow)]
+    pub(crate) own: Vec<&'a str>,
+    pub(crate) writes: Writes,
+    /// It prints its environment.
+    pub(crate) prints_environment: bool,
     /// It prints what it reads: its input, or the files that its last operands name.
     pub(crate) is_filter: bool,
     /// It, or one of its subcommands, hands text to a shell.
@@ -184,6 +190,18 @@ pub(crate) enum Loads<'a> {
     /// What these files of the directory say.
     #[serde(borrow)]
     Files(Vec<&'a str>),
+}
+
+/// Which files a program writes with what it is told or reads.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Writes {
+    /// Those that its words name, as far as anybody has looked.
+    #[default]
+    Named,
+    /// None: what it writes is not of its words or its input.
+    Nothing,
+    /// Those that its input names, or another file.
+    Anything,
 }
 
 impl<'a> Place<'a> {
