@@ -46,6 +46,11 @@ const WRITERS: &[(&str, &str)] = &[
     (r#"printf '%s' 'echo "$1" > "$2"' > w.sh; bash w.sh "{X}" g; bash g"#, SHELL),
     (r#"printf '%s' 'echo "$X" > "$1"' > w.sh; X="{X}" bash w.sh g; bash g"#, SHELL),
     (r#"f() { nice tee "$1"; }; echo "{X}" | f g; bash g"#, SHELL),
+    (r#"X="{X}" python3 -c 'import os; open("g", "w").write(os.environ["X"])'; bash g"#, SHELL),
+    (r#"python3 -c 'import sys; open("g", "w").write(sys.argv[1])' "{X}"; bash g"#, SHELL),
+    (r#"echo "{X}" | gzip > g.gz; gunzip g.gz; bash g"#, SHELL),
+    (r#"echo "{X}" > /dev/shm/cycod-test-g; . /dev/shm/cycod-test-g; rm /dev/shm/cycod-test-g"#, SHELL),
+    (r#"mkdir a; echo "{X}" > a/g; cp -r a b; chmod +x b/*; run-parts b"#, "#!/bin/sh\ntouch PWNED"),
 ];
 
 /// Two names of one path.
@@ -83,6 +88,7 @@ const RUNNERS: &[(&str, &str)] = &[
     (r#"echo "{X}" > g; parallel :::: g"#, SHELL),
     (r#"mkdir d; echo "{X}" > d/g; chmod +x d/g; run-parts d"#, "#!/bin/sh\ntouch PWNED"),
     (r#"mkdir d; echo "{X}" > d/g; chmod +x d/g; run-parts "$PWD/d""#, "#!/bin/sh\ntouch PWNED"),
+    (r#"D=$(mktemp -d); echo "{X}" > "$D/g"; chmod +x "$D/g"; run-parts "$D""#, "#!/bin/sh\ntouch PWNED"),
     (r#"echo "{X}" > g; ls | grep g | while read f; do bash $f; done"#, SHELL),
     (r#"echo "{X}" > g; ls | while read -r f; do bash "./$f"; done"#, SHELL),
     (r#"echo "{X}" > g; bash "$(ls | head -n 1)""#, SHELL),
@@ -112,6 +118,9 @@ const RUNNERS: &[(&str, &str)] = &[
     (r#"mkdir d; echo "{X}" > d/__main__.py; python3 d"#, "open('PWNED', 'w')"),
     (r#"mkdir d; echo "{X}" > d/index.js; node d"#, "require('fs').writeFileSync('PWNED', '')"),
     (r#"echo "{X}" > g.py; python3 -m g"#, "open('PWNED', 'w')"),
+    (r#"echo "{X}" > g; perl -e 'do "./g"'"#, "open F, '>', 'PWNED'"),
+    (r#"echo "{X}" > g.js; node -e 'require("./g.js")'"#, "require('fs').writeFileSync('PWNED', '')"),
+    (r#"echo "{X}" > g; python3 -c 'exec(open("g").read())'"#, "open('PWNED', 'w')"),
     (r#"source <(cat g) ; echo "{X}" > g; source <(cat g)"#, SHELL),
     (r#"echo "{X}" > g; bash < <(cat g)"#, SHELL),
     (r#"echo "{X}" > g; f=$(cat g); eval "$f""#, SHELL),
@@ -182,6 +191,8 @@ const EVERYDAY: &[&str] = &[
     r#"grep -r "{X}" . > hits; while read -r l; do echo "$l"; done < hits; ./build.sh"#,
     r#"HERE=$(cd "$(dirname "$0")" && pwd); echo "{X}" > "$HERE/out.txt"; bash "$HERE/lib.sh"; . "$HERE/env.sh""#,
     r#"echo "{X}" > out.txt; PATH="$HOME/bin:$PATH" tool=1 ls; export EDITOR=vim; PYTHONPATH=src python3 a.py"#,
+    r#"echo "{X}" > out.json; python3 -c 'import json; print(json.load(open("out.json"))["a"])'; node -p 'require("./out.json").a'"#,
+    r#"echo "{X}" > VERSION; awk '/VERSION/ {print $2}' VERSION; sed 's/VERSION/b/' VERSION; make build"#,
     r#"ROOT=$(git rev-parse --show-toplevel); echo "{X}" > out.txt; bash "$ROOT/build.sh"; "$ROOT/bin/tool""#,
 ];
 

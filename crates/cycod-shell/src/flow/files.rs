@@ -163,7 +163,12 @@ impl Files {
                 self.others.values().for_each(|values| take(Some(values), command, &mut holes));
             }
             Name::Whole(name) => take(self.below.get(&name), command, &mut holes),
-            Name::Part(..) | Name::Own => {}
+            Name::Own => {
+                for name in directory.iter().filter_map(own_name) {
+                    take(self.below.get(&name), command, &mut holes);
+                }
+            }
+            Name::Part(..) => {}
         }
         holes.into_iter().collect()
     }
@@ -264,11 +269,28 @@ fn is_device(path: &Text) -> bool {
     beginning.starts_with("/dev/") && !beginning.starts_with("/dev/shm/")
 }
 
+/// What stands for a directory of which nothing but itself is known; no directory has such a name.
+fn own_name(atom: &Atom) -> Option<String> {
+    let Atom::Unknown(tag @ (Tag::Variable(_) | Tag::Given(_) | Tag::New(_))) = atom else { return None };
+    Some(format!("{tag:?}/"))
+}
+
+/// The file that a program makes of one that is compressed or encrypted.
+pub(super) fn unpacked(file: &Text) -> Option<Text> {
+    const PACKED: [&str; 9] = [".asc", ".b64", ".bz2", ".gpg", ".gz", ".lz4", ".xz", ".Z", ".zst"];
+    let (Atom::Text(end), before) = file.split_last()? else { return None };
+    let end = PACKED.iter().find_map(|packed| end.strip_suffix(packed))?;
+    Some(before.iter().cloned().chain([Atom::text(end)]).collect())
+}
+
 /// The directories that a path names.
 fn directories(path: &Text) -> Vec<String> {
     let mut names = Vec::new();
     for (index, atom) in path.iter().enumerate() {
-        let Atom::Text(text) = atom else { continue };
+        let Atom::Text(text) = atom else {
+            names.extend(own_name(atom).filter(|_| index + 1 < path.len()));
+            continue;
+        };
         let mut parts: Vec<&str> = text.split('/').collect();
         if index + 1 == path.len() {
             parts.pop();

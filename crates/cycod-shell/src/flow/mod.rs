@@ -1586,14 +1586,20 @@ impl Flow<'_> {
                 self.input = input.and(Input::made("", &holes)).and(Input::printed(outputs));
             }
             self.reads_file(text);
+            let is_here = literal(text).is_some_and(|text| text.ends_with('.'));
+            let below = if is_here { Vec::new() } else { self.written.holes_below(text, ANY_COMMAND, |_| true) };
+            if !below.is_empty() {
+                // A directory is copied with what is in it.
+                self.in_files.extend(&below);
+            }
             if entry.writes != Writes::Nothing && place.kind != PlaceKind::Data("directory") {
                 for mut file in files.clone() {
                     if is_prefix {
                         file.push(Atom::Unknown(Tag::Somewhere));
                     }
                     // What stands in one file, or is read, may be copied to the other.
-                    let copied = [self.in_files.clone(), self.input.holes()].concat();
-                    if !files::is_any(&file) {
+                    let copied = [self.in_files.clone(), self.input.holes(), below.clone()].concat();
+                    for file in files::unpacked(&file).into_iter().chain([file]).filter(|file| !files::is_any(file)) {
                         self.note_written(&file, &copied);
                         self.touch(&file);
                     }
@@ -1612,7 +1618,7 @@ impl Flow<'_> {
                 _ => Vec::new(),
             };
             names.iter().for_each(|file| self.touch(file));
-            if place.kind == PlaceKind::Unknown {
+            if !names.is_empty() {
                 // It may write what is in its environment.
                 let holes: Vec<usize> = self.in_environment.iter().copied().collect();
                 names.iter().for_each(|file| self.touched.add(file, self.command, &holes));
@@ -1632,11 +1638,14 @@ impl Flow<'_> {
                 files.iter().for_each(|file| self.runs_file(file));
             }
             PlaceKind::Data("recipe") => files.iter().for_each(|file| self.runs_file(file)),
-            PlaceKind::CodeIn(_) if self.knows_files() => {
+            // A number is no file.
+            PlaceKind::CodeIn("arithmetic") => {}
+            PlaceKind::CodeIn(language) if self.knows_files() => {
                 for file in &files {
                     self.find_all(self.written.holes(file, ANY_COMMAND), &Reason::Written);
                     self.find_all(self.touched.holes(file, self.command), &Reason::Written);
                 }
+                self.read_by_code(text, language, state.label());
             }
             PlaceKind::Environment | PlaceKind::Data("variable") => {
                 if let Some(((name, _), value)) = beginning(text).split_once('=').zip(behind_name(text)) {
@@ -1649,6 +1658,21 @@ impl Flow<'_> {
                 self.find_all(holes, &unknown);
             }
             _ => {}
+        }
+    }
+
+    /// The author's code in another language names a file, which it may run.
+    fn read_by_code(&mut self, code: &Text, language: &str, program: &str) {
+        // Code of a shell is followed.
+        let is_harmless = is_shell(language)
+            || is_of_reading(language)
+            || literal(code).is_some_and(|code| watch::writes_nothing(language, code));
+        if is_harmless {
+            return;
+        }
+        for file in files::names_in(code).iter().filter(|file| !literal(file).is_some_and(files::is_data)) {
+            let holes = self.written.holes(file, ANY_COMMAND);
+            self.find_unclear(holes, &format!("the code of `{program}` may run the file that holds it"));
         }
     }
 
