@@ -1592,7 +1592,7 @@ impl Flow<'_> {
                 // A directory is copied with what is in it.
                 self.in_files.extend(&below);
             }
-            if entry.writes != Writes::Nothing && place.kind != PlaceKind::Data("directory") {
+            if entry.writes != Writes::Nothing && !matches!(place.kind, PlaceKind::Data("directory" | "recipe")) {
                 for mut file in files.clone() {
                     if is_prefix {
                         file.push(Atom::Unknown(Tag::Somewhere));
