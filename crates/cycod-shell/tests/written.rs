@@ -78,6 +78,7 @@ const NAMES: &[(&str, &str)] = &[
 
 /// Programs that run a file, and that load one.
 const RUNNERS: &[(&str, &str)] = &[
+    ("f() { echo {X} | $V ./g; }; V=tee; f; chmod +x g; V=; f", SHELL),
     (r#"mkdir d; echo "{X}" > d/g; find d -type f -exec bash {} \;"#, SHELL),
     (r#"echo "{X}" > g; find . -name g -exec sh {} +"#, SHELL),
     (r#"echo "{X}" > g; chmod +x g; find . -name g -exec {} \;"#, "#!/bin/sh\ntouch PWNED"),
@@ -194,6 +195,9 @@ const EVERYDAY: &[&str] = &[
     r#"echo "{X}" > out.json; python3 -c 'import json; print(json.load(open("out.json"))["a"])'; node -p 'require("./out.json").a'"#,
     r#"echo "{X}" > VERSION; awk '/VERSION/ {print $2}' VERSION; sed 's/VERSION/b/' VERSION; make build"#,
     r#"ROOT=$(git rev-parse --show-toplevel); echo "{X}" > out.txt; bash "$ROOT/build.sh"; "$ROOT/bin/tool""#,
+    r#"$SUDO ./run.sh "{X}""#,
+    r#"$RUN uvicorn --host "{X}" app.main:app"#,
+    r#"$SUDO ./run.sh "{X}"; ./build.sh; $SUDO systemctl restart "{X}""#,
 ];
 
 #[test]

@@ -282,6 +282,8 @@ pub(crate) struct Flow<'a> {
     /// The values in the words and in the input of the command that is read, and what tells it from others.
     in_words: Vec<usize>,
     command: u64,
+    /// The same of a command that may have several names, of which only one is its own: that of the command with all of them.
+    whole: Option<u64>,
     /// `echo` reads escapes in all that it prints.
     echo_escapes: bool,
     /// How many constructs around the command take what it prints.
@@ -380,6 +382,7 @@ fn walk<'a>(
         touched: Touched::default(),
         in_words: Vec::new(),
         command: 0,
+        whole: None,
         echo_escapes: shell.is_some_and(|shell| shell != Shell::Bash),
         captured: 0,
         separators: Some(String::new()),
@@ -1085,29 +1088,48 @@ impl Flow<'_> {
     /// Runs a command for each name that it may have.
     fn run(&mut self, fields: Vec<Field>, words: &[Word], splits_otherwise: bool) -> Input {
         let mut printed = Input::Clean;
+        // `$sudo ./run.sh`: with what the environment says or without it, but never both.
+        let is_one = fields.first().is_some_and(|field| self.is_of_environment(field));
+        let whole = is_one.then(|| identity(&fields));
         for fields in heads(fields) {
-            if matches!(fields.first(), Some(Field::Word(text)) if value::is_absent(text)) {
-                printed = printed.or(self.run_absent(&fields[1..], words, splits_otherwise));
-                continue;
-            }
-            let name = match fields.first() {
-                Some(Field::Word(text)) => literal(text).map(str::to_owned),
-                _ => None,
-            };
-            // A variable that is empty leaves an option alone, and no program has the name of one.
-            let is_option =
-                |name: &str| name.is_empty() || name.starts_with('-') && !(name == "-" && self.shell == Shell::Zsh);
-            if self.is_shell && name.as_deref().is_some_and(is_option) {
-                continue;
-            }
-            let one = match name.as_deref() {
-                Some(name) => self.builtin(name, &without_absent(&fields[1..]), words, splits_otherwise),
-                None => None,
-            };
-            let one = one.unwrap_or_else(|| self.programs_of(&fields));
-            printed = printed.or(one);
+            let outer = std::mem::replace(&mut self.whole, whole);
+            printed = printed.or(self.run_as(&fields, words, splits_otherwise));
+            self.whole = outer;
         }
         printed
+    }
+
+    /// Runs a command by one of its names.
+    fn run_as(&mut self, fields: &[Field], words: &[Word], splits_otherwise: bool) -> Input {
+        if matches!(fields.first(), Some(Field::Word(text)) if value::is_absent(text)) {
+            return self.run_absent(&fields[1..], words, splits_otherwise);
+        }
+        let name = match fields.first() {
+            Some(Field::Word(text)) => literal(text).map(str::to_owned),
+            _ => None,
+        };
+        // A variable that is empty leaves an option alone, and no program has the name of one.
+        let is_option =
+            |name: &str| name.is_empty() || name.starts_with('-') && !(name == "-" && self.shell == Shell::Zsh);
+        if self.is_shell && name.as_deref().is_some_and(is_option) {
+            return Input::Clean;
+        }
+        let one = match name.as_deref() {
+            Some(name) => self.builtin(name, &without_absent(&fields[1..]), words, splits_otherwise),
+            None => None,
+        };
+        one.unwrap_or_else(|| self.programs_of(fields))
+    }
+
+    /// Whether a word is a variable that the script never sets.
+    fn is_of_environment(&self, field: &Field) -> bool {
+        match field {
+            Field::Word(text) => match text.as_slice() {
+                [Atom::Unknown(Tag::Variable(name))] => !self.variables.contains_key(&**name),
+                _ => false,
+            },
+            Field::Choice(ways) | Field::Many(ways) => ways.iter().flatten().all(|field| self.is_of_environment(field)),
+        }
     }
 
     /// Runs what is left of a command whose program was not found: `$docker run …`, where the variable is empty. The next word is
@@ -1174,7 +1196,7 @@ impl Flow<'_> {
         in_files.extend(self.contents_of_words(fields));
         let with_input = [holes.clone(), self.input.holes()].concat();
         let outer_words = std::mem::replace(&mut self.in_words, with_input);
-        let command = BuildHasherDefault::<DefaultHasher>::default().hash_one(fields);
+        let command = self.whole.unwrap_or_else(|| identity(fields));
         let outer_command = std::mem::replace(&mut self.command, command);
         let outer = std::mem::replace(&mut self.in_files, in_files);
         let outer_outputs = std::mem::take(&mut self.in_outputs);
@@ -2109,6 +2131,11 @@ fn is_redirection(form: &Form) -> bool {
     let Form::Simple { words, .. } = form else { return false };
     let mut words = words.iter().map(Word::literal).skip_while(|word| matches!(word, Some("command" | "builtin")));
     words.next() == Some(Some("exec")) && words.all(|word| word.is_some_and(|word| word.starts_with('-')))
+}
+
+/// Tells a command from others.
+fn identity(fields: &[Field]) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(fields)
 }
 
 /// Whether what is printed goes to a descriptor other than the usual ones, from which something else may read it.
