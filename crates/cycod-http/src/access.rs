@@ -39,7 +39,7 @@ impl fmt::Debug for HttpAccess {
 }
 
 /// For whom a request is answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Principal {
     /// What it is called: by the digest of a bearer token, or as `ISSUER#SUBJECT` by an access token.
     pub name: String,
@@ -48,7 +48,7 @@ pub struct Principal {
 }
 
 /// Whom an authorization server gave an access token.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TokenHolder {
     /// The subject; some tokens name a client alone.
     pub subject: Option<String>,
@@ -63,6 +63,11 @@ impl Principal {
     /// One that came without an access token.
     pub fn unknown(name: impl Into<String>) -> Self {
         Self { name: name.into(), token: None }
+    }
+
+    /// Whether it is the same one, perhaps with another token: clients renew theirs.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 }
 

@@ -89,7 +89,7 @@ impl Sessions {
     /// Enters a request into its session. One of somebody else is refused as if it did not exist.
     pub(super) fn enter(self: &Arc<Self>, id: &str, caller: &Principal) -> Result<Lease, Refused> {
         let mut table = self.table();
-        let Some(seat) = table.seats.get_mut(id).filter(|seat| seat.owner == *caller) else {
+        let Some(seat) = table.seats.get_mut(id).filter(|seat| seat.owner.is_same(caller)) else {
             return Err(Refused::new(StatusCode::NOT_FOUND, "there is no such session"));
         };
         let lease =
