@@ -30,7 +30,9 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     ) -> RunReport;
 
     /// What another process has to know to make this carrier again; nothing where no other one goes on with a run.
-    fn labels(&self) -> Option<Vec<String>>;
+    fn labels(&self) -> Option<Vec<String>> {
+        None
+    }
 }
 
 /// Makes the carrier of a call again, by its labels.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::{Flow, FlowCommand, FlowEvent, FlowStart, FlowTask, FlowWork, LostAnswer, ScopeId, StepId, WorkAnswer};
 
-/// A flow with what is given to other machines. Whoever drives it waits for answers and timers, and knows nothing else.
+/// A flow with what is given to other machines. The program that drives it waits for answers and timers, and knows nothing else.
 #[derive(Clone, Debug)]
 pub struct FlowCourse {
     flow: Flow,

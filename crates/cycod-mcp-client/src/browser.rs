@@ -54,7 +54,7 @@ pub(crate) async fn log_in(
 async fn returned(listener: &TcpListener) -> io::Result<String> {
     loop {
         let (mut stream, _) = listener.accept().await?;
-        // Whoever connects and says nothing must not keep the browser out.
+        // A client that connects and says nothing must not keep the browser out.
         let path = tokio::time::timeout(Duration::from_secs(5), requested(&mut stream)).await;
         let Ok(Ok(Some(path))) = path else { continue };
         let is_it = path.starts_with("/callback?");

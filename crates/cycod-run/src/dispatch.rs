@@ -62,8 +62,7 @@ pub fn run(
     let left = session.finish();
     let mut of_processes = Vec::new();
     if left.processes > 0 {
-        of_processes
-            .push(format!("ended {} left running in the background", plural(left.processes, "process", "processes")));
+        of_processes.push(left_running(left.processes));
     }
     if left.survived > 0 {
         of_processes.push(format!("{} could not be ended", plural(left.survived, "process", "processes")));
@@ -125,10 +124,7 @@ pub fn run_step(
     let done = dispatcher.do_one(Tool::outermost(plan, driver, &session, began), order);
     let left = session.finish();
     if left.processes > 0 {
-        warn(
-            &[format!("ended {} left running in the background", plural(left.processes, "process", "processes"))],
-            &emit,
-        );
+        warn(&[left_running(left.processes)], &emit);
     }
     done
 }
@@ -159,7 +155,7 @@ pub fn refused_step(work: FlowWork, refusal: &Refusal) -> StepDone {
     StepDone { answer: WorkAnswer::new(event), entry: entry.to_bytes() }
 }
 
-/// What whoever drives the flow of a plan has to know to begin.
+/// What a conductor has to know to begin the flow of a plan.
 pub fn flow_start(plan: &Plan, driver: &Driver<'_>) -> Result<FlowStart, Refusal> {
     let session = Session::new().map_err(|error| unprepared(&error))?;
     let tool = Tool::outermost(std::borrow::Cow::Borrowed(plan), driver, &session, Instant::now());
@@ -208,6 +204,11 @@ enum Told {
     Follows,
     /// Others; this machine does one thing.
     DoesOne,
+}
+
+/// What is said of processes that outlived their commands.
+fn left_running(processes: usize) -> String {
+    format!("ended {} left running in the background", plural(processes, "process", "processes"))
 }
 
 fn plural(count: usize, one: &str, many: &str) -> String {
@@ -272,7 +273,7 @@ impl Job<'_> {
                 });
                 Done::CleanedUp(scope, cleaned)
             }
-            // Whoever carries out everything has nothing of this kind: it decides at once.
+            // A machine that carries out everything has nothing of this kind: it decides at once.
             What::Decide(step) => Done::Decided(step),
         }
     }

@@ -209,7 +209,7 @@ pub(crate) struct Cleaned {
     pub(crate) files: Files,
     /// The files that the run keeps.
     pub(crate) artifacts: Collected,
-    /// Whether whoever cleaned up is gone, and with them what came of it.
+    /// Whether the machine that cleaned up is gone, and with it what came of that.
     pub(crate) is_lost: bool,
 }
 

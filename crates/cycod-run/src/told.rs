@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            facts 1, 2, 3 …                     facts 1, 2, 3 …, events
-//!  a worker ◄──────────────── whoever drives ──────────────────────────► the machine that began the run
+//!  a worker ◄──────────────── the conductor ───────────────────────────► the machine that began the run
 //!   one step   ── a fact ───►  the flow                                   (the same journal and report as here)
 //! ```
 //!
@@ -75,7 +75,7 @@ pub struct StepOrder {
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepDone {
-    /// For whoever drives the flow.
+    /// For the conductor.
     pub answer: WorkAnswer,
     /// What is known of the step; empty for what is no end of one.
     pub entry: Vec<u8>,

@@ -35,10 +35,6 @@ impl Carrier for One {
         *self.1.lock().expect("no panic") = Some(run_step(approved, driver, sink, order));
         RunReport::without_run(0)
     }
-
-    fn labels(&self) -> Option<Vec<String>> {
-        None
-    }
 }
 
 fn with_carrier(place: &Place, engine: &Engine, carrier: Arc<dyn Carrier>, sink: &mut dyn Sink) -> RunReport {
@@ -70,10 +66,6 @@ fn facts(place: &Place, machine: &Machine<'_>) -> Vec<FlowFact> {
         ) -> RunReport {
             *self.0.lock().expect("no panic") = Some(flow_start(approved.subject(), driver).expect("steps"));
             RunReport::without_run(0)
-        }
-
-        fn labels(&self) -> Option<Vec<String>> {
-            None
         }
     }
     let begins = Arc::new(Begins::default());
@@ -111,7 +103,7 @@ fn facts(place: &Place, machine: &Machine<'_>) -> Vec<FlowFact> {
     }
 }
 
-/// What is written down by whoever follows.
+/// What a follower of a run writes down.
 #[derive(Debug, Default)]
 struct Written(Vec<Vec<u8>>);
 
@@ -149,10 +141,6 @@ impl Carrier for Follows {
         let report = follow(approved, driver, sink, durable, &mut Told(self.0[self.1..].iter().cloned().collect()));
         *self.2.lock().expect("no panic") = ledger.0;
         report
-    }
-
-    fn labels(&self) -> Option<Vec<String>> {
-        None
     }
 }
 
@@ -321,7 +309,7 @@ fn a_machine_does_only_what_its_own_flow_asks_for() {
 }
 
 #[test]
-fn whoever_follows_takes_only_facts_that_fit_the_plan() {
+fn a_follower_takes_only_facts_that_fit_the_plan() {
     let place = Place::new(FAILS);
     let facts = facts(&place, &everywhere(&place));
     let mut gap = facts.clone();

@@ -524,7 +524,7 @@ fn over(fleet: &mut Fleet<'_>) {
     nothing(&mut fleet.one);
     assert_eq!(fleet.ada.watch_flow(&run.run, 0, 0), Ok(None));
     assert_eq!(fleet.states(&run.run), [""; 0]);
-    assert_eq!(waiting(fleet), [0_i64; 0], "nothing is told of it any more");
+    assert_eq!(waiting(fleet), [0_i64; 0], "Restate gets nothing more about it");
 }
 
 #[test]

@@ -88,6 +88,11 @@ fn is_process(name: &str) -> bool {
     matches!(name, "self" | "thread-self" | "..") || is_number(name) || name.contains(ANY)
 }
 
+/// Whether all of a name is known before it runs.
+fn is_known(name: &Text) -> bool {
+    name.iter().all(|atom| matches!(atom, Atom::Text(_)))
+}
+
 fn is_number(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_digit() || c == NUMBER)
 }
@@ -139,8 +144,7 @@ impl Flow<'_> {
                 Source::Input => self.find_code(self.input.holes(), program, language),
                 Source::Descriptor => self.find_code(self.open_holes(), program, language),
                 Source::Perhaps => {
-                    let is_known = name.iter().all(|atom| matches!(atom, Atom::Text(_)));
-                    let holes = if is_known { self.open_holes() } else { self.input.holes() };
+                    let holes = if is_known(name) { self.open_holes() } else { self.input.holes() };
                     let why = format!("a file that `{program}` runs may be what it reads");
                     self.find_unclear(holes, &why);
                 }
@@ -170,10 +174,9 @@ impl Flow<'_> {
 
     /// What is read from a file of this name that is none: a descriptor again, or what the system tells of a process.
     pub(super) fn read_as_descriptor(&self, name: &Text, own: &Input) -> Option<Input> {
-        let is_known = name.iter().all(|atom| matches!(atom, Atom::Text(_)));
         match source(name) {
             Source::Input | Source::Descriptor => Some(self.opened(own)),
-            Source::Perhaps if is_known => Some(self.opened(own)),
+            Source::Perhaps if is_known(name) => Some(self.opened(own)),
             Source::Process => Some(Input::made("", &(0..self.holes.len()).collect::<Vec<_>>())),
             Source::Perhaps | Source::File => None,
         }

@@ -17,7 +17,7 @@ pub(super) struct AsUser {
 }
 
 impl AsUser {
-    /// The way to the servers of whoever was named; the owner's if nobody was.
+    /// The way to the servers of the user that `--as` names; without it, of the owner.
     ///
     /// # Errors
     /// When it is no user, or when users have no login of their own at the server.

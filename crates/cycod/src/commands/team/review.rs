@@ -176,7 +176,7 @@ fn show(
         format!("  made     {}", proposal.document.made),
         format!("  why      {}", proposal.document.why),
     ];
-    // Whoever wrote the commit can be one of the reviewers, which Git alone doesn't prove.
+    // The author of the commit can be one of the reviewers, which Git alone doesn't prove.
     lines.extend(proposal.document.source.iter().map(|source| format!("  from     {source}, as Git says")));
     let (mut changes, mut texts) = (Vec::new(), Vec::new());
     for (path, change) in &proposal.document.changes {

@@ -242,7 +242,7 @@ impl Outcome {
         }
     }
 
-    /// How it ended, for whoever looks at the worker.
+    /// How it ended, for the user of the worker.
     fn text(&self) -> String {
         match self {
             Self::Run(report) => match &report.refusal {
@@ -286,10 +286,6 @@ impl Carrier for OneStep {
         };
         *self.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
         report
-    }
-
-    fn labels(&self) -> Option<Vec<String>> {
-        None
     }
 }
 
