@@ -2,7 +2,7 @@
 //!
 //! The number of an event is that of the newest row of the record of changes that it covers. A client that was away says the
 //! last number it saw, and gets what came after it, each kind once however much there was. So a stream holds a position and
-//! never a queue, and one that reads slowly only reads less often.
+//! never a queue, and one that reads slowly only reads less often. A client that has seen no event says which release it has.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -24,7 +24,7 @@ use hyper::{
 };
 use tokio::{sync::oneshot, time::Instant};
 
-use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, store::count};
+use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, release::current, store::count};
 
 /// How often something is sent when nothing happens, so that a lost connection is noticed.
 const PULSE: Duration = Duration::from_secs(15);
@@ -94,6 +94,15 @@ pub(crate) struct HubNews {
     kinds: BTreeSet<&'static str>,
 }
 
+/// What a client has seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Since {
+    /// The number of the last event.
+    pub(crate) event: Option<i64>,
+    /// The entity tag of the release that it has, if it has seen no event yet.
+    pub(crate) tag: Option<String>,
+}
+
 /// What a row of the record is about, as far as clients need to know.
 fn kind(action: &str) -> Option<&'static str> {
     match action {
@@ -109,17 +118,22 @@ pub(crate) fn newest(tx: &mut dyn HubTransaction) -> Result<i64, HubError> {
     count(tx, "SELECT value FROM counters WHERE name = 'audit'")
 }
 
-/// What has changed after a row of the record. Without a row, nothing has.
-pub(crate) fn news(tx: &mut dyn HubTransaction, device: &str, after: Option<i64>) -> Result<HubNews, HubError> {
+/// What has changed after the last event. For a client that has seen none, that is whether there is another release than its own.
+pub(crate) fn news(tx: &mut dyn HubTransaction, device: &str, since: &Since) -> Result<HubNews, HubError> {
     _ = HubMember::of_device(tx, device)?;
     let number = newest(tx)?;
-    let after = match after {
+    let mut kinds = BTreeSet::new();
+    if let Since { event: None, tag: Some(tag) } = since
+        && !current::tags(tx)?.contains(tag)
+    {
+        kinds.insert("release");
+    }
+    let after = match since.event {
         None => number,
         // The hub was restored from a backup: all may be other than the client has seen.
         Some(after) if after > number || after < 0 => 0,
         Some(after) => after,
     };
-    let mut kinds = BTreeSet::new();
     if number - after > MOST_ROWS {
         kinds.extend(["release", "proposals", "members"]);
     } else if after < number {
@@ -132,14 +146,14 @@ pub(crate) fn news(tx: &mut dyn HubTransaction, device: &str, after: Option<i64>
 }
 
 /// Answers with the stream for a device, from what it saw last.
-pub(crate) fn stream(hub: &Hub, device: String, seen: Option<i64>) -> Result<Response<PageBody>, HubError> {
+pub(crate) fn stream(hub: &Hub, device: String, since: Since) -> Result<Response<PageBody>, HubError> {
     let (open, over) = Open::new(hub.clone(), &device)?;
     let (sender, body) = Channel::<Bytes, Infallible>::new(1);
     let hub = hub.clone();
     detach_task(async move {
         tokio::select! {
             _ = over => {}
-            () = send(hub, device, seen, sender) => {}
+            () = send(hub, device, since, sender) => {}
         }
     });
     let body = body.map_frame(move |frame| {
@@ -152,16 +166,16 @@ pub(crate) fn stream(hub: &Hub, device: String, seen: Option<i64>) -> Result<Res
     Ok(response)
 }
 
-async fn send(hub: Hub, device: String, mut seen: Option<i64>, mut sender: Sender<Bytes, Infallible>) {
+async fn send(hub: Hub, device: String, mut since: Since, mut sender: Sender<Bytes, Infallible>) {
     let until = Instant::now() + LONGEST;
     let mut is_first = true;
     while Instant::now() < until {
         let mut changed = std::pin::pin!(hub.changes().notified());
         changed.as_mut().enable();
-        let (asked, device) = (hub.clone(), device.clone());
-        let text = match blocking(move || asked.news(&device, seen)).await {
+        let (asked, device, seen) = (hub.clone(), device.clone(), since.clone());
+        let text = match blocking(move || asked.news(&device, &seen)).await {
             Ok(Ok(news)) => {
-                seen = Some(news.number);
+                since = Since { event: Some(news.number), tag: None };
                 written(&news, std::mem::take(&mut is_first))
             }
             // No longer a member, or the database is away: the client finds out when it comes again.

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubSubject, HubTransaction, Restate, audit,
-    events::{self, Announced, EventStreams, HubNews},
+    events::{self, Announced, EventStreams, HubNews, Since},
     fleet::{self, FleetWorker, GivenTask, WorkerReport},
     flows::{self, Outgoing},
     import::{self, ImportOutcome, ImportedCommit},
@@ -94,9 +94,9 @@ impl Hub {
         Ok(result)
     }
 
-    /// What has changed after a row of the record of changes, for a device of a member.
-    pub(crate) fn news(&self, device: &str, after: Option<i64>) -> Result<HubNews, HubError> {
-        self.run(|tx| events::news(tx, device, after))
+    /// What has changed for a device of a member.
+    pub(crate) fn news(&self, device: &str, since: &Since) -> Result<HubNews, HubError> {
+        self.run(|tx| events::news(tx, device, since))
     }
 
     /// The number of the newest row of the record of changes.
@@ -477,8 +477,8 @@ impl Hub {
         self.read(request, |tx| current::file(tx, path))
     }
 
-    /// The document of the release in force with its tag, without the bytes if the client has them.
-    pub(crate) fn release_document(
+    /// The latest release with its tag, without the bytes if the client has them.
+    pub(crate) fn latest(
         &self,
         request: &SignedRequest,
         channel: &TeamChannel,
@@ -486,8 +486,7 @@ impl Hub {
     ) -> Result<Option<TaggedRelease>, HubError> {
         self.read(request, |tx| {
             let Some(tag) = current::tag(tx, channel)? else { return Ok(None) };
-            let path = channel.path("release.json");
-            let bytes = if known == Some(tag.as_str()) { None } else { current::file(tx, &path)? };
+            let bytes = if known == Some(tag.as_str()) { None } else { current::latest(tx, channel)? };
             Ok(Some(TaggedRelease { tag, bytes }))
         })
     }

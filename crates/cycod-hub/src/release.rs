@@ -203,7 +203,7 @@ pub(crate) fn last(
 
 /// What readers get.
 pub(crate) mod current {
-    use cycod_team::release_tag;
+    use cycod_team::{LatestRelease, release_tag};
 
     use super::{AHEAD, BlobDigest, DAYS, HubError, HubTransaction, ReleaseDocument, TeamChannel, Timestamp, roots};
     use crate::store::count;
@@ -275,13 +275,30 @@ pub(crate) mod current {
         }
     }
 
+    /// What a client reads first, of the release in force.
+    pub(crate) fn latest(tx: &mut dyn HubTransaction, channel: &TeamChannel) -> Result<Option<Vec<u8>>, HubError> {
+        let Some((document, signature)) = release(tx, channel)? else { return Ok(None) };
+        Ok(Some(LatestRelease::bytes_of(root(tx)?, document, signature)?))
+    }
+
+    /// The number of the newest root.
+    fn root(tx: &mut dyn HubTransaction) -> Result<u64, HubError> {
+        let root = count(tx, "SELECT value FROM counters WHERE name = 'root'")?;
+        Ok(u64::try_from(root).unwrap_or_default())
+    }
+
     /// The entity tag of the release in force and the roots: two rows, however large they are.
     pub(crate) fn tag(tx: &mut dyn HubTransaction, channel: &TeamChannel) -> Result<Option<String>, HubError> {
-        let root = count(tx, "SELECT value FROM counters WHERE name = 'root'")?;
+        let root = root(tx)?;
         let select = "SELECT digest FROM releases WHERE channel = $1 ORDER BY number DESC LIMIT 1";
         let Some(row) = tx.row(select, &[channel.name().into()])? else { return Ok(None) };
         let digest = row.text(0)?.parse().map_err(|error| HubError::failed("the last release", error))?;
-        Ok(Some(release_tag(digest, u64::try_from(root).unwrap_or_default())))
+        Ok(Some(release_tag(digest, root)))
+    }
+
+    /// The entity tags of all channels.
+    pub(crate) fn tags(tx: &mut dyn HubTransaction) -> Result<Vec<String>, HubError> {
+        channels(tx)?.iter().filter_map(|channel| tag(tx, channel).transpose()).collect()
     }
 
     /// The number of the release of `stable` in force, if it has lasted for half of its time. Those of the other channels are

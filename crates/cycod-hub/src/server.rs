@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use cycod_http::{Connections, HttpError, read_body, serve};
 use cycod_page::reply::PageBody;
-use cycod_team::{BlobDigest, LARGEST_FILE, TeamChannel};
+use cycod_team::{BlobDigest, LARGEST_FILE, LatestRelease, TeamChannel};
 use cycod_thread::blocking;
 use http_body_util::{BodyExt, Full};
 use hyper::{
@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::{
-    Hub, HubError, HubLogin, HubRefusal, events,
+    Hub, HubError, HubLogin, HubRefusal,
+    events::{self, Since},
     fleet::{GivenTask, WorkerReport},
     hub::TaggedRelease,
     login::ProvenLogin,
@@ -193,7 +194,8 @@ async fn followed(hub: Hub, request: Request<Incoming>) -> Result<Response<PageB
             Some(seen.ok_or((StatusCode::BAD_REQUEST, "`last-event-id` is no number of an event".to_owned()))?)
         }
     };
-    events::stream(&hub, signed.device, seen).map_err(failure)
+    let since = Since { event: seen, tag: known(&head.headers) };
+    events::stream(&hub, signed.device, since).map_err(failure)
 }
 
 /// Asks again and again until there is an answer, or `wait` is over.
@@ -253,7 +255,7 @@ async fn work<T: Send + 'static>(work: impl FnOnce() -> Result<T, HubError> + Se
 enum Asked {
     Challenge,
     Enrol,
-    Release(TeamChannel),
+    Latest(TeamChannel),
     File(String),
     Proposals,
     PutBlob(BlobDigest),
@@ -334,12 +336,13 @@ impl Asked {
     fn read(method: &Method, path: &str) -> Option<Self> {
         let path = path.strip_prefix("/v1/")?;
         Some(match (method, path) {
-            (&Method::GET, "release.json") => Self::Release(TeamChannel::default()),
+            (&Method::GET, LatestRelease::FILE) => Self::Latest(TeamChannel::default()),
             (&Method::GET, "proposals") => Self::Proposals,
             (&Method::GET, path) => {
-                let channel = path.strip_prefix("channels/").and_then(|path| path.strip_suffix("/release.json"));
-                match channel.and_then(|name| name.parse().ok()) {
-                    Some(channel) => Self::Release(channel),
+                let named = path.strip_prefix("channels/").and_then(|path| path.split_once('/'));
+                let name = named.and_then(|(name, file)| (file == LatestRelease::FILE).then_some(name));
+                match name.and_then(|name| name.parse().ok()) {
+                    Some(channel) => Self::Latest(channel),
                     None => Self::File(path.to_owned()),
                 }
             }
@@ -375,7 +378,7 @@ impl Asked {
         match self {
             Self::GiveTask | Self::Report => MOST_TASK,
             Self::Claim | Self::Watch | Self::CancelTask | Self::EnrolWorker => MOST_ENROLMENT,
-            Self::Release(_) | Self::File(_) | Self::Proposals => 0,
+            Self::Latest(_) | Self::File(_) | Self::Proposals => 0,
             Self::Challenge | Self::Enrol | Self::Promote | Self::Code => MOST_ENROLMENT,
             Self::PutBlob(_) => usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX),
             Self::Propose | Self::Review | Self::Yank => MOST_DOCUMENT,
@@ -392,7 +395,7 @@ impl Asked {
     ) -> Result<Answer, HubError> {
         match self {
             Self::Challenge => Ok(written(&json!({"challenge": hub.challenge(now)?}))),
-            Self::Release(channel) => release(hub.release_document(signed, channel, known)?),
+            Self::Latest(channel) => tagged(hub.latest(signed, channel, known)?),
             Self::File(path) => {
                 let bytes = hub.file(signed, path)?.ok_or_else(missing)?;
                 let kept = if path.starts_with("blobs/") { "private, immutable, max-age=31536000" } else { "no-cache" };
@@ -463,7 +466,7 @@ async fn enrol(hub: &Hub, login: Option<&HubLogin>, signed: SignedRequest, body:
     .await
 }
 
-fn release(found: Option<TaggedRelease>) -> Result<Answer, HubError> {
+fn tagged(found: Option<TaggedRelease>) -> Result<Answer, HubError> {
     let TaggedRelease { tag, bytes } = found.ok_or_else(missing)?;
     let mut answer = match bytes {
         Some(bytes) => file(bytes, "no-cache"),

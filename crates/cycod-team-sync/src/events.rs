@@ -70,12 +70,14 @@ impl EventLines {
 
 impl TeamHub {
     /// Waits for events of the hub, each of which `on` gets, until that returns false, the stream ends, or `longest` is over.
-    /// The next call continues at the position, so that no event is lost in between.
+    /// The next call continues at the position, so that no event is lost in between. At the beginning, a client that has another
+    /// release than the one with the tag `has` gets [`HubEvent::Release`].
     ///
     /// # Errors
     /// When the hub can't be reached, or refuses.
     pub fn follow(
         &self,
+        has: Option<&str>,
         position: &mut EventPosition,
         longest: Duration,
         on: &mut dyn FnMut(HubEvent) -> bool,
@@ -86,7 +88,11 @@ impl TeamHub {
             Some(events) => Ok(events.into_iter().all(&mut *on)),
             None => Err("the hub sends something else than events"),
         };
-        self.web().follow("events", seen.as_deref(), longest, &mut on_bytes).map_err(|error| self.away(&error))
+        let header = match &seen {
+            Some(seen) => Some(("last-event-id", seen.as_str())),
+            None => has.map(|tag| ("if-none-match", tag)),
+        };
+        self.web().follow("events", header, longest, &mut on_bytes).map_err(|error| self.away(&error))
     }
 }
 

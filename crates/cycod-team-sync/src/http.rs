@@ -114,17 +114,16 @@ impl Web {
         Ok((status, bytes))
     }
 
-    /// Reads a stream as it comes, until `on` returns false, it ends, or `longest` is over. `seen` is the last event that was seen.
+    /// Reads a stream as it comes, until `on` returns false, it ends, or `longest` is over. The header says what was seen of it.
     pub(crate) fn follow(
         &self,
         path: &str,
-        seen: Option<&str>,
+        header: Option<(&'static str, &str)>,
         longest: Duration,
         on: &mut dyn FnMut(&[u8]) -> Result<bool, &'static str>,
     ) -> io::Result<()> {
         let url = self.base.join(path).map_err(io::Error::other)?;
         let following = async {
-            let header = seen.map(|seen| ("last-event-id", seen));
             let opened = timeout(EACH, self.send_signed(Method::GET, url, b"", header)).await;
             let mut response = opened.map_err(|_| io::Error::other("it doesn't answer"))??;
             let status = response.status();

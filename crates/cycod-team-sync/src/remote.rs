@@ -8,7 +8,7 @@ use std::{
 
 use cycod_code::Code;
 use cycod_team::{
-    Anchor, BlobDigest, ReleaseDocument, ReleaseFiles, TeamChannel, VerifiedRelease, release_tag, verify,
+    Anchor, BlobDigest, LatestRelease, ReleaseDocument, ReleaseFiles, TeamChannel, VerifiedRelease, release_tag, verify,
 };
 use jiff::Timestamp;
 
@@ -19,9 +19,7 @@ use crate::{
 };
 
 const RELEASE: &str = "release.json";
-
-/// The most bytes of that; larger ones are refused when they are verified.
-const LARGEST_DOCUMENT: u64 = 256 << 10;
+const SIGNATURES: &str = "release.json.sigs";
 
 /// A release of which every byte was checked.
 #[derive(Debug)]
@@ -68,28 +66,30 @@ fn fetch_once(
         Anchor::Seen(seen) => Some(format!("root/{}.json", seen.root.version)),
         Anchor::Root(_) => None,
     };
-    let known = match (&place, anchor) {
-        // A hub tells in one answer whether anything has changed; it gives an entity tag that we can tell as well.
-        (Place::Web(web), Anchor::Seen(seen)) if device.is_some() && !here.is_empty() && seen.channel == *channel => {
-            let tag = release_tag(seen.release, seen.root.version);
-            Some(
-                web.read_unless(&channel.path(RELEASE), LARGEST_DOCUMENT, Some(&tag))
-                    .map_err(|error| unreachable(error.to_string()))?,
-            )
+    let latest = match (&place, anchor) {
+        (Place::Directory(_), _) => None,
+        (Place::Web(web), Anchor::Seen(seen)) if !here.is_empty() && seen.channel == *channel => {
+            Some((web, Some(release_tag(seen.release, seen.root.version))))
         }
-        _ => None,
+        (Place::Web(web), _) => Some((web, None)),
+    };
+    let latest = latest.map(|(web, tag)| {
+        let path = channel.path(LatestRelease::FILE);
+        web.read_unless(&path, LatestRelease::LARGEST, tag.as_deref()).map_err(|error| unreachable(error.to_string()))
+    });
+    let latest = match latest.transpose()? {
+        // Its files are read in place, or the server has them one by one only.
+        None | Some(Tagged::Read(None)) => Latest::Unknown,
+        Some(Tagged::Unchanged) => Latest::Unchanged,
+        Some(Tagged::Read(Some(bytes))) => Latest::Read(LatestRelease::read(&bytes)?),
     };
     let remote = Remote {
+        requests: Cell::new(usize::from(matches!(place, Place::Web(_)))),
         place,
         channel: channel.clone(),
         here,
         accepted,
-        requests: Cell::new(usize::from(known.is_some())),
-        is_unchanged: matches!(known, Some(Tagged::Unchanged)),
-        release: match known {
-            Some(Tagged::Read(bytes)) => bytes,
-            _ => None,
-        },
+        latest,
         parts: RefCell::default(),
         documents: RefCell::default(),
         failure: RefCell::default(),
@@ -124,6 +124,16 @@ enum Place {
     Web(Box<Web>),
 }
 
+/// What the server says of the newest release and root.
+enum Latest {
+    /// Nothing.
+    Unknown,
+    /// That they are those that were accepted.
+    Unchanged,
+    /// What they are.
+    Read(LatestRelease),
+}
+
 struct Remote {
     place: Place,
     /// Whose files these are.
@@ -135,10 +145,7 @@ struct Remote {
     parts: RefCell<BTreeMap<String, BlobDigest>>,
     documents: RefCell<BTreeMap<String, Vec<u8>>>,
     requests: Cell<usize>,
-    /// Whether the hub says that release and root are those that were accepted.
-    is_unchanged: bool,
-    /// The document of the release, if it was read already.
-    release: Option<Vec<u8>>,
+    latest: Latest,
     /// Why the source can't be read.
     failure: RefCell<Option<String>>,
 }
@@ -152,17 +159,23 @@ impl Remote {
         if let Some(name) = path.strip_prefix("parts/") {
             return self.here.part(name, *self.parts.borrow().get(name)?);
         }
-        if let (RELEASE, Some(bytes)) = (path, &self.release) {
-            return Some(bytes.clone());
-        }
-        let accepted = self.accepted.as_deref()?;
-        let is_here = path.starts_with(accepted) || self.is_unchanged && path.starts_with(RELEASE);
+        let is_here = match (&self.latest, path) {
+            (Latest::Read(latest), RELEASE) => return Some(latest.release.clone().into_bytes()),
+            (Latest::Read(latest), SIGNATURES) => return Some(latest.signatures.clone().into_bytes()),
+            (Latest::Unchanged, RELEASE | SIGNATURES) => true,
+            _ => self.accepted.as_deref().is_some_and(|accepted| path.starts_with(accepted)),
+        };
         is_here.then(|| self.here.document(path)).flatten()
     }
 
     /// Whether it need not be asked for, as there is none.
     fn is_missing(&self, path: &str) -> bool {
-        self.is_unchanged && path.starts_with("root/")
+        let root = path.strip_prefix("root/").and_then(|path| path.strip_suffix(".json"));
+        root.and_then(|number| number.parse().ok()).is_some_and(|number: u64| match &self.latest {
+            Latest::Unknown => false,
+            Latest::Unchanged => true,
+            Latest::Read(latest) => number > latest.root,
+        })
     }
 }
 

@@ -22,7 +22,7 @@ use std::{
 use cycod_catalog::{TeamPlace, TeamRelease};
 use cycod_code::Code;
 use cycod_file::{Durability, FileAccess, Folder, is_nothing};
-use cycod_team::{Anchor, BlobDigest, SeenRelease, TeamChannel, VerifiedRelease};
+use cycod_team::{Anchor, BlobDigest, SeenRelease, TeamChannel, VerifiedRelease, release_tag};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -179,6 +179,12 @@ impl TeamStore {
         let missing = || broken(&self.file("seen.json"), "it is missing");
         let seen: SeenRelease = self.read("seen.json")?.ok_or_else(missing)?;
         fetch(source, Here::at(&self.place.active()), (Anchor::Seen(&seen), channel), now)
+    }
+
+    /// The entity tag of the newest release that was accepted, for a hub to compare; nothing when that can't be told.
+    pub fn tag(&self) -> Option<String> {
+        let seen: SeenRelease = self.read("seen.json").ok()??;
+        Some(release_tag(seen.release, seen.root.version))
     }
 
     /// Joins a team with its first release.

@@ -1,16 +1,16 @@
 //! The channels of a team. Each has releases of its own, with numbers of its own; all of them have one root.
 //!
 //! ```text
-//! release.json           parts/…                  the channel `stable`
-//! channels/beta/release.json  channels/beta/parts/…   the channel `beta`
-//! root/…  blobs/…                                 the same for all
+//! latest.json release.json parts/…   the channel `stable`
+//! channels/beta/…                    the same files of the channel `beta`
+//! root/… blobs/…                     for all channels
 //! ```
 
 use std::{fmt, io, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::{ReleaseFiles, document::is_team_name};
+use crate::{LatestRelease, ReleaseFiles, document::is_team_name};
 
 /// The channel of those who name none.
 const STABLE: &str = "stable";
@@ -32,7 +32,7 @@ impl TeamChannel {
 
     /// Where a file of this channel is, below the directory of releases.
     pub fn path(&self, file: &str) -> String {
-        let is_own = file.starts_with("release.json") || file.starts_with("parts/");
+        let is_own = file.starts_with("release.json") || file.starts_with("parts/") || file == LatestRelease::FILE;
         if is_own && !self.is_stable() { format!("channels/{}/{file}", self.0) } else { file.to_owned() }
     }
 }

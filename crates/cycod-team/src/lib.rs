@@ -13,6 +13,7 @@ mod document;
 mod draft;
 mod error;
 pub mod hex;
+mod latest;
 mod path;
 mod request;
 mod review;
@@ -28,6 +29,7 @@ pub use document::{
 };
 pub use draft::{DraftFile, ReleaseDraft, RootDraft};
 pub use error::ReleaseError;
+pub use latest::LatestRelease;
 pub use path::is_released_path;
 pub use request::{HubRequest, device_text, release_tag};
 pub use review::{

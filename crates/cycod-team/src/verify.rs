@@ -23,7 +23,7 @@ pub const MOST_BYTES: u64 = 64 << 20;
 /// The most bytes of a file.
 pub const LARGEST_FILE: u64 = 1 << 20;
 /// The most bytes of a document, and of its signatures.
-const LARGEST_DOCUMENT: u64 = 256 << 10;
+pub(crate) const LARGEST_DOCUMENT: u64 = 256 << 10;
 /// The most bytes of the list of files.
 const LARGEST_LIST: u64 = 4 << 20;
 /// The most bytes of all proposals and reviews.

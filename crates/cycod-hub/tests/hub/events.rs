@@ -10,7 +10,10 @@ use std::{
 use cycod_hub::{Hub, HubKey, HubStore, SqliteStore};
 use cycod_team_sync::{EventPosition, HubEvent, ReviewDesk as _};
 
-use crate::support::{Device, TOOL, Team, address, ask, now, proposal, refused, served, stable};
+use crate::{
+    polls::newest_tag,
+    support::{Device, TOOL, Team, address, ask, now, proposal, refused, served, stable},
+};
 
 /// A stream that a test reads by line.
 struct Stream(BufReader<TcpStream>);
@@ -84,17 +87,24 @@ pub(crate) fn events(first: Arc<dyn HubStore>, second: Arc<dyn HubStore>) {
     // The client of a member continues where it was.
     let (hub, _) = team.device(&there, "ben");
     let mut position = EventPosition::default();
-    let mut follow = |longest| {
+    let follow = |position: &mut EventPosition, has: Option<&str>, longest| {
         let mut seen = Vec::new();
-        hub.follow(&mut position, Duration::from_secs(longest), &mut |event| {
+        hub.follow(has, position, Duration::from_secs(longest), &mut |event| {
             seen.push(event);
             !(matches!(event, HubEvent::Release) || seen.len() == 1 && longest == 20)
         })
         .map(|()| seen)
     };
-    assert_eq!(follow(20), Ok(vec![HubEvent::Open]));
+    assert_eq!(follow(&mut position, None, 20), Ok(vec![HubEvent::Open]));
     _ = dana.release(&stable(), 3).expect("a release");
-    assert_eq!(follow(30), Ok(vec![HubEvent::Open, HubEvent::Release]));
+    assert_eq!(follow(&mut position, Some("\"none\""), 30), Ok(vec![HubEvent::Open, HubEvent::Release]));
+    // One that begins hears of a release that it doesn't have, and of no other.
+    let newest = newest_tag(address(&there), &device);
+    assert_eq!(
+        follow(&mut EventPosition::default(), Some("\"none\""), 30),
+        Ok(vec![HubEvent::Open, HubEvent::Release])
+    );
+    assert_eq!(follow(&mut EventPosition::default(), Some(&newest), 20), Ok(vec![HubEvent::Open]));
 
     // Who is no longer a member hears nothing, at whatever hub.
     let mut stream = Stream::open(address(&there), &device, None);

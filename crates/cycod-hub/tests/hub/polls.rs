@@ -66,7 +66,7 @@ impl HubTransaction for CountedChange<'_> {
 
 /// Asks whether anything has changed.
 fn send(stream: &mut TcpStream, device: &Device, tag: &str) {
-    let Sent { head, .. } = device.request("GET", "/v1/release.json", b"", 0);
+    let Sent { head, .. } = device.request("GET", "/v1/latest.json", b"", 0);
     let head = head.replace("connection: close", &format!("if-none-match: {tag}"));
     stream.write_all(head.as_bytes()).expect("it reads");
 }
@@ -95,7 +95,7 @@ fn poll(address: SocketAddr, device: &Device, tag: &str) -> usize {
 }
 
 /// What a client that has the newest release says.
-fn newest_tag(hub: SocketAddr, device: &Device) -> String {
+pub(crate) fn newest_tag(hub: SocketAddr, device: &Device) -> String {
     let (_, answer) = ask(hub, &device.request("GET", "/v1/release.json", b"", 0));
     let document = answer.split("\r\n\r\n").nth(1).expect("a body");
     release_tag(BlobDigest::of(document.as_bytes()), 1)

@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Place, Ran};
 
@@ -142,7 +142,7 @@ fn a_member_uses_what_the_team_releases() {
     fails(&place, &add, 1, theirs);
     let team_now = shown(&place);
     assert_eq!((&team_now["team"], &team_now["number"]), (&"acme".into(), &1.into()));
-    assert_eq!(team_now["enforced"], serde_json::json!(["greet"]));
+    assert_eq!(team_now["enforced"], json!(["greet"]));
 
     team.place.tool("greet", &GREET.replace("team", "new release"));
     team.place.tool("bye", OWN);
@@ -542,14 +542,41 @@ fn a_web_server_is_asked_for_what_has_changed() {
     let asked = || count.swap(0, Ordering::SeqCst);
     assert!(asked() > 21);
     _ = done(&place, &["team", "sync"]);
-    // The next root, which is not there, and the release with its signatures.
-    assert_eq!(asked(), 3);
+    // The release with its signatures and the number of the newest root.
+    assert_eq!(asked(), 1);
     team.place.tool("greet", &GREET.replace("team", "new release"));
     team.release();
     _ = done(&place, &["team", "sync"]);
     // And the list, and one file.
-    assert_eq!(asked(), 5);
+    assert_eq!(asked(), 3);
     assert_eq!(done(&place, &["run", "greet"]).stdout(), "hello from the new release\n");
+
+    // A new root is noticed although the release is the same.
+    _ = done(&team.place, &["team", "root", "--out", "out", "--key", "ada"]);
+    assert!(!done(&place, &["team", "sync"]).stderr().contains("nothing new"));
+    assert_eq!(asked(), 3);
+    _ = done(&place, &["team", "sync"]);
+    assert_eq!(asked(), 1);
+
+    // What the file says is verified like the files that it stands for, and a server without it is read file by file.
+    let latest = team.out().join("latest.json");
+    let right = fs::read_to_string(&latest).expect("a file");
+    let newest = fs::read_to_string(team.out().join("release.json")).expect("a file");
+    for (wrong, code) in [
+        ("{".to_owned(), "release-truncated"),
+        (json!({"format": 2, "root": 2, "release": "", "signatures": ""}).to_string(), "release-malformed"),
+        (json!({"format": 1, "root": 2, "release": newest, "signatures": ""}).to_string(), "release-wrong-key"),
+        (right.replace("acme", "evil"), "release-wrong-key"),
+        (right.replace(r#"\"number\": 2"#, r#"\"number\": 3"#), "release-wrong-key"),
+    ] {
+        assert_ne!(wrong, right);
+        fs::write(&latest, wrong).expect("written");
+        fails(&place, &["team", "sync"], 1, &format!("error[{code}]"));
+    }
+    fs::remove_file(&latest).expect("removed");
+    asked();
+    _ = done(&place, &["team", "sync"]);
+    assert_eq!(asked(), 4, "the file, the next root, the release and its signatures");
 }
 
 #[test]
@@ -657,10 +684,10 @@ fn a_refusal_by_a_floor_names_the_rule_the_release_and_whom_to_ask() {
 fn a_floor_for_approval_asks_models_whatever_allows_them() {
     let place = floored("floor: {approval: run}\n");
     fs::write(place.home().join(".cycod/policy.yaml"), "rules: [{allow: '*'}]\n").expect("a file");
-    let mut client = crate::serve::Client::modern(&place, &["--auto-approve", "*"], serde_json::json!({}));
-    let refused = client.call("free", serde_json::json!({})).to_string();
+    let mut client = crate::serve::Client::modern(&place, &["--auto-approve", "*"], json!({}));
+    let refused = client.call("free", json!({})).to_string();
     assert!(refused.contains("`floor: approval: run` (acme release 1, policy.yaml:1)"), "{refused}");
-    assert!(client.call("greet", serde_json::json!({})).to_string().contains("hello from the team"));
+    assert!(client.call("greet", json!({})).to_string().contains("hello from the team"));
     // A person has consented by typing the command.
     assert_eq!(done(&place, &["run", "free"]).stdout(), "hello\n");
 }

@@ -87,10 +87,11 @@ pub(crate) fn keep(host: Host) {
 /// Follows the events of the team's hub for at most `longest`, if there is one; `sync` is for a new release. Returns how long to
 /// wait before the next look.
 fn follow(place: &TeamPlace, position: &mut EventPosition, longest: Duration, sync: impl Fn()) -> Duration {
-    let Some((hub, _)) = hub_of(&TeamStore::at(place.clone())).ok().flatten() else { return longest };
+    let store = TeamStore::at(place.clone());
+    let Some((hub, _)) = hub_of(&store).ok().flatten() else { return longest };
     let (began, mut released) = (Instant::now(), None);
     // Without a stream, the time decides when to sync, and the sync notes what is wrong.
-    _ = hub.follow(position, longest, &mut |event| {
+    _ = hub.follow(store.tag().as_deref(), position, longest, &mut |event| {
         released = (event == HubEvent::Release).then(SystemTime::now);
         released.is_none()
     });

@@ -13,8 +13,9 @@ use cycod_engine::{
 };
 use cycod_settings::policy::RuleFile;
 use cycod_team::{
-    Anchor, BlobDigest, ChannelFiles, DraftFile, LARGEST_FILE, MOST_FILES, PARTS, ReleaseDocument, ReleaseDraft,
-    ReleasedFile, ReviewRole, RootDocument, SignedRole, TeamChannel, reviewed_files, text, verify, verify_roots,
+    Anchor, BlobDigest, ChannelFiles, DraftFile, LARGEST_FILE, LatestRelease, MOST_FILES, PARTS, ReleaseDocument,
+    ReleaseDraft, ReleasedFile, ReviewRole, RootDocument, SignedRole, TeamChannel, reviewed_files, text, verify,
+    verify_roots,
 };
 use cycod_team_sync::{DirectoryDesk, ReleaseDirectory, ReviewDesk as _};
 
@@ -114,6 +115,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     let mut files = draft.files().map_err(|error| failed(&error))?;
     let signatures = sign(host, &args.key, SignedRole::Release, &files["release.json"])?;
+    let latest = LatestRelease::bytes_of(root.version, files["release.json"].clone(), signatures.clone());
+    files.insert(LatestRelease::FILE.to_owned(), latest.map_err(|error| failed(&error))?);
     files.insert("release.json.sigs".to_owned(), signatures);
     let files = files.into_iter().map(|(path, bytes)| (channel.path(&path), bytes)).collect();
     let planned = Planned { directory: &out, files: &files };

@@ -1,11 +1,12 @@
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::definition::Host;
 use cycod_team::{
-    Anchor, BlobDigest, ChangeClass, ReviewRole, RootDraft, SignedRole, TeamKey, TeamKeys, TeamRoles, UnknownClass,
-    verify_roots,
+    Anchor, BlobDigest, ChangeClass, LatestRelease, ReviewRole, RootDraft, SignedRole, TeamChannel, TeamKey, TeamKeys,
+    TeamRoles, UnknownClass, verify_roots,
 };
+use cycod_team_sync::ReleaseDirectory;
 
 use super::{Planned, directory, failed, in_days, now, own_root, public_half, public_key, sign};
 use crate::{cli::Context, command_error::CommandError, options::parsed};
@@ -96,7 +97,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let (file, bytes) = draft.file().map_err(|error| failed(&error))?;
     let signatures = sign(host, &args.key, SignedRole::Root, &bytes)?;
     let digest = BlobDigest::of(&bytes);
-    let files = BTreeMap::from([(format!("{file}.sigs"), signatures), (file, bytes)]);
+    let mut files = latest(&out, version)?;
+    files.extend([(format!("{file}.sigs"), signatures), (file, bytes)]);
     let planned = Planned { directory: &out, files: &files };
     let pin = own_root(&out)?.unwrap_or(digest);
     verify_roots(&planned, Anchor::Root(pin)).map_err(|error| failed(&error).hint("nothing was written"))?;
@@ -104,6 +106,32 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     context.printer.say(&format!("Wrote root {version} of {team}, which expires at {expires}"));
     context.printer.line(&format!("{digest}"));
     Ok(0)
+}
+
+/// What readers fetch first, with the number of a new root, for each channel that has a release.
+fn latest(out: &ReleaseDirectory, root: u64) -> Result<BTreeMap<String, Vec<u8>>, CommandError> {
+    let failed_at = |path: &str, error: io::Error| CommandError::failure(format!("cannot read `{path}`: {error}"));
+    let mut channels = vec![TeamChannel::default()];
+    match fs::read_dir(out.0.join("channels")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed_at("channels", error)),
+        Ok(entries) => channels.extend(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())),
+    }
+    let mut files = BTreeMap::new();
+    for channel in channels {
+        let read = |file: &str| {
+            let path = channel.path(file);
+            match fs::read(out.0.join(&path)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                bytes => bytes.map(Some).map_err(|error| failed_at(&path, error)),
+            }
+        };
+        if let (Some(release), Some(signatures)) = (read("release.json")?, read("release.json.sigs")?) {
+            let latest = LatestRelease::bytes_of(root, release, signatures).map_err(|error| failed(&error))?;
+            files.insert(channel.path(LatestRelease::FILE), latest);
+        }
+    }
+    Ok(files)
 }
 
 /// Who reviews: what the command line says, and else what the root before says.

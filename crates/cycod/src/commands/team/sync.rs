@@ -95,11 +95,9 @@ fn watch(context: &mut Context, store: &TeamStore) -> Result<u8, CommandError> {
             std::thread::sleep(SYNC_INTERVAL);
             continue;
         };
-        // A release that the hub made between the sync and the first event is found by one more sync.
-        let is_opening = position == EventPosition::default();
         let (began, mut is_due) = (Instant::now(), false);
-        let followed = hub.follow(&mut position, SYNC_INTERVAL, &mut |event| {
-            is_due = event == HubEvent::Release || is_opening && event == HubEvent::Open;
+        let followed = hub.follow(store.tag().as_deref(), &mut position, SYNC_INTERVAL, &mut |event| {
+            is_due = event == HubEvent::Release;
             !is_due
         });
         match followed {
