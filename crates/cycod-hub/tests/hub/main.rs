@@ -13,5 +13,6 @@ mod parallel;
 mod polls;
 mod postgres;
 mod program;
+mod scratch;
 mod support;
 mod whole;

@@ -12,7 +12,7 @@ use cycod_team_sync::ReviewDesk as _;
 
 use crate::{
     fleet::a_run_waits,
-    postgres::Postgres,
+    scratch::Postgres,
     support::{TOOL, Team, address, now, open, proposal, review, stable},
 };
 

@@ -12,7 +12,7 @@ use cycod_hub::HubKey;
 use cycod_team_sync::{DeviceKey, EnrolmentProof, ReviewDesk as _, TeamHub, find_hub};
 
 use crate::{
-    postgres::Postgres,
+    scratch::Postgres,
     support::{Signer, root, stable},
 };
 
