@@ -4,13 +4,14 @@ use std::{io, sync::Arc, time::Duration};
 
 use cycod_diagnostic::Refusal;
 use cycod_thread::blocking;
+use reqwest::Url;
 use rmcp::transport::auth::{AuthorizationManager, AuthorizationRequest, AuthorizationSession, OAuthTokenResponse};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 
-use crate::failure;
+use crate::{failure, text::line};
 
 /// How long a person has to log in.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -36,28 +37,42 @@ pub(crate) async fn log_in(
     let request = request(format!("http://127.0.0.1:{port}/callback"));
     let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| broken(&error))?;
     let address = session.get_authorization_url().to_owned();
+    let state = query(&address, "state").unwrap_or_default();
     let told = blocking(move || browse(&address));
     let came_back = tokio::time::timeout(PATIENCE, async {
         tokio::select! {
             Ok(Some(address)) = told => Ok(address),
-            address = returned(&listener) => address.map(|path| format!("http://127.0.0.1:{port}{path}")),
+            address = returned(&listener, port, &state) => address,
         }
     });
     let address = match came_back.await {
         Ok(address) => address.map_err(|error| broken(&error))?,
         Err(_) => return Err(failed(format!("no answer came back within {} s", PATIENCE.as_secs()))),
     };
+    // RFC 6749, 4.1.2.1.
+    if let Some(error) = query(&address, "error") {
+        let why = query(&address, "error_description").map(|why| format!(": {why}")).unwrap_or_default();
+        return Err(failed(format!("the authorization server says {}", line(&format!("{error}{why}")))));
+    }
     session.handle_callback_url(&address).await.map_err(|error| broken(&error))
 }
 
-/// Waits until the browser comes back, and returns with what.
-async fn returned(listener: &TcpListener) -> io::Result<String> {
+/// The first value of a parameter of an address.
+fn query(address: &str, name: &str) -> Option<String> {
+    let address = Url::parse(address).ok()?;
+    address.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+/// Waits until the browser comes back from this login, and returns the address. What comes without the login's `state` is of
+/// another program or page, and ends nothing.
+async fn returned(listener: &TcpListener, port: u16, state: &str) -> io::Result<String> {
     loop {
         let (mut stream, _) = listener.accept().await?;
         // A client that connects and says nothing must not keep the browser out.
         let path = tokio::time::timeout(Duration::from_secs(5), requested(&mut stream)).await;
         let Ok(Ok(Some(path))) = path else { continue };
-        let is_it = path.starts_with("/callback?");
+        let address = format!("http://127.0.0.1:{port}{path}");
+        let is_it = path.starts_with("/callback?") && query(&address, "state").as_deref() == Some(state);
         let (status, body) = if is_it {
             ("200 OK", "You are logged in, or cycod shows the reason why not. You can close this page.\n")
         } else {
@@ -69,7 +84,7 @@ async fn returned(listener: &TcpListener) -> io::Result<String> {
         );
         drop(stream.write_all(answer.as_bytes()).await);
         if is_it {
-            return Ok(path);
+            return Ok(address);
         }
     }
 }

@@ -119,6 +119,31 @@ fn a_login_lasts_is_renewed_and_is_private() {
     assert_eq!(call(&remote.servers(), "headers").unwrap_err().code, Code::LoginNeeded);
 }
 
+/// The answer of a page of this machine.
+fn get(address: reqwest::Url) -> reqwest::StatusCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { reqwest::Client::new().get(address).send().await.unwrap().status() })
+}
+
+#[test]
+fn who_turns_a_login_down_reads_that_and_nobody_else_can() {
+    let remote = Remote::new("login", &json!({}));
+    let turned_down = |address: &str| {
+        let asked = reqwest::Url::parse(address).unwrap();
+        let of = |name| asked.query_pairs().find(|(key, _)| key == name).unwrap().1.into_owned();
+        let back = |state: &str| {
+            let fields = [("error", "access_denied"), ("error_description", "turned\ndown"), ("state", state)];
+            reqwest::Url::parse_with_params(&of("redirect_uri"), fields).unwrap()
+        };
+        assert_eq!(get(back("guessed")), 404, "it isn't the browser of this login");
+        assert_eq!(get(back(&of("state"))), 200);
+        None
+    };
+    let refusal = remote.servers().login("test", Identity::default(), Arc::new(turned_down)).unwrap_err();
+    assert_eq!(refusal.code, Code::LoginNeeded);
+    assert!(refusal.why.contains("the authorization server says access_denied: turned down"), "{refusal}");
+}
+
 #[test]
 fn a_scope_that_is_missing_is_named_and_asked_for_by_a_later_command() {
     let remote = Remote::new("step-up", &json!({}));
