@@ -49,7 +49,7 @@ fn options_that_cannot_work_are_refused() {
             exit: 2
             --- stdout
             --- stderr
-            error: `--oauth-audience` and `--oauth-jwks` are missing
+            error: `--oauth-audience` is missing
               see: cycod help mcp serve
         "#]],
     );

@@ -26,12 +26,12 @@ pub(crate) struct OverHttp {
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     allow_origin: Vec<String>,
     /// Require access tokens of this authorization server
-    #[arg(long, value_name = "URL", requires = "http", requires_all = ["oauth_audience", "oauth_jwks"])]
+    #[arg(long, value_name = "URL", requires = "http", requires = "oauth_audience")]
     oauth_issuer: Option<String>,
     /// The address of this server that access tokens are issued for
     #[arg(long, value_name = "URL", requires = "http", requires = "oauth_issuer")]
     oauth_audience: Option<String>,
-    /// The keys of the authorization server
+    /// The keys of the authorization server, if its metadata doesn't name them
     #[arg(long, value_name = "FILE|URL", requires = "http", requires = "oauth_issuer")]
     oauth_jwks: Option<String>,
     /// Require this scope in access tokens
@@ -79,11 +79,14 @@ fn access(context: &mut Context, over_http: &OverHttp) -> Result<HttpAccess, Com
         return Ok(HttpAccess::Anyone);
     }
     if let Some(issuer) = &over_http.oauth_issuer {
-        let keys = over_http.oauth_jwks.clone().unwrap_or_default();
         return Ok(HttpAccess::OAuth(OAuth {
             issuer: issuer.clone(),
             audience: over_http.oauth_audience.clone().unwrap_or_default(),
-            keys: if keys.contains("://") { IssuerKeys::Url(keys) } else { IssuerKeys::File(keys.into()) },
+            keys: match &over_http.oauth_jwks {
+                None => IssuerKeys::Issuer,
+                Some(url) if url.contains("://") => IssuerKeys::Url(url.clone()),
+                Some(file) => IssuerKeys::File(file.into()),
+            },
             scopes: over_http.oauth_scope.clone(),
         }));
     }
