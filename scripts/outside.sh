@@ -5,7 +5,7 @@
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
-#                                    apps hub fleet telemetry interpreters
+#                                    apps hub login fleet telemetry interpreters
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -103,7 +103,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub fleet telemetry interpreters
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub login fleet telemetry interpreters
 for part; do
     case $part in
     conformance)
@@ -140,6 +140,11 @@ for part; do
         build_hub
         run "$part" env HUB="$built" NODE_MODULES="$apart/node_modules" CHROMIUM="$(command -v chromium)" \
             "$node" tests/page/hub.mjs
+        ;;
+    login)
+        install_apart login
+        build_hub
+        run "$part" env HUB="$built" NODE_MODULES="$apart/node_modules" "$python" tests/login/run.py
         ;;
     fleet)
         install_apart fleet
