@@ -195,12 +195,15 @@ impl Hub {
         self.run(|tx| HubMember::set_subject(tx, name, subject, now))
     }
 
-    /// The members, by name.
+    /// The members by name, each with the subject as which they log in.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn members(&self) -> Result<Vec<HubMember>, HubError> {
-        self.run(HubMember::all)
+    pub fn members(&self) -> Result<Vec<(HubMember, Option<String>)>, HubError> {
+        self.run(|tx| {
+            let members = HubMember::all(tx)?.into_iter();
+            members.map(|member| HubMember::subject(tx, &member.name).map(|subject| (member, subject))).collect()
+        })
     }
 
     /// Makes a token with which one device is enrolled for a member.

@@ -338,11 +338,12 @@ fn run(command: Command) -> Result<Vec<String>, HubError> {
             }])
         }
         Command::Member { command: MemberCommand::List { place } } => {
-            let members = place.hub()?.members()?;
-            let line = |member: &HubMember| {
-                format!("{}  {}  {}", if member.is_admin { "admin " } else { "member" }, member.name, member.key)
+            let line = |(member, subject): &(HubMember, Option<String>)| {
+                let login = subject.as_ref().map(|subject| format!("  logs in as {subject}")).unwrap_or_default();
+                let kind = if member.is_admin { "admin " } else { "member" };
+                format!("{kind}  {}  {}{login}", member.name, member.key)
             };
-            Ok(members.iter().map(line).collect())
+            Ok(place.hub()?.members()?.iter().map(line).collect())
         }
         Command::Member { command: MemberCommand::Remove { place, name } } => {
             place.hub()?.remove_member(&name, now)?;

@@ -105,9 +105,7 @@ impl HubMember {
         {
             return Err(HubError::new(HubRefusal::Conflict, format!("`{other}` logs in as `{subject}`")));
         }
-        let before = tx.row("SELECT subject FROM subjects WHERE member = $1", &[name.into()])?;
-        let before = before.map(|row| row.text(0)).transpose()?;
-        if before.is_some_and(|before| subject.is_none_or(|subject| subject.as_str() != before)) {
+        if Self::subject(tx, name)?.is_some_and(|before| subject.is_none_or(|subject| subject.as_str() != before)) {
             forget_devices(tx, name)?;
         }
         tx.execute("DELETE FROM subjects WHERE member = $1", &[name.into()])?;
@@ -117,6 +115,12 @@ impl HubMember {
         }
         let subject = subject.map_or("none", HubSubject::as_str);
         audit::add(tx, now, "console", "subject", &format!("{name} {subject}"))
+    }
+
+    /// As which subject a member logs in.
+    pub(crate) fn subject(tx: &mut dyn HubTransaction, name: &str) -> Result<Option<String>, HubError> {
+        let row = tx.row("SELECT subject FROM subjects WHERE member = $1", &[name.into()])?;
+        row.map(|row| row.text(0)).transpose()
     }
 
     /// The name of the member who logs in as this subject.

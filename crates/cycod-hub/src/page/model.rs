@@ -332,6 +332,8 @@ pub(super) struct MemberRow {
     pub(super) is_admin: bool,
     pub(super) is_author: bool,
     pub(super) is_reviewer: bool,
+    /// As which user of an authorization server they log in.
+    pub(super) subject: Option<String>,
     /// Each with the beginning of its key, and when it joined.
     pub(super) devices: Vec<(String, Timestamp)>,
 }
@@ -362,6 +364,7 @@ impl Members {
                 is_admin: member.is_admin,
                 is_author: now.role.members().any(|key| is_same(&key)),
                 is_reviewer: now.role.keys.iter().any(|key| is_same(&key)),
+                subject: HubMember::subject(tx, &member.name)?,
                 devices: devices.iter().map(device).collect::<Result<_, _>>()?,
             });
         }

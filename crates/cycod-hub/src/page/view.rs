@@ -264,7 +264,11 @@ pub(super) fn members(shown: &Members) -> Page {
                     tbody {
                         @for member in &shown.rows {
                             tr {
-                                th scope="row" { strong { (text(&member.name)) } p.about { code { (text(&member.key)) } } }
+                                th scope="row" {
+                                    strong { (text(&member.name)) }
+                                    p.about { code { (text(&member.key)) } }
+                                    @if let Some(subject) = &member.subject { p.about { "logs in as " code { (text(subject)) } } }
+                                }
                                 td {
                                     @if member.is_author { span.chip { "propose" } " " }
                                     @if member.is_reviewer { span.chip.ok { "review" } " " }

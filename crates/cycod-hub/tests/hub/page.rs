@@ -104,6 +104,12 @@ fn whole(store: Arc<dyn HubStore>) {
     for missing in ["/release/9", "/release/x", "/proposal/00", "/nowhere", "/in/../x"] {
         assert_eq!(browse(hub, "GET", missing, &session, "").0, 404, "{missing}");
     }
+    team.hub.set_subject("cem", Some(&"https://login.example#<b>".parse().expect("a subject")), now()).expect("set");
+    assert!(
+        shown("/members").contains("logs in as <code>https://login.example#&lt;b&gt;</code>"),
+        "{}",
+        shown("/members")
+    );
     // A page of a list that is not there is the last one.
     assert!(shown("/audit?page=99999999999").contains("console"));
 

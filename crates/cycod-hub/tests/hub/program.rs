@@ -120,6 +120,9 @@ fn whole(more: &[&str]) {
     let subject = ["member", "subject", "--data", "data", "ada@example.com"];
     let ada = "https://login.example#248289";
     assert_eq!(done(directory, &with(&subject, &[ada])), format!("ada@example.com logs in as {ada}\n"));
+    let list = done(directory, &["member", "list", "--data", "data"]);
+    assert!(list.lines().any(|line| line.starts_with("member  ada@") && line.ends_with(ada)), "{list}");
+    assert_eq!(list.matches("logs in as").count(), 1, "{list}");
     assert_eq!(done(directory, &with(&subject, &["--none"])), "ada@example.com can't join with a login\n");
     fails(directory, &with(&subject, &["248289"]), "a subject is written as ISSUER#SUBJECT");
     fails(directory, &with(&subject, &["login.example#248289"]), "a subject is written as ISSUER#SUBJECT");
