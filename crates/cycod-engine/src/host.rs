@@ -1,7 +1,7 @@
 //! The rim: the one place that reads the environment and the clock.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     io,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -24,7 +24,8 @@ const GRANTS: [&str; 4] = [TRUSTED_DIRECTORIES, TRUST_FILE, "CYCOD_AUTO_APPROVE"
 /// When the working directory cannot be told, because it was removed.
 #[expect(clippy::disallowed_methods, reason = "this is the rim: everything else gets the host as a value")]
 pub fn current() -> io::Result<Host> {
-    let mut environment: EnvironmentVariables = std::env::vars_os().collect();
+    let mut environment: EnvironmentVariables =
+        std::env::vars_os().map(|(name, value)| (one_case(name), value)).collect();
     let is_below_a_run = is_below_a_run();
     if is_below_a_run {
         // What a tool sets for a program of ours that it starts is not what the person said.
@@ -57,6 +58,11 @@ pub fn current() -> io::Result<Host> {
         now: SystemTime::now(),
         offered,
     })
+}
+
+/// The name of a variable as it is looked up: Windows knows `Path` and `PATH` for one.
+fn one_case(name: OsString) -> OsString {
+    if cfg!(windows) { name.to_ascii_uppercase() } else { name }
 }
 
 /// What this machine can hold a tool to, for a host with another environment than this process.

@@ -12,6 +12,9 @@ use std::{
 /// Where the machine's tools, rules, settings and servers are on Unix, in the order in which they win.
 pub const MACHINE_PLACES: [&str; 2] = ["/etc/cycod", "/usr/local/share/cycod"];
 
+/// Where they are on Windows.
+pub const MACHINE_PLACE_ON_WINDOWS: &str = r"C:\ProgramData\cycod";
+
 /// Something in a place of the machine that someone else than its administrator could have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoosePath {
@@ -28,6 +31,8 @@ pub enum Looseness {
     Owner(u32),
     /// Users other than its owner can change it; the permissions.
     Writable(u32),
+    /// It can't be told who can change it.
+    Unknown,
 }
 
 impl fmt::Display for LoosePath {
@@ -43,6 +48,10 @@ impl fmt::Display for LoosePath {
                 "users other than its owner can change `{path}` (mode {:03o}), but only root may change rules of the machine: sudo chmod go-w '{path}'",
                 mode & 0o7777
             ),
+            Looseness::Unknown => write!(
+                f,
+                "cycod can't tell on this system who can change `{path}`, and every user of Windows can make files in the directory above: remove it"
+            ),
         }
     }
 }
@@ -54,11 +63,26 @@ impl fmt::Display for LoosePath {
 ///
 /// # Errors
 /// When a part of the path cannot be looked at. Then it does not count either.
+#[cfg(unix)]
 pub fn loose_machine_path(path: &Path) -> io::Result<Option<LoosePath>> {
     match MACHINE_PLACES.iter().map(Path::new).find(|place| path.starts_with(place)) {
         Some(place) => loose_below(path, place),
         None => Ok(None),
     }
+}
+
+/// Returns why a file in the [place of the machine](MACHINE_PLACE_ON_WINDOWS) does not count: who may write is in access lists,
+/// which nothing here reads yet.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn loose_machine_path(path: &Path) -> io::Result<Option<LoosePath>> {
+    let text = path.to_string_lossy().replace('/', "\\").to_lowercase();
+    let place = MACHINE_PLACE_ON_WINDOWS.to_lowercase();
+    let rest = text.strip_prefix(r"\\?\").unwrap_or(&text).strip_prefix(&place);
+    let is_there = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'));
+    Ok(is_there.then(|| LoosePath { path: path.to_owned(), why: Looseness::Unknown }))
 }
 
 #[cfg(unix)]
@@ -98,12 +122,6 @@ fn loose_below(path: &Path, place: &Path) -> io::Result<Option<LoosePath>> {
             }
         }
     }
-    Ok(None)
-}
-
-#[cfg(not(unix))]
-fn loose_below(_path: &Path, _place: &Path) -> io::Result<Option<LoosePath>> {
-    // Who may write is in access lists there, and the directory is the administrators' alone when it is made.
     Ok(None)
 }
 

@@ -65,7 +65,8 @@ impl From<&rustix::fs::Stat> for Stamp {
     }
 }
 
-/// The standard library knows no change time here, so the modification time stands for it.
+/// The standard library knows no change time here, and a program can set the modification time. So no change is sure to
+/// show, and everything is read again.
 #[cfg(not(unix))]
 impl Stamp {
     /// The state of an open file.
@@ -80,7 +81,7 @@ impl Stamp {
 
     fn from_metadata(metadata: &std::fs::Metadata) -> Option<Self> {
         let modified = nanoseconds(metadata.modified().ok()?);
-        Some(Self { device: 0, inode: 0, size: metadata.len(), modified, changed: modified })
+        Some(Self { device: 0, inode: 0, size: metadata.len(), modified, changed: i64::MAX })
     }
 }
 

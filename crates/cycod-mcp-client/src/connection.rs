@@ -57,7 +57,28 @@ const LAST_WORDS: usize = 5;
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// The variables that a server gets from our environment, beside those that its entry names.
-const INHERITED: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "SHELL", "SYSTEMROOT"];
+const INHERITED: &[&str] = if cfg!(windows) {
+    &[
+        "APPDATA",
+        "COMSPEC",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "PATH",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "TMP",
+        "USERNAME",
+        "USERPROFILE",
+        "WINDIR",
+    ]
+} else {
+    &["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "SHELL", "SYSTEMROOT"]
+};
 
 /// A server that was reached.
 pub(crate) struct Connection {

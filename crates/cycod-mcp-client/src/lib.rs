@@ -34,6 +34,9 @@ mod overriding;
 mod person;
 mod pinned;
 mod pins;
+#[cfg_attr(unix, path = "pipes/unix.rs")]
+#[cfg_attr(windows, path = "pipes/windows.rs")]
+mod pipes;
 mod proposal;
 mod requests;
 mod runtime;

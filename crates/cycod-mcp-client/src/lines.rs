@@ -14,12 +14,14 @@ use rmcp::{
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    net::unix::pipe,
     sync::Mutex,
     time::Instant,
 };
 
-use crate::watch::Watch;
+use crate::{
+    pipes::{self, Receiver, Sender},
+    watch::Watch,
+};
 
 /// The code of an error that is ours and not the server's: its answer cannot be taken.
 pub(crate) const BROKEN_ANSWER: ErrorCode = ErrorCode(i32::MIN);
@@ -32,8 +34,8 @@ const UNASKED_PER_SECOND: u32 = 1_000;
 
 /// Messages as lines over the standard streams of a program that we started.
 pub(crate) struct Lines {
-    read: BufReader<pipe::Receiver>,
-    write: Arc<Mutex<Option<pipe::Sender>>>,
+    read: BufReader<Receiver>,
+    write: Arc<Mutex<Option<Sender>>>,
     line: Vec<u8>,
     /// Whether the line is too long; then only its two ends are held.
     is_too_long: bool,
@@ -54,9 +56,9 @@ impl Lines {
         watch: &Arc<Watch>,
         confined: Option<Arc<ConfinedProgram>>,
     ) -> io::Result<Self> {
-        let stdin = pipe::Sender::from_owned_fd(streams.stdin.into())?;
-        let stdout = pipe::Receiver::from_owned_fd(streams.stdout.into())?;
-        let mut stderr = pipe::Receiver::from_owned_fd(streams.stderr.into())?;
+        let stdin = pipes::sender(streams.stdin)?;
+        let stdout = pipes::receiver(streams.stdout)?;
+        let mut stderr = pipes::receiver(streams.stderr)?;
         let listener = Arc::clone(watch);
         detach_task(async move {
             let mut bytes = vec![0; 8 * 1024];

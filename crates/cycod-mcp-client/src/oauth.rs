@@ -256,7 +256,7 @@ impl CredentialStore for LoginFile {
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let path = self.path.with_extension("lock");
         let locked = blocking(move || {
-            let file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+            let file = fs::OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
             file.lock().map(|()| file)
         });
         let file = locked.await.map_err(|error| broken(&error))?.map_err(|error| broken(&error))?;

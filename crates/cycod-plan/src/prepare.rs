@@ -29,6 +29,10 @@ const DESCRIPTOR: &str = "/dev/fd/3";
 /// What is left of the caller's environment with `inherit: false`, beside `LC_*`.
 const KEPT: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR"];
 
+/// The same on Windows. Without the first three no program finds the libraries of the system, and `cmd.exe` no program.
+const KEPT_ON_WINDOWS: [&str; 10] =
+    ["SYSTEMROOT", "SYSTEMDRIVE", "PATHEXT", "COMSPEC", "WINDIR", "PATH", "TEMP", "TMP", "USERPROFILE", "USERNAME"];
+
 /// What a name holds whose value opens something, beside what is taken for a secret everywhere, and what leads to services
 /// and libraries that a confined program cannot see.
 const OPENING: [&str; 9] = ["CREDENTIAL", "PASSWD", "AUTH", "COOKIE", "_PROXY", "DBUS_", "_SOCK", "GPG_", "LD_"];
@@ -194,7 +198,9 @@ impl Plan {
             Interpreter::PlatformDefault if !windows => shell(Shell::Sh, &["sh"], options(command)),
             Interpreter::PlatformDefault | Interpreter::Cmd => {
                 let placed = place(Shell::Cmd, &pieces).map_err(refused)?;
-                Ok(Program::inline(["cmd.exe", "/d", "/s", "/c", &placed.text], placed.text.clone()))
+                // A block of YAML ends with a line break, behind which cmd.exe would see a second command.
+                let text = placed.text.trim_end_matches(['\r', '\n']);
+                Ok(Program::inline(["cmd.exe", "/d", "/s", "/c", text], placed.text.clone()))
             }
             Interpreter::PowerShell => {
                 let placed = place(Shell::PowerShell, &pieces).map_err(refused)?;
@@ -289,7 +295,8 @@ impl Plan {
     ) -> Result<(Environment, Vec<String>), Refusal> {
         let tool = self.tool();
         let inherit = tool.environment.inherit && step.environment.inherit;
-        let kept = |name: &str| inherit || KEPT.contains(&name) || name.starts_with("LC_");
+        let kept_names: &[&str] = if self.host().platform == Platform::Windows { &KEPT_ON_WINDOWS } else { &KEPT };
+        let kept = |name: &str| inherit || kept_names.contains(&name) || name.starts_with("LC_");
         let mut variables: BTreeMap<OsString, OsString> = self
             .host()
             .environment
@@ -298,6 +305,10 @@ impl Plan {
             .filter(|(name, _)| !self.withholds(name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
+        if self.host().platform == Platform::Windows {
+            // `git` is the program of the search path to cmd.exe, too, and not a file of the project.
+            variables.insert("NODEFAULTCURRENTDIRECTORYINEXEPATH".into(), "1".into());
+        }
         let mut secrets = self.call.secrets();
         for secret in [&tool.environment, &step.environment].into_iter().flat_map(|of| tool.kept_in(of)) {
             let kept = self.call.kept_secrets.iter().find(|kept| kept.secret == *secret);

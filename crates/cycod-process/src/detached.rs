@@ -1,7 +1,4 @@
-use std::io::{self, PipeReader, Write};
-use std::process::{Command, Stdio};
-
-use cycod_thread::Thread;
+use std::io::{self, PipeReader};
 
 use crate::Program;
 
@@ -16,51 +13,76 @@ pub fn start_detached(program: &Program, input: &[u8]) -> io::Result<PipeReader>
     if let Some(what) = program.nul() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{what} holds a NUL byte")));
     }
-    let (output, its_output) = io::pipe()?;
-    #[expect(clippy::disallowed_methods, reason = "the home of `Command`: directory and environment are explicit")]
-    let mut command = Command::new(&program.path);
-    command
-        .args(&program.args)
-        .env_clear()
-        .envs(program.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&program.cwd)
-        .stdin(Stdio::piped())
-        .stdout(its_output)
-        .stderr(Stdio::null());
-    own_session(&mut command)?;
-    let mut child = command.spawn()?;
-    // Our copy of its end of the pipe would keep us from seeing that it is gone.
-    drop(command);
-    let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input));
-    // It must not stay behind as a zombie where we live longer.
-    Thread::named("detached").detach(move || drop(child.wait()))?;
-    written.map(|()| output)
+    system::start(program, input)
 }
 
 #[cfg(unix)]
-fn own_session(command: &mut Command) -> io::Result<()> {
+mod system {
+    use std::io::{self, PipeReader, Write};
     use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
 
-    let leave = || {
-        // SAFETY: `setsid` and `signal` may be called between `fork` and `exec`.
-        unsafe {
-            if libc::setsid() < 0 {
-                return Err(io::Error::last_os_error());
+    use cycod_thread::Thread;
+
+    use crate::Program;
+
+    pub(super) fn start(program: &Program, input: &[u8]) -> io::Result<PipeReader> {
+        let (output, its_output) = io::pipe()?;
+        #[expect(clippy::disallowed_methods, reason = "the home of `Command`: directory and environment are explicit")]
+        let mut command = Command::new(&program.path);
+        command
+            .args(&program.args)
+            .env_clear()
+            .envs(program.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(&program.cwd)
+            .stdin(Stdio::piped())
+            .stdout(its_output)
+            .stderr(Stdio::null());
+        own_session(&mut command);
+        let mut child = command.spawn()?;
+        // Our copy of its end of the pipe would keep us from seeing that it is gone.
+        drop(command);
+        let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input));
+        // It must not stay behind as a zombie where we live longer.
+        Thread::named("detached").detach(move || drop(child.wait()))?;
+        written.map(|()| output)
+    }
+
+    fn own_session(command: &mut Command) {
+        let leave = || {
+            // SAFETY: `setsid` and `signal` may be called between `fork` and `exec`.
+            unsafe {
+                if libc::setsid() < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE] {
+                    libc::signal(signal, libc::SIG_DFL);
+                }
             }
-            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE] {
-                libc::signal(signal, libc::SIG_DFL);
-            }
-        }
-        Ok(())
-    };
-    // SAFETY: the closure calls nothing but what may be called there.
-    unsafe { command.pre_exec(leave) };
-    Ok(())
+            Ok(())
+        };
+        // SAFETY: the closure calls nothing but what may be called there.
+        unsafe { command.pre_exec(leave) };
+    }
 }
 
-#[cfg(not(unix))]
-fn own_session(_: &mut Command) -> io::Result<()> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no known way to let a process outlive the program"))
+#[cfg(windows)]
+mod system {
+    use std::fs::File;
+    use std::io::{self, PipeReader, Write};
+
+    use crate::Program;
+    use crate::windows::{self, Console};
+
+    pub(super) fn start(program: &Program, input: &[u8]) -> io::Result<PipeReader> {
+        let (output, its_output) = io::pipe()?;
+        let (its_input, mut give) = io::pipe()?;
+        let errors = File::options().write(true).open("NUL")?;
+        let streams = [&its_input.into(), &its_output.into(), &errors.into()];
+        // The process has its own life: what became of it is for those who read its output.
+        drop(windows::start(program, streams, Console::None)?);
+        give.write_all(input).map(|()| output)
+    }
 }
 
 #[cfg(all(test, unix))]

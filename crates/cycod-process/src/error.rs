@@ -81,6 +81,7 @@ impl StartError {
     }
 
     /// Tells which of its parts made an execution fail.
+    #[cfg(unix)]
     pub(crate) fn execute(program: PathBuf, source: io::Error) -> StartError {
         let script = matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied);
         match script.then(|| interpreter(&program)).flatten() {
@@ -107,9 +108,4 @@ pub(crate) fn interpreter(program: &std::path::Path) -> Option<PathBuf> {
     let line = head[..length].strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
     let name = line.trim_ascii().split(|b| b.is_ascii_whitespace()).next()?;
     (!name.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(name)))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn interpreter(_: &std::path::Path) -> Option<PathBuf> {
-    None
 }

@@ -1,5 +1,5 @@
 use std::io;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 
 use crate::Program;
 
@@ -11,37 +11,43 @@ pub fn run_foreground(program: &Program) -> io::Result<ExitStatus> {
     if let Some(what) = program.nul() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{what} holds a NUL byte")));
     }
-    #[expect(clippy::disallowed_methods, reason = "the home of `Command`: directory and environment are explicit")]
-    let mut command = Command::new(&program.path);
-    command
-        .args(&program.args)
-        .env_clear()
-        .envs(program.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&program.cwd);
-    #[cfg(unix)]
-    if let Some(arg0) = &program.arg0 {
-        std::os::unix::process::CommandExt::arg0(&mut command, arg0);
-    }
-    let _deaf = keyboard::Deaf::new(&mut command);
-    command.status()
+    system::run(program)
 }
 
 #[cfg(unix)]
-mod keyboard {
+mod system {
+    use std::io;
     use std::os::unix::process::CommandExt;
-    use std::process::Command;
+    use std::process::{Command, ExitStatus};
     use std::sync::{Mutex, PoisonError};
+
+    use crate::Program;
 
     const SIGNALS: [libc::c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
 
     /// How many programs run in the foreground, and what was there before the first of them.
     static RUNNING: Mutex<(usize, [libc::sighandler_t; 2])> = Mutex::new((0, [libc::SIG_DFL; 2]));
 
+    pub(super) fn run(program: &Program) -> io::Result<ExitStatus> {
+        #[expect(clippy::disallowed_methods, reason = "the home of `Command`: directory and environment are explicit")]
+        let mut command = Command::new(&program.path);
+        command
+            .args(&program.args)
+            .env_clear()
+            .envs(program.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(&program.cwd);
+        if let Some(arg0) = &program.arg0 {
+            command.arg0(arg0);
+        }
+        let _deaf = Deaf::new(&mut command);
+        command.status()
+    }
+
     /// We ignore what Ctrl-C and Ctrl-\ send; dropping the last one restores what was there before the first.
-    pub(super) struct Deaf(());
+    struct Deaf(());
 
     impl Deaf {
-        pub(super) fn new(command: &mut Command) -> Self {
+        fn new(command: &mut Command) -> Self {
             let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
             if running.0 == 0 {
                 // SAFETY: ignoring a signal runs no code of ours.
@@ -80,17 +86,56 @@ mod keyboard {
     }
 }
 
-#[cfg(not(unix))]
-mod keyboard {
-    use std::process::Command;
+#[cfg(windows)]
+mod system {
+    use std::io;
+    use std::process::ExitStatus;
+    use std::sync::{Mutex, PoisonError};
 
-    /// Elsewhere a console program decides for itself.
-    pub(super) struct Deaf;
+    use windows_sys::Win32::System::Console::{
+        CTRL_BREAK_EVENT, CTRL_C_EVENT, STD_ERROR_HANDLE, STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, SetConsoleCtrlHandler,
+    };
+
+    use crate::Program;
+    use crate::windows::{Console, own_stream, start};
+
+    pub(super) fn run(program: &Program) -> io::Result<ExitStatus> {
+        let streams = [own_stream(STD_INPUT_HANDLE)?, own_stream(STD_OUTPUT_HANDLE)?, own_stream(STD_ERROR_HANDLE)?];
+        let _deaf = Deaf::new();
+        start(program, [&streams[0], &streams[1], &streams[2]], Console::Ours)?.wait()
+    }
+
+    /// How many programs run in the foreground.
+    static RUNNING: Mutex<usize> = Mutex::new(0);
+
+    /// We ignore what Ctrl-C and Ctrl-Break send; the program, which has no such handler, does not.
+    struct Deaf(());
 
     impl Deaf {
-        pub(super) fn new(_: &mut Command) -> Self {
-            Self
+        fn new() -> Self {
+            let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+            if *running == 0 {
+                // SAFETY: the handler only compares numbers.
+                unsafe { SetConsoleCtrlHandler(Some(ignore), 1) };
+            }
+            *running += 1;
+            Self(())
         }
+    }
+
+    impl Drop for Deaf {
+        fn drop(&mut self) {
+            let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+            *running = running.saturating_sub(1);
+            if *running == 0 {
+                // SAFETY: `new` added the handler.
+                unsafe { SetConsoleCtrlHandler(Some(ignore), 0) };
+            }
+        }
+    }
+
+    unsafe extern "system" fn ignore(event: u32) -> i32 {
+        i32::from(matches!(event, CTRL_C_EVENT | CTRL_BREAK_EVENT))
     }
 }
 

@@ -8,6 +8,8 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod ancestry;
+#[cfg(any(windows, test))]
+mod command_line;
 mod computing;
 mod confinement;
 mod conversation;
@@ -15,7 +17,7 @@ mod detached;
 mod ended;
 mod error;
 mod foreground;
-#[cfg(unix)]
+#[cfg_attr(windows, path = "windows/interrupts.rs")]
 mod interrupts;
 mod memory;
 mod observe;
@@ -27,6 +29,8 @@ mod spec;
 mod stop;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod warden;
+#[cfg(windows)]
+mod windows;
 
 pub use ancestry::{Below, below_a_run, is_below_a_run, terminal_session, variable_above_runs};
 pub use computing::compute_only;
@@ -39,7 +43,6 @@ pub use detached::start_detached;
 pub use ended::{EndedProcess, Ending, Leftovers, MemoryEnforcement};
 pub use error::StartError;
 pub use foreground::run_foreground;
-#[cfg(unix)]
 pub use interrupts::{HostInterrupts, has_hung_up, host_interrupts};
 pub use memory::{share_arenas, share_one_arena};
 pub use observe::{ObservedPlace, ObservedTouch, Observer, Touched};

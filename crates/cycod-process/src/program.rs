@@ -134,7 +134,7 @@ fn probe(path: &Path) -> Probe {
     }
 }
 
-/// Windows runs a bare name by trying the extensions of programs; scripts (`.cmd`, `.bat`) are the shell's business.
+/// Windows runs a bare name by trying the extensions of programs. A batch file is none, but it is what is there.
 #[cfg(not(unix))]
 fn candidates(path: &Path) -> Vec<PathBuf> {
     let with = |extension: &str| {
@@ -142,12 +142,17 @@ fn candidates(path: &Path) -> Vec<PathBuf> {
         name.push(extension);
         PathBuf::from(name)
     };
-    if path.extension().is_some() { vec![path.to_owned(), with(".exe")] } else { vec![with(".exe"), with(".com")] }
+    let named = path.extension().map(|_| path.to_owned());
+    named.into_iter().chain([".exe", ".com", ".cmd", ".bat"].map(with)).collect()
 }
 
+/// A batch file is run by `cmd.exe`, which reads the arguments of a program as code. So it is not started as one.
 #[cfg(not(unix))]
 fn probe(path: &Path) -> Probe {
+    let is_batch =
+        path.extension().is_some_and(|extension| ["cmd", "bat"].iter().any(|one| extension.eq_ignore_ascii_case(one)));
     match path.metadata() {
+        Ok(meta) if meta.is_file() && is_batch => Probe::Refused,
         Ok(meta) if meta.is_file() => Probe::Executable,
         Ok(_) => Probe::Refused,
         Err(_) => Probe::Absent,

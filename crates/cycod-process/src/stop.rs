@@ -1,8 +1,10 @@
 //! A request to stop, shared by all who may make it and all who must heed it.
 
 use std::io;
+use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long a stop is waited for at once.

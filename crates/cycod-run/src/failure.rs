@@ -37,10 +37,13 @@ pub(crate) fn not_found(error: &ProgramNotFound) -> Failure {
         }
         ProgramNotFound::NotExecutable { path } => {
             let path = path.display();
-            let refusal = Refusal::new(Code::ProgramMissing, format!("`{path}` is not executable"))
-                .place(path.to_string())
-                .attempt(format!("chmod +x {path}"));
-            (refusal, 126)
+            let (why, attempt) = if cfg!(windows) {
+                let why = format!("`{path}` is a batch file, and cmd.exe would read the arguments for it as code");
+                (why, "start it with `cmd:`".to_owned())
+            } else {
+                (format!("`{path}` is not executable"), format!("chmod +x {path}"))
+            };
+            (Refusal::new(Code::ProgramMissing, why).place(path.to_string()).attempt(attempt), 126)
         }
     };
     Failure { refusal: Box::new(refusal), exit_code }

@@ -123,7 +123,7 @@ mod other {
         path::Path,
     };
 
-    use cycod_diagnostic::Refusal;
+    use cycod_diagnostic::{Code, Refusal};
     use cycod_plan::Swap;
     use cycod_process::NetworkGate;
 

@@ -175,7 +175,7 @@ impl Guarded {
         let or_itself = |path: &Path| place(path).unwrap_or_else(|| path.to_owned());
         let user = variable("CYCOD_HOME").map_or_else(|| host.home.join(".cycod"), PathBuf::from);
         let mut global: Vec<PathBuf> = match host.platform {
-            Platform::Windows => vec![Path::new(r"C:\ProgramData").join("cycod")],
+            Platform::Windows => vec![cycod_file::MACHINE_PLACE_ON_WINDOWS.into()],
             _ => cycod_file::MACHINE_PLACES.map(PathBuf::from).into(),
         };
         global.extend(variable("CYCOD_GLOBAL_DIR").map(PathBuf::from));
@@ -271,8 +271,11 @@ impl Guarded {
 
     /// What the file, and what lies around it, tell.
     fn decides_by_itself(&self, path: &Path) -> Option<&'static str> {
+        if runs_by_its_name(path) {
+            return Some("Windows runs files of such a name");
+        }
         if let Ok(metadata) = fs::symlink_metadata(path) {
-            if is_executable(path, &metadata) {
+            if is_executable(&metadata) {
                 return Some("it is executable");
             }
             if has_other_names(&metadata) {
@@ -478,15 +481,22 @@ fn fits(pattern: &str, name: &str) -> bool {
 }
 
 #[cfg(unix)]
-fn is_executable(_: &Path, metadata: &Metadata) -> bool {
+fn is_executable(metadata: &Metadata) -> bool {
     metadata.is_file() && std::os::unix::fs::MetadataExt::mode(metadata) & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(path: &Path, metadata: &Metadata) -> bool {
-    const PROGRAMS: [&str; 8] = ["bat", "cmd", "com", "exe", "js", "msc", "ps1", "vbs"];
+fn is_executable(_: &Metadata) -> bool {
+    false
+}
+
+/// Whether the system runs a file because of what it is called, and `cmd.exe` rather than a program on the search path when
+/// it lies in the current directory.
+fn runs_by_its_name(path: &Path) -> bool {
+    const PROGRAMS: [&str; 15] =
+        ["bat", "cmd", "com", "cpl", "exe", "js", "jse", "lnk", "msc", "pif", "ps1", "scr", "vbe", "vbs", "wsf"];
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    metadata.is_file() && extension.is_some_and(|extension| PROGRAMS.contains(&extension.as_str()))
+    cfg!(windows) && extension.is_some_and(|extension| PROGRAMS.contains(&extension.as_str()))
 }
 
 #[cfg(unix)]
@@ -545,6 +555,9 @@ fn is_for_everybody(_: &Path) -> bool {
 pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut missing = Vec::new();
     let mut existing = path;
+    if cfg!(windows) && !has_plain_names(path) {
+        return Err(io::Error::new(io::ErrorKind::InvalidFilename, "Windows gives this name to another file"));
+    }
     loop {
         match existing.canonicalize() {
             Ok(real) => return Ok(missing.iter().rev().fold(real, |real, name| real.join(name))),
@@ -561,6 +574,19 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Whether Windows makes a file of each name of a path, as written: no stream of a file (`file:stream`), no device (`NUL`,
+/// `com1.txt`), and nothing at the end of a name that it leaves out.
+fn has_plain_names(path: &Path) -> bool {
+    const DEVICES: [&str; 6] = ["aux", "con", "conin$", "conout$", "nul", "prn"];
+    path.components().all(|component| {
+        let Component::Normal(name) = component else { return true };
+        let name = name.to_string_lossy().to_lowercase();
+        let stem = name.split('.').next().unwrap_or_default().trim_end();
+        let is_port = stem.chars().count() == 4 && (stem.starts_with("com") || stem.starts_with("lpt"));
+        !name.contains(':') && !name.ends_with(['.', ' ']) && !DEVICES.contains(&stem) && !is_port
+    })
 }
 
 /// Whether a path lies in the run's temporary directory, which goes when the run ends.
@@ -591,6 +617,18 @@ pub(crate) fn beyond(why: String, path: &Path, tool: &str, needed: Level) -> Ref
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_windows_gives_to_another_file_are_known() {
+        for path in ["a/b.txt", "a.b/.env", "concert/nullable.txt", "com", "compass", "lpt.txt", "~x~1"] {
+            assert!(has_plain_names(Path::new(path)), "{path}");
+        }
+        for path in
+            ["a:b", "a/x.txt::$DATA", "a./b", "a /b", "x.txt.", "nul", "NUL.txt", "a/con .x", "COM1", "lpt9.log"]
+        {
+            assert!(!has_plain_names(Path::new(path)), "{path}");
+        }
+    }
 
     #[test]
     fn names_decide_by_their_shape() {

@@ -251,6 +251,10 @@ pub fn elevator(environment: &BTreeMap<OsString, OsString>, directory: &Path) ->
     if rustix::process::geteuid().is_root() {
         return Ok(None);
     }
+    if cfg!(windows) {
+        // A program of one of these names there is another one, with other options.
+        return Err(NoElevator);
+    }
     let search = environment.get(OsStr::new("PATH")).map_or(OsStr::new(SEARCH), OsString::as_os_str);
     let find = |name: &&str| find_program(OsStr::new(name), search, directory).ok();
     ELEVATORS.iter().find_map(find).map(Some).ok_or(NoElevator)

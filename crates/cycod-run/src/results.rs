@@ -91,10 +91,12 @@ fn attribute_of(report: &StepReport, attribute: StepAttribute) -> StepValue {
     })
 }
 
-/// What was said, without the newlines at its end, and nothing else: as `$(…)` gives it.
-fn said(bytes: &[u8]) -> StepValue {
-    let newlines = bytes.iter().rev().take_while(|byte| **byte == b'\n').count();
-    match String::from_utf8(bytes[..bytes.len() - newlines].to_vec()) {
+/// What was said, without the newlines at its end, and nothing else: as `$(…)` gives it. On Windows `\r\n` is a newline, too.
+fn said(mut bytes: &[u8]) -> StepValue {
+    while let Some(line) = bytes.strip_suffix(b"\n") {
+        bytes = if cfg!(windows) { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+    }
+    match String::from_utf8(bytes.to_vec()) {
         Ok(text) => StepValue::Known(Value::Text(text)),
         Err(error) => StepValue::Bytes(error.into_bytes()),
     }

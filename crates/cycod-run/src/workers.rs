@@ -19,9 +19,7 @@ use cycod_diagnostic::{Code, Refusal};
 use cycod_process::{Conversation, Ending, Spec, Stop, Streams};
 use cycod_script::{
     Answers, Codec,
-    protocol::{
-        Failure, FromWorker, HostReply, HostRequest, LineError, Log, MessageError, ReplyError, ToWorker, WorkerCall,
-    },
+    protocol::{Failure, FromWorker, HostReply, HostRequest, Log, ReplyError, ToWorker, WorkerCall},
 };
 use cycod_thread::Thread;
 use serde_json::Value;
@@ -396,6 +394,7 @@ fn level_name(level: cycod_script::protocol::LogLevel) -> &'static str {
 /// the answer, although it takes another way.
 #[cfg(unix)]
 fn listen(codec: Codec, stdout: PipeReader, stderr: PipeReader, tell: &SyncSender<Heard>) {
+    use cycod_script::protocol::{LineError, MessageError};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
     let is_set = [&stdout, &stderr].into_iter().try_for_each(|pipe| {

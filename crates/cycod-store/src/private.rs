@@ -4,7 +4,6 @@ use std::{
     fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError},
     io::ErrorKind,
     path::Path,
-    sync::OnceLock,
 };
 
 use crate::StoreError;
@@ -117,7 +116,7 @@ pub(crate) fn at(path: &Path) -> Option<(Identity, u64)> {
 
 #[cfg(unix)]
 fn shared(metadata: &Metadata) -> Option<&'static str> {
-    use std::os::unix::fs::MetadataExt;
+    use std::{os::unix::fs::MetadataExt, sync::OnceLock};
     static OURS: OnceLock<u32> = OnceLock::new();
     if metadata.uid() != *OURS.get_or_init(|| rustix::process::geteuid().as_raw()) {
         Some("belongs to another user")

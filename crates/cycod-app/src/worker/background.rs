@@ -10,7 +10,6 @@ pub(super) fn work(carriers: Option<Carriers>) -> Result<(), String> {
     let unprepared = |error: std::io::Error| format!("cannot prepare to start processes: {error}");
     let out = pipe::out().map_err(|error| error.to_string())?;
     let stop = Stop::new().map_err(unprepared)?;
-    #[cfg(unix)]
     let _interrupts = cycod_process::host_interrupts(&stop).map_err(unprepared)?;
     carry_on(|host| App::new().open(host), carriers, std::io::stdin(), out, stop).map_err(|error| error.to_string())
 }

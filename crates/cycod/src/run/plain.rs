@@ -61,5 +61,7 @@ impl Plain {
 
 /// A line that a step wrote, behind its name.
 fn of_program(name: &str, line: &[u8]) -> Shown {
-    shown!["[", name, "] ", Shown::of_bytes(line.strip_suffix(b"\n").unwrap_or(line)), "\n"]
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = if cfg!(windows) { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+    shown!["[", name, "] ", Shown::of_bytes(line), "\n"]
 }

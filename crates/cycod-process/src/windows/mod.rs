@@ -1,0 +1,11 @@
+//! How Windows starts programs: the whole command line as one text, the handles that a program gets by name, and a job
+//! that holds all it starts.
+//!
+//! The standard library's `Command` starts programs with every handle that may be inherited, escapes what is meant for
+//! `cmd.exe`, and runs batch files. So programs are started here by `CreateProcessW`, and only here.
+
+mod job;
+mod start;
+
+pub(crate) use job::Job;
+pub(crate) use start::{Console, Process, own_stream, start, start_in};

@@ -1,0 +1,187 @@
+#!/bin/sh
+# Runs the program for Windows under Wine as a user would, and compares what it prints. scripts/windows.sh calls it:
+#
+#     sh scripts/windows-checks.sh cycod.exe DIRECTORY
+set -eu
+program=$1 directory=$2
+rm -rf "$directory"
+mkdir -p "$directory/project/.cycod/tools" "$directory/home"
+cd "$directory/project"
+export USERPROFILE="Z:$(echo "$directory/home" | tr / '\\')" CYCOD_HOME="Z:$(echo "$directory/home" | tr / '\\')"
+unset HOME
+failures=0
+
+tool() { # tool NAME: writes a tool from standard input
+    cat >".cycod/tools/$1.yaml"
+}
+
+input=""
+check() { # check TITLE STATUS PATTERN WORD…: runs cycod and compares its exit code and its output, both streams as one
+    title=$1 status=$2 pattern=$3
+    shift 3
+    got=0
+    output=$(timeout 120 wine "$program" "$@" 2>&1 <"${input:-/dev/null}") || got=$?
+    output=$(printf %s "$output" | tr -d '\r')
+    if [ $got = "$status" ] && printf '%s\n' "$output" | grep -Eq -- "$pattern"; then
+        echo "ok    $title"
+    else
+        echo "WRONG $title: exit code $got (expected $status), and no /$pattern/ in:"
+        printf '%s\n' "$output" | sed 's/^/      /'
+        failures=$((failures + 1))
+    fi
+}
+
+tool greet <<'END'
+name: greet
+description: Greets somebody.
+cmd: echo hello "{WHO}"
+tags: [read]
+parameters:
+  WHO:
+    type: string
+    description: Who.
+    required: true
+END
+tool slow <<'END'
+name: slow
+description: Waits, with another program below it.
+cmd: ping -n 60 127.0.0.1
+tags: [read]
+timeout: 3000
+END
+tool confined <<'END'
+name: confined
+description: May reach nothing.
+cmd: echo reached
+tags: [read]
+security:
+  required-permissions: ["filesystem:read:."]
+END
+tool steps <<'END'
+name: steps
+description: Two steps.
+tags: [read]
+steps:
+  - {name: first, cmd: echo one}
+  - {name: second, cmd: 'echo got "{first.output}"'}
+END
+tool bare <<'END'
+name: bare
+description: Prints the variables that are left.
+cmd: set
+tags: [read]
+environment: {inherit: false}
+END
+tool memory <<'END'
+name: memory
+description: Asks for a limit of memory.
+cmd: echo reached
+tags: [read]
+resources: {max-memory: 10MB}
+END
+tool lines <<'END'
+name: lines
+description: A text of two lines.
+cmd: |
+  echo one
+  echo two
+tags: [read]
+END
+tool batch <<'END'
+name: batch
+description: A batch file as a program.
+run: ./build {V}
+tags: [read]
+parameters: {V: {type: string, description: A value., required: true}}
+END
+printf '@echo %%1\r\n' >build.cmd
+cat >.cycod/tools/script.md <<'END'
+---
+description: A function that needs a process without powers.
+tags: [read]
+---
+
+```typescript
+export function execute() { return 1; }
+```
+END
+
+check "version" 0 '^cycod [0-9]' --version
+check "validate" 0 '' tool validate greet
+check "dry run" 0 'cmd.exe|echo hello' tool run greet --param WHO=world --dry-run
+check "trust" 0 '' tool trust --all --yes
+check "run" 0 '^hello "wide world"$' tool run greet --param "WHO=wide world"
+check "a hostile value is refused" 1 'unplaceable-value' tool run greet --param 'WHO=a" & echo hacked'
+check "list" 0 'greet' tool list
+check "history" 0 'greet' runs list
+check "the chain of the history" 0 '' runs verify
+check "steps" 0 'got "one"' tool run steps
+check "the environment without what is inherited" 0 'SYSTEMROOT|SystemRoot' tool run bare
+check "doctor" 0 'cmd: `C:' doctor
+printf 'quiet-value' >"$directory/input"
+input=$directory/input
+check "a secret" 0 '' secret set token --yes
+input=""
+check "secrets" 0 'token' secret list
+check "confinement is refused" 3 'confinement-unavailable' tool run confined
+check "a limit of memory is refused" 126 'not-started.*|a memory limit' tool run memory
+check "several lines for cmd.exe are refused" 126 'runs only the first' tool run lines
+check "a batch file is no program" 126 'is a batch file' tool run batch "V=a & b"
+check "a script of the engine is refused" 1 'process without powers' tool run script
+
+wrong() { # wrong TITLE WHY
+    echo "WRONG $1: $2"
+    failures=$((failures + 1))
+}
+
+# Everything that a run started is gone with it: cmd.exe, and the program below it.
+none_left() { # none_left TITLE
+    sleep 1
+    left=$(pgrep -fa 'ping.*-n 60' || true)
+    if [ -z "$left" ]; then echo "ok    $1"; else wrong "$1" "still running: $left"; fi
+}
+
+check "time-out" 124 '' tool run slow
+none_left "nothing is left after a time-out"
+
+interrupted() { # interrupted TITLE SIGNAL STATUS
+    wine "$program" tool run slow --timeout 60000 >/dev/null 2>&1 </dev/null &
+    run=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        sleep 1
+        ! pgrep -f 'ping.*-n 60' >/dev/null || break
+    done
+    pgrep -f 'ping.*-n 60' >/dev/null || wrong "$1" "the tool didn't start"
+    kill -"$2" $run
+    got=0
+    wait $run || got=$?
+    if [ $got = "$3" ]; then echo "ok    $1"; else wrong "$1" "exit code $got, expected $3"; fi
+    none_left "$1: nothing is left"
+}
+interrupted "Ctrl-C" INT 130
+interrupted "a kill" KILL 137
+
+# A server that cycod starts: itself, in another project.
+mkdir -p ../served/.cycod/tools
+cp .cycod/tools/greet.yaml ../served/.cycod/tools/
+own=$(printf 'Z:%s' "$program" | tr / '\\')
+served=$(printf 'Z:%s' "$directory/served" | tr / '\\')
+check "a server is added" 0 'own' mcp add own --yes --env "CYCOD_HOME=$CYCOD_HOME" --cwd "$served" -- "$own" mcp serve
+check "a server is tested" 0 'mcp_own_greet' mcp test own
+check "a tool of a server" 0 'hello .*a & b' run mcp_own_greet 'WHO=a & b'
+
+answers=$(
+    {
+        echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"checks","version":"1"}}}'
+        echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+        echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet","arguments":{"WHO":"a & b"}}}'
+        sleep 8
+    } | timeout 60 wine "$program" mcp serve 2>"$directory/mcp.err"
+) || true
+case $answers in
+*'hello \"a & b\"'*) echo "ok    mcp serve" ;;
+*) wrong "mcp serve" "$answers $(cat "$directory/mcp.err")" ;;
+esac
+
+[ "$failures" = 0 ] || { echo "$failures checks failed"; exit 1; }
+echo "all checks passed"

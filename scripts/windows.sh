@@ -1,0 +1,132 @@
+#!/bin/sh
+# Builds cycod for Windows and runs it and the portable test suites under Wine. It needs a Debian system, because compiler, linker,
+# libraries and Wine come from Debian packages. Everything goes below target/windows.
+#
+#     scripts/windows.sh            builds program and suites, and runs both
+#     scripts/windows.sh build      builds the program and prints its path
+#     scripts/windows.sh check      checks that the whole program compiles, in a few minutes; nothing runs
+#     scripts/windows.sh run WORD…  runs a program for Windows under Wine: scripts/windows.sh run target/…/cycod.exe --version
+set -eu
+cd "$(dirname "$0")/.."
+repository=$PWD
+triple=x86_64-pc-windows-gnu
+place=$repository/target/windows
+mkdir -p "$place"
+
+# The crates whose own tests run under Wine. docs/guide/install.md says why the others don't.
+suites="cycod-code cycod-definition cycod-diagnostic cycod-flow cycod-mask cycod-process cycod-schema cycod-syntax"
+
+packages() { # packages PROGRAM PACKAGE…: installs what is missing, told by a program or file that it brings
+    missing=""
+    while [ $# -gt 0 ]; do
+        [ -e "$1" ] || command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+        shift 2
+    done
+    [ -n "$missing" ] || return 0
+    root=""
+    [ "$(id -u)" = 0 ] || root="sudo"
+    $root apt-get update -qq
+    # shellcheck disable=SC2086 # a list of packages
+    DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+
+# Debian has the source of the standard library for this compiler, so cargo builds it with the program.
+toolchain() {
+    packages /usr/bin/rustc rustc-web /usr/bin/cargo cargo-web /usr/lib/rustlib/src/rust/library rust-web-src \
+        x86_64-w64-mingw32-gcc-posix gcc-mingw-w64-x86-64-posix x86_64-w64-mingw32-g++-posix g++-mingw-w64-x86-64-posix \
+        wine wine /usr/lib/wine/wine64 wine64 jq jq
+    # The library of C++ becomes part of the program: the linker finds no other form of it in the first directory.
+    mkdir -p "$place/static" "$place/bin"
+    for library in libstdc++.a libpthread.a libwinpthread.a; do
+        cp "$(x86_64-w64-mingw32-g++-posix -print-file-name=$library)" "$place/static/"
+    done
+    printf '#!/bin/sh\nexec /usr/bin/x86_64-w64-mingw32-gcc-posix -L"%s" "$@"\n' "$place/static" \
+        >"$place/bin/x86_64-w64-mingw32-gcc-posix"
+    chmod +x "$place/bin/x86_64-w64-mingw32-gcc-posix"
+    PATH=$place/bin:$PATH
+    export PATH RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$place/build" CARGO_INCREMENTAL=0 \
+        CARGO_PROFILE_DEV_DEBUG=false CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc-posix \
+        CC_x86_64_pc_windows_gnu=x86_64-w64-mingw32-gcc-posix CXX_x86_64_pc_windows_gnu=x86_64-w64-mingw32-g++-posix
+}
+
+cargo() { # cargo COMMAND WORD…
+    command=$1
+    shift
+    /usr/bin/cargo "$command" -Zbuild-std=std,panic_abort --locked --target $triple "$@"
+}
+
+program() { # builds the program
+    cargo build -p cycod >&2
+    program=$place/build/$triple/debug/cycod.exe
+    others=$(x86_64-w64-mingw32-objdump -p "$program" | sed -n 's/.*DLL Name: \(lib.*\)/\1/p')
+    [ -z "$others" ] || { echo "windows: the program needs libraries that Windows doesn't have: $others" >&2 && return 1; }
+}
+
+# A Wine of its own, as Windows 10.
+machine() {
+    export WINEPREFIX="$place/wine" WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml=" WINEARCH=win64
+    if [ ! -e "$WINEPREFIX/ready" ]; then
+        rm -rf "$WINEPREFIX"
+        wine wineboot --init >/dev/null 2>&1
+        wine reg add 'HKCU\Software\Wine' /v Version /d win10 /f >/dev/null
+        wineserver --wait
+        touch "$WINEPREFIX/ready"
+    fi
+    # Debian's Wine lacks the library from which Rust has its random bytes.
+    system=$WINEPREFIX/drive_c/windows/system32
+    [ ! -e "$system/bcryptprimitives.dll" ] || return 0
+    cat >"$place/random.c" <<'END'
+#include <windows.h>
+BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) {
+    for (; size > 0; data++, size--)
+        if (!SystemFunction036(data, 1))
+            return FALSE;
+    return TRUE;
+}
+END
+    x86_64-w64-mingw32-gcc-posix -shared -O1 -o "$system/bcryptprimitives.dll" "$place/random.c" -ladvapi32
+}
+
+suite() { # suite WORD…: the paths of the test programs, each with the directory that it runs in
+    cargo test --no-run --message-format json "$@" |
+        jq -r 'select(.reason == "compiler-artifact" and .profile.test and .executable)
+            | "\(.manifest_path | rtrimstr("/Cargo.toml"))\t\(.executable)"'
+}
+
+case ${1:-} in
+check)
+    toolchain
+    cargo check -p cycod
+    ;;
+build)
+    toolchain
+    program
+    echo "$program"
+    ;;
+run)
+    shift
+    toolchain
+    machine
+    exec wine "$@"
+    ;;
+"")
+    toolchain
+    program
+    machine
+    failed=0
+    sh scripts/windows-checks.sh "$program" "$place/checks" || failed=1
+    # shellcheck disable=SC2046,SC2086 # lists of words
+    suite $(printf -- '-p %s ' $suites) >"$place/programs"
+    suite -p cycod-shell --test real_cmd >>"$place/programs"
+    while IFS="$(printf '\t')" read -r directory test; do
+        echo "== $(basename "$test")"
+        (cd "$directory" && timeout 600 wine "$test" </dev/null) || { failed=1 && echo "windows: failed: $test" >&2; }
+    done <"$place/programs"
+    exit $failed
+    ;;
+*)
+    echo "usage: scripts/windows.sh [build | check | run WORD…]" >&2
+    exit 2
+    ;;
+esac
