@@ -5,7 +5,7 @@ use std::{sync::Arc, thread};
 use cycod_hub::{Hub, HubKey, HubStore, Restate, SqliteStore};
 use cycod_schedule::{MissedRuns, OverlappingRuns, Schedule};
 use cycod_team::{TicketDocument, TicketSchedule};
-use cycod_team_sync::{FleetTasks, ScheduleChange, TaskTaken, TeamScheduleRun, WorkerHub, WorkerMachine};
+use cycod_team_sync::{FleetTasks, ScheduleChange, TaskTaken, TeamScheduleRun, TeamSource, WorkerHub, WorkerMachine};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -371,6 +371,15 @@ fn durable(team: &Team) {
     let run = format!("sched.flow.{}", next.strftime("%Y%m%dT%H%M%SZ"));
     assert_eq!(restate.heard(&format!("/ToolRun/{run}/run/send"), 1), [flow]);
     assert_eq!(ada.watch_flow(&run, 0, 0).expect("a state").expect("it is hers").state, "running");
+}
+
+/// A schedule of Ada's that missed two starts, whose last run waits.
+pub(crate) fn a_schedule_missed(team: &Team, source: &TeamSource) {
+    let mut ada = tasks(team, source, "ada");
+    _ = ada.add_schedule(&plain("nightly", "0 3 * * *"), &files(), None).expect("it is taken");
+    let next = clock("2026-11-25T02:00:00Z").as_second();
+    by_hand(team, &format!("UPDATE schedules SET next = {next}"));
+    assert_eq!(team.hub.start_due(clock("2026-11-27T12:00:00Z")), Ok(()));
 }
 
 #[test]
