@@ -163,6 +163,14 @@ impl Hub {
         })
     }
 
+    /// The time at the database; nothing if it has no clock of its own.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn database_clock(&self) -> Result<Option<Timestamp>, HubError> {
+        self.0.store.clock()
+    }
+
     /// What the team is called.
     ///
     /// # Errors
