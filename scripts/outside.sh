@@ -5,7 +5,7 @@
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
-#                                    apps hub login fleet telemetry interpreters
+#                                    apps hub login fleet deploy telemetry interpreters
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -103,7 +103,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub login fleet telemetry interpreters
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub login fleet deploy telemetry interpreters
 for part; do
     case $part in
     conformance)
@@ -151,6 +151,14 @@ for part; do
         build_hub
         run "$part" env HUB="$built" RESTATE="$(echo "$apart"/node_modules/@restatedev/*/bin/restate-server)" \
             python3 tests/fleet/run.py
+        ;;
+    deploy)
+        install_apart fleet
+        restate=$(echo "$apart"/node_modules/@restatedev/*/bin/restate-server)
+        install_apart deploy
+        build_hub
+        run "$part" env HUB="$built" RESTATE="$restate" DCLINT="$node $apart/node_modules/dclint/bin/dclint.cjs" \
+            KUBERNETES_VALIDATE="$apart/python/bin/kubernetes-validate" "$apart/python/bin/python" tests/deploy/run.py
         ;;
     telemetry)
         install_apart telemetry

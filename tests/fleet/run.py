@@ -385,6 +385,20 @@ def time_is_over(fleet):
     expect("timed-out" in said and time.monotonic() - began < 15, said)
 
 
+def by_the_clock(fleet):
+    """The only check that waits for a minute: the next one."""
+    fleet.run("schedule", "add", "inner", "WHAT=$(reboot) 'x'", "--durable", "--cron", "* * * * *", "--yes")
+    runs = lambda: json.loads(fleet.run("schedule", "show", "inner", "--format", "json"))["runs"]  # noqa: E731
+    expect(eventually(lambda: any(run["state"] == "ended" for run in runs()), 90), runs())
+    fleet.run("schedule", "pause", "inner")
+    said = fleet.run("schedule", "log", "inner")
+    expect("two one $(reboot) 'x'" in said, said)
+    started = [run["run"] for run in runs() if run["run"]]
+    begun = fleet.rows("SELECT run, COUNT(*) FROM tasks WHERE run LIKE 'sched.inner.%' GROUP BY run")
+    expect(sorted(run for run, _ in begun) == sorted(started), f"{begun} of {started}")
+    fleet.run("schedule", "remove", "inner")
+
+
 def no_secret(fleet):
     said = fleet.run("run", "secretive", "WHO=control-value", "--on", "fleet", "--format", "json")
     expect("after used by control-value" in said and "secrets don't leave the worker" in said, said)
@@ -444,6 +458,7 @@ def main():
         "worker killed, writes": lost_and_write,
         "cancel": cancel,
         "time is over": time_is_over,
+        "by the clock": by_the_clock,
         "no secret in any store": no_secret,
         "forged at the hub": forged,
         "a hub without Restate": without_restate,

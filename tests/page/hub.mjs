@@ -97,6 +97,13 @@ write(ada, "policy.yaml", "rules:\n  - deny: deploy\n    why: deploy with the pi
 propose("no deployments by hand", "policy.yaml");
 const rules = waiting().find((one) => one.why.includes("deployments")).proposal;
 
+// A schedule that missed its starts while no hub was there.
+write(ada, "tools/scan.yaml", `description: Search\nbash: echo nothing found\ntags: [read]\n`);
+run(cycod, ada, ["schedule", "add", "scan", "--name", "every-night", "--cron", "30 2 * * *", "--zone", "Europe/Berlin", "--yes"]);
+const sql = (statement) => run("python3", root, ["-c", `import sqlite3; c = sqlite3.connect(${JSON.stringify(path.join(data, "hub.db"))}); c.execute(${JSON.stringify(statement)}); c.commit()`]);
+sql("UPDATE schedules SET next = next - 3 * 86400");
+await until("the hub starts what is due", () => run(cycod, ada, ["schedule", "show", "every-night"]).includes("missed"));
+
 const browser = await launched();
 const watched = async (context) => {
   const page = await context.newPage();
@@ -110,7 +117,7 @@ const page = await watched(context);
 const shown = (selector = "main") => page.locator(selector).innerText();
 
 await test("without a session, every page says how to get one", async () => {
-  for (const address of ["/", `/proposal/${dangerous}`, "/members", "/releases", "/fleet", "/audit", "/nowhere"]) {
+  for (const address of ["/", `/proposal/${dangerous}`, "/members", "/releases", "/fleet", "/flows", "/audit", "/nowhere"]) {
     equal((await page.goto(site + address)).status(), 401);
     holds((await shown()).includes("cycod team page"), address);
   }
@@ -178,6 +185,15 @@ await test("members, their devices and what the root lets them do", async () => 
   holds(/since 20/.test(await of("ben@")), await of("ben@"));
 });
 
+await test("schedules, when they start next, and what was missed", async () => {
+  await page.goto(`${site}/flows`);
+  holds((await shown()).includes("No durable runs in the last week."), await shown());
+  const row = await page.locator("tbody tr", { hasText: "every-night" }).innerText();
+  for (const part of ["scan", "30 2 * * *", "Europe/Berlin", "active", "missed", "no hub was running", "waiting", "the hub has no workers", "ada@example.com"]) {
+    holds(row.includes(part), `${part}: ${row}`);
+  }
+});
+
 await test("releases with their files", async () => {
   await page.goto(`${site}/releases`);
   holds((await page.locator("tbody tr").first().innerText()).includes("in force"), "the newest is in force");
@@ -191,8 +207,7 @@ await test("the record, and whether it was altered", async () => {
   await page.getByRole("button", { name: "Check all rows" }).click();
   await page.waitForURL(/check=all/);
   holds(/all \d+ rows follow from each other/.test(await shown()), await shown());
-  const database = path.join(data, "hub.db");
-  const change = (from, to) => run("python3", root, ["-c", `import sqlite3; c = sqlite3.connect(${JSON.stringify(database)}); c.execute("UPDATE audit SET member = ? WHERE number = 3 AND member = ?", (${JSON.stringify(to)}, ${JSON.stringify(from)})); c.commit()`]);
+  const change = (from, to) => sql(`UPDATE audit SET member = '${to}' WHERE number = 3 AND member = '${from}'`);
   change("console", "eve");
   await page.reload();
   holds((await page.locator("[role=alert]").innerText()).includes("row 3"), "it was");
@@ -242,7 +257,7 @@ const classesWithoutUse = `(() => {
 for (const colorScheme of ["light", "dark"]) {
   const themed = await browser.newContext({ colorScheme, bypassCSP: true, viewport: { width: 1280, height: 860 }, storageState: await context.storageState() });
   const look = await themed.newPage();
-  const pages = { proposals: "/", closed: "/?state=closed", proposal: `/proposal/${dangerous}`, "of rules": `/proposal/${rules}`, hostile: `/proposal/${evil}`, members: "/members", workers: "/fleet", releases: "/releases", release: "/release/2", "empty release": "/release/1", record: "/audit", "whole record": "/audit?check=all", "way in": "/in", nowhere: "/nowhere" };
+  const pages = { proposals: "/", closed: "/?state=closed", proposal: `/proposal/${dangerous}`, "of rules": `/proposal/${rules}`, hostile: `/proposal/${evil}`, members: "/members", workers: "/fleet", schedules: "/flows", releases: "/releases", release: "/release/2", "empty release": "/release/1", record: "/audit", "whole record": "/audit?check=all", "way in": "/in", nowhere: "/nowhere" };
   for (const [name, address] of Object.entries(pages)) {
     await test(`${name}, ${colorScheme}: no barriers, and nothing cut off at 320 px`, async () => {
       await look.setViewportSize({ width: 1280, height: 860 });

@@ -18,7 +18,7 @@ use serde_json::Value;
 use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 47] = [
+const ARROWS: [(&str, &[&str]); 48] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
@@ -26,6 +26,7 @@ const ARROWS: [(&str, &[&str]); 47] = [
     ("cycod-mask", &[]),
     ("cycod-code", &[]),
     ("cycod-flow", &[]),
+    ("cycod-schedule", &[]),
     ("cycod-search", &[]),
     ("cycod-diagnostic", &["cycod-code", "cycod-thread"]),
     ("cycod-syntax", &["cycod-diagnostic"]),
@@ -54,8 +55,8 @@ const ARROWS: [(&str, &[&str]); 47] = [
     ),
     ("cycod-import", &["cycod-diagnostic", "cycod-shell", "cycod-syntax"]),
     ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-schema"]),
-    ("cycod-team", &["cycod-code"]),
-    ("cycod-team-sync", &["cycod-file", "cycod-code", "cycod-catalog", "cycod-team"]),
+    ("cycod-team", &["cycod-code", "cycod-schedule"]),
+    ("cycod-team-sync", &["cycod-file", "cycod-code", "cycod-catalog", "cycod-schedule", "cycod-team"]),
     (
         "cycod-team-change",
         &["cycod-diagnostic", "cycod-definition", "cycod-catalog", "cycod-policy", "cycod-settings", "cycod-team"],
@@ -73,6 +74,7 @@ const ARROWS: [(&str, &[&str]); 47] = [
             "cycod-process",
             "cycod-http",
             "cycod-page",
+            "cycod-schedule",
             "cycod-team",
             "cycod-team-change",
         ],
@@ -240,6 +242,7 @@ const ARROWS: [(&str, &[&str]); 47] = [
             "cycod-shell",
             "cycod-store",
             "cycod-file",
+            "cycod-schedule",
             "cycod-team",
             "cycod-team-change",
             "cycod-team-sync",
@@ -252,8 +255,9 @@ const ARROWS: [(&str, &[&str]); 47] = [
 ];
 
 /// What a crate that is to stay pure may not reach.
-const PURE: [&str; 12] = [
+const PURE: [&str; 13] = [
     "cycod-flow",
+    "cycod-schedule",
     "cycod-mask",
     "cycod-code",
     "cycod-diagnostic",

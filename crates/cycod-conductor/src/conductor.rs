@@ -64,6 +64,7 @@ impl Conductor {
     /// When the address can't be opened, or the key is none.
     pub fn listen(queue: Arc<dyn FlowQueue>, address: SocketAddr, identity: &str) -> Result<Self, ConductorError> {
         let options = ServiceOptions::new()
+            .metadata("flow-version", VERSION.to_string())
             .retry_policy_initial_interval(Duration::from_millis(50))
             .retry_policy_max_interval(LONGEST_PAUSE)
             .retry_policy_max_attempts(MOST_TRIES)

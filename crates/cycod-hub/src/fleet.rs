@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_schedule::{SCHEDULED, schedule_of};
 use cycod_team::{
     BlobDigest, FORMAT, LeaseDocument, MOST_TICKET_BYTES, SignedRole, SignedText, TicketDocument, hex, is_label,
     missing_labels, ticket_bytes,
@@ -22,12 +23,8 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::{
-    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit,
-    flows::{self, GivenFlow},
-    hashed,
-    member::random,
-    request::use_once,
-    roots,
+    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit, flows, hashed, member::random,
+    request::use_once, roots,
 };
 
 /// How long a worker has a task without a report, in milliseconds.
@@ -59,12 +56,12 @@ const MOST_ANSWER: usize = 4 << 20;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GivenTask {
-    ticket: SignedText,
+    pub(crate) ticket: SignedText,
     /// The files in Base64, by path.
-    files: BTreeMap<String, String>,
+    pub(crate) files: BTreeMap<String, String>,
     /// What the conductor has to know of a durable run.
     #[serde(default)]
-    flow: Option<Json>,
+    pub(crate) flow: Option<Json>,
 }
 
 /// What a worker reports about a task.
@@ -173,21 +170,17 @@ pub(crate) fn give(
     now: Timestamp,
 ) -> Result<Json, HubError> {
     sweep(tx, now)?;
-    let ticket = ticket_of(device, &given.ticket)?;
-    let team = roots::newest(tx)?.0.team;
-    if ticket.format != FORMAT || ticket.team != team {
-        return Err(HubError::invalid(format!("the ticket is not one of the team {team}")));
+    let ticket = checked_ticket(tx, device, &given.ticket)?;
+    if ticket.schedule.is_some() {
+        return Err(HubError::invalid("the ticket is one for a schedule"));
     }
     let waits = ticket.expires.saturating_sub(now.as_second());
     let longest = if ticket.durable { flows::LONGEST_RUN } else { LONGEST_WAIT };
     if !(0..=longest).contains(&waits) {
         return Err(HubError::invalid("the ticket has expired, or is valid for too long"));
     }
-    if hex::bytes::<16>(&ticket.id).is_none() || !ticket.labels.iter().all(|label| is_label(label)) {
-        return Err(HubError::invalid("the ID or a label of the ticket is none"));
-    }
     if ticket.durable && !has_restate {
-        return Ok(json!({"no_flows": "durable runs need Restate, and the hub was started without it"}));
+        return Ok(no_flows());
     }
     if let Some(why) = no_worker(&ticket.labels, &FleetWorker::all(tx)?, now) {
         return Ok(json!({"no_worker": why}));
@@ -197,60 +190,108 @@ pub(crate) fn give(
     if open >= MOST_TASKS {
         return Err(HubError::new(HubRefusal::Busy, format!("`{}` has {open} tasks that have not ended", member.name)));
     }
-    let insert = "INSERT INTO tasks (id, member, device, ticket, signature, tool, labels, again, state, worker, fence, \
-                  piece, pieces, lease_until, lost, cancelled, made, ended, watched, expires, result, late) \
-                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', '', 0, 0, 0, 0, '', 0, $9, 0, $10, $11, '', '') \
-                  ON CONFLICT DO NOTHING";
-    let millis = now.as_millisecond();
-    let values = [
-        ticket.id.as_str().into(),
-        member.name.as_str().into(),
-        device.into(),
-        given.ticket.document.as_str().into(),
-        given.ticket.signature.as_str().into(),
-        ticket.tool.as_str().into(),
-        ticket.labels.join(" ").into(),
-        i64::from(ticket.again).into(),
-        millis.into(),
-        millis.into(),
-        ticket.expires.into(),
-    ];
+    let new = NewRun {
+        id: &ticket.id,
+        member: &member.name,
+        device,
+        ticket: &ticket,
+        signed: &given.ticket,
+        expires: ticket.expires,
+        watched: now.as_millisecond(),
+    };
     let is_new = match (ticket.durable, &given.flow) {
-        (false, None) => tx.execute(insert, &values)? == 1,
-        (true, Some(start)) => {
-            let given = GivenFlow {
-                id: &ticket.id,
-                member: &member.name,
-                device,
-                ticket: &given.ticket.document,
-                signature: &given.ticket.signature,
-                tool: &ticket.tool,
-                labels: &ticket.labels,
-                expires: ticket.expires,
-                start,
-            };
-            flows::give(tx, &given, now)?
-        }
+        (false, None) => new.queue(tx, now)?,
+        (true, Some(start)) => flows::give(tx, &new, start, now)?,
         _ => return Err(HubError::invalid("only a durable run has a flow")),
     };
     if !is_new {
         return Err(HubError::new(HubRefusal::Conflict, "this ticket was given before"));
     }
+    keep_files(tx, &ticket.id, &ticket, &given.files)?;
+    Ok(json!({"task": ticket.id}))
+}
+
+/// What a hub without Restate says about durable runs.
+pub(crate) fn no_flows() -> Json {
+    json!({"no_flows": "durable runs need Restate, and the hub was started without it"})
+}
+
+/// A run that begins.
+pub(crate) struct NewRun<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) member: &'a str,
+    pub(crate) device: &'a str,
+    pub(crate) ticket: &'a TicketDocument,
+    pub(crate) signed: &'a SignedText,
+    /// Until when a worker may begin it, or a step of it, in seconds since 1970.
+    pub(crate) expires: i64,
+    /// When the member's device asked for it last, in milliseconds.
+    pub(crate) watched: i64,
+}
+
+impl NewRun<'_> {
+    /// Puts it into the queue as one task; returns whether it is new.
+    pub(crate) fn queue(&self, tx: &mut dyn HubTransaction, now: Timestamp) -> Result<bool, HubError> {
+        let insert = "INSERT INTO tasks (id, member, device, ticket, signature, tool, labels, again, state, worker, fence, \
+                      piece, pieces, lease_until, lost, cancelled, made, ended, watched, expires, result, late) \
+                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', '', 0, 0, 0, 0, '', 0, $9, 0, $10, $11, '', '') \
+                      ON CONFLICT DO NOTHING";
+        let values = [
+            self.id.into(),
+            self.member.into(),
+            self.device.into(),
+            self.signed.document.as_str().into(),
+            self.signed.signature.as_str().into(),
+            self.ticket.tool.as_str().into(),
+            self.ticket.labels.join(" ").into(),
+            i64::from(self.ticket.again).into(),
+            now.as_millisecond().into(),
+            self.watched.into(),
+            self.expires.into(),
+        ];
+        Ok(tx.execute(insert, &values)? == 1)
+    }
+}
+
+/// Reads a ticket of the team that a device signed.
+pub(crate) fn checked_ticket(
+    tx: &mut dyn HubTransaction,
+    device: &str,
+    signed: &SignedText,
+) -> Result<TicketDocument, HubError> {
+    let ticket = ticket_of(device, signed)?;
+    let team = roots::newest(tx)?.0.team;
+    if ticket.format != FORMAT || ticket.team != team {
+        return Err(HubError::invalid(format!("the ticket is not one of the team {team}")));
+    }
+    if hex::bytes::<16>(&ticket.id).is_none() || !ticket.labels.iter().all(|label| is_label(label)) {
+        return Err(HubError::invalid("the ID or a label of the ticket is none"));
+    }
+    Ok(ticket)
+}
+
+/// Keeps the files that a ticket names, for the workers.
+pub(crate) fn keep_files(
+    tx: &mut dyn HubTransaction,
+    owner: &str,
+    ticket: &TicketDocument,
+    given: &BTreeMap<String, String>,
+) -> Result<(), HubError> {
     let mut left = MOST_TICKET_BYTES;
     for (path, file) in &ticket.files {
-        let bytes = given.files.get(path).and_then(|text| STANDARD.decode(text).ok());
+        let bytes = given.get(path).and_then(|text| STANDARD.decode(text).ok());
         let bytes = bytes.filter(|bytes| BlobDigest::of(bytes) == file.sha256);
         let bytes = bytes.ok_or_else(|| HubError::invalid(format!("`{path}` is not the file of the ticket")))?;
         left = left.checked_sub(bytes.len()).ok_or_else(|| {
             HubError::invalid(format!("the files of a tool have more than {} MiB", MOST_TICKET_BYTES >> 20))
         })?;
         let insert = "INSERT INTO task_files (task, path, bytes) VALUES ($1, $2, $3)";
-        tx.execute(insert, &[ticket.id.as_str().into(), path.as_str().into(), bytes.as_slice().into()])?;
+        tx.execute(insert, &[owner.into(), path.as_str().into(), bytes.as_slice().into()])?;
     }
-    if given.files.len() != ticket.files.len() {
+    if given.len() != ticket.files.len() {
         return Err(HubError::invalid("there are files that the ticket doesn't name"));
     }
-    Ok(json!({"task": ticket.id}))
+    Ok(())
 }
 
 /// Reads a ticket that a device signed.
@@ -323,6 +364,7 @@ pub(crate) fn claim(
             worker: worker.key,
             fence,
             step,
+            instant: schedule_of(if run.is_empty() { &id } else { &run }).map(|(_, instant)| instant.as_second()),
             expires: row.number(7)?.min(now.as_second().saturating_add(60)),
         };
         let document = serde_json::to_string(&lease).map_err(|error| HubError::failed("a lease", error))?;
@@ -373,11 +415,14 @@ pub(crate) fn report(
         if run.is_empty() {
             let unread = "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM task_pieces WHERE task = $1";
             let unread = tx.row(unread, &[id.into()])?.map_or(Ok(0), |row| row.number(0))?;
-            if unread > MOST_UNREAD {
+            let is_full = unread > MOST_UNREAD;
+            if is_full && schedule_of(id).is_none() {
                 return Ok(json!({"full": true, "stop": is_cancelled}));
             }
             let insert = "INSERT INTO task_pieces (task, number, fence, body) VALUES ($1, $2, $3, $4)";
-            let body = json!(report.events).to_string();
+            // No one follows a scheduled run, so it must not wait until someone has read its output.
+            let kept = report.events.iter().filter(|event| !is_full || event["e"] != "out");
+            let body = json!(kept.collect::<Vec<_>>()).to_string();
             tx.execute(insert, &[id.into(), (pieces + 1).into(), report.fence.into(), body.into()])?;
         } else {
             flows::add_events(tx, &run, report.fence, &report.events, MOST_UNREAD)?;
@@ -410,16 +455,20 @@ pub(crate) fn watch(
     now: Timestamp,
 ) -> Result<Json, HubError> {
     sweep(tx, now)?;
-    let update = "UPDATE tasks SET watched = $1 WHERE id = $2 AND member = $3";
+    let update =
+        "UPDATE tasks SET watched = CASE WHEN watched > $1 THEN watched ELSE $1 END WHERE id = $2 AND member = $3";
     let is_task = tx.execute(update, &[now.as_millisecond().into(), id.into(), member.name.as_str().into()])? == 1;
     let flow = if is_task { None } else { flows::state(tx, &member.name, id)? };
     if !is_task && flow.is_none() {
         return Err(HubError::new(HubRefusal::Missing, "there is no such task"));
     }
-    tx.execute("DELETE FROM task_pieces WHERE task = $1 AND number <= $2", &[id.into(), after.into()])?;
+    // Those of a scheduled run stay: anyone of the member's devices may ask for them later.
+    if schedule_of(id).is_none() {
+        tx.execute("DELETE FROM task_pieces WHERE task = $1 AND number <= $2", &[id.into(), after.into()])?;
+    }
     let (mut pieces, mut bytes, mut last) = (Vec::new(), 0, after);
-    let select = "SELECT number, fence, body FROM task_pieces WHERE task = $1 ORDER BY number LIMIT $2";
-    for piece in tx.rows(select, &[id.into(), MOST_PIECES.into()])? {
+    let select = "SELECT number, fence, body FROM task_pieces WHERE task = $1 AND number > $2 ORDER BY number LIMIT $3";
+    for piece in tx.rows(select, &[id.into(), after.into(), MOST_PIECES.into()])? {
         let body = piece.text(2)?;
         bytes += body.len();
         if bytes > MOST_ANSWER && !pieces.is_empty() {
@@ -480,7 +529,7 @@ pub(crate) fn cancel(
 pub(crate) fn begin(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
     let update = "UPDATE tasks SET lease_until = $1 WHERE state = 'leased' AND lease_until > 0";
     tx.execute(update, &[now.as_millisecond().saturating_add(LEASE).into()])?;
-    let update = "UPDATE tasks SET watched = $1 WHERE state = 'waiting' OR state = 'leased'";
+    let update = "UPDATE tasks SET watched = $1 WHERE (state = 'waiting' OR state = 'leased') AND watched < $1";
     tx.execute(update, &[now.as_millisecond().into()]).map(drop)
 }
 
@@ -520,9 +569,10 @@ fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
     for row in tx.rows(select, &[now.as_second().into()])? {
         end(tx, &row.text(0)?, if row.number(1)? == 1 { "withdrawn" } else { "expired" }, now)?;
     }
-    let select = "SELECT id FROM tasks WHERE ended > 0 AND ended < $1 AND run = ''";
+    let select =
+        format!("SELECT id FROM tasks WHERE ended > 0 AND ended < $1 AND run = '' AND id NOT LIKE '{SCHEDULED}%'");
     flows::sweep(tx, now)?;
-    for row in tx.rows(select, &[millis.saturating_sub(KEPT).into()])? {
+    for row in tx.rows(&select, &[millis.saturating_sub(KEPT).into()])? {
         let id = row.text(0)?;
         tx.execute("DELETE FROM task_pieces WHERE task = $1", &[id.as_str().into()])?;
         tx.execute("DELETE FROM tasks WHERE id = $1", &[id.into()])?;

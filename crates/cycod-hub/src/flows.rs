@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction};
+use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, fleet::NewRun};
 
 /// How long a durable run may take, in seconds.
 pub(crate) const LONGEST_RUN: i64 = 7 * 24 * 3600;
@@ -48,22 +48,9 @@ fn millis(now: Timestamp) -> i64 {
     now.as_millisecond()
 }
 
-/// What was given with a ticket.
-pub(crate) struct GivenFlow<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) member: &'a str,
-    pub(crate) device: &'a str,
-    pub(crate) ticket: &'a str,
-    pub(crate) signature: &'a str,
-    pub(crate) tool: &'a str,
-    pub(crate) labels: &'a [String],
-    pub(crate) expires: i64,
-    pub(crate) start: &'a Json,
-}
-
-/// Takes a durable run; returns whether it is new.
-pub(crate) fn give(tx: &mut dyn HubTransaction, given: &GivenFlow<'_>, now: Timestamp) -> Result<bool, HubError> {
-    let start: FlowStart = serde_json::from_value(given.start.clone())
+/// What the conductor has to know of a run, as it is sent to Restate.
+pub(crate) fn checked_start(start: &Json) -> Result<String, HubError> {
+    let start: FlowStart = serde_json::from_value(start.clone())
         .map_err(|error| HubError::invalid(format!("the flow can't be read: {error}")))?;
     if start.version != cycod_flow::VERSION {
         return Err(HubError::invalid("the flow is of another version than this hub: update both"));
@@ -72,23 +59,34 @@ pub(crate) fn give(tx: &mut dyn HubTransaction, given: &GivenFlow<'_>, now: Time
     if body.len() > MOST_START {
         return Err(HubError::invalid("the flow has too many steps"));
     }
+    Ok(body)
+}
+
+/// Takes a durable run; returns whether it is new.
+pub(crate) fn give(
+    tx: &mut dyn HubTransaction,
+    new: &NewRun<'_>,
+    start: &Json,
+    now: Timestamp,
+) -> Result<bool, HubError> {
+    let body = checked_start(start)?;
     let insert = "INSERT INTO flows (run, member, device, ticket, signature, tool, labels, state, cancelled, pieces, stored, \
                   cut, made, ended, expires) VALUES ($1, $2, $3, $4, $5, $6, $7, 'running', 0, 0, 0, 0, $8, 0, $9) \
                   ON CONFLICT DO NOTHING";
     let values = [
-        given.id.into(),
-        given.member.into(),
-        given.device.into(),
-        given.ticket.into(),
-        given.signature.into(),
-        given.tool.into(),
-        given.labels.join(" ").into(),
+        new.id.into(),
+        new.member.into(),
+        new.device.into(),
+        new.signed.document.as_str().into(),
+        new.signed.signature.as_str().into(),
+        new.ticket.tool.as_str().into(),
+        new.ticket.labels.join(" ").into(),
         millis(now).into(),
-        given.expires.into(),
+        new.expires.into(),
     ];
     let is_new = tx.execute(insert, &values)? == 1;
     if is_new {
-        send(tx, &format!("start.{}", given.id), &format!("/ToolRun/{}/run/send", given.id), &body, now)?;
+        send(tx, &format!("start.{}", new.id), &format!("/ToolRun/{}/run/send", new.id), &body, now)?;
     }
     Ok(is_new)
 }
@@ -261,16 +259,21 @@ pub(crate) fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), H
         end(tx, &run, "expired", now)?;
     }
     for row in tx.rows("SELECT run FROM flows WHERE ended > 0 AND ended < $1", &[before.into()])? {
-        let run = row.text(0)?;
-        for statement in [
-            "DELETE FROM flow_outbox WHERE id IN ('start.' || $1, 'cancel.' || $1) OR id LIKE $1 || '.%'",
-            "DELETE FROM task_pieces WHERE task = $1",
-            "DELETE FROM flow_log WHERE run = $1",
-            "DELETE FROM tasks WHERE run = $1",
-            "DELETE FROM flows WHERE run = $1",
-        ] {
-            tx.execute(statement, &[run.as_str().into()])?;
-        }
+        forget(tx, &row.text(0)?)?;
+    }
+    Ok(())
+}
+
+/// Forgets a run that has ended.
+pub(crate) fn forget(tx: &mut dyn HubTransaction, run: &str) -> Result<(), HubError> {
+    for statement in [
+        "DELETE FROM flow_outbox WHERE id IN ('start.' || $1, 'cancel.' || $1) OR id LIKE $1 || '.%'",
+        "DELETE FROM task_pieces WHERE task = $1",
+        "DELETE FROM flow_log WHERE run = $1",
+        "DELETE FROM tasks WHERE run = $1",
+        "DELETE FROM flows WHERE run = $1",
+    ] {
+        tx.execute(statement, &[run.into()])?;
     }
     Ok(())
 }

@@ -21,7 +21,9 @@ use crate::{
     member,
     release::{Released, current},
     request::{SeenRequests, SignedRequest, use_once},
-    review, roots, session,
+    review, roots,
+    schedules::{self, GivenChange},
+    session,
 };
 
 /// A hub: the rules about a database.
@@ -159,6 +161,14 @@ impl Hub {
             }
             Ok(version)
         })
+    }
+
+    /// The time at the database; nothing if it has no clock of its own.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn database_clock(&self) -> Result<Option<Timestamp>, HubError> {
+        self.0.store.clock()
     }
 
     /// What the team is called.
@@ -396,6 +406,45 @@ impl Hub {
         });
         self.0.fleet.notify_waiters();
         answer
+    }
+
+    pub(crate) fn add_schedule(
+        &self,
+        request: &SignedRequest,
+        given: &GivenTask,
+        now: Timestamp,
+    ) -> Result<Json, HubError> {
+        self.change(request, now, |tx, member| {
+            schedules::add(tx, (member, &request.device), given, self.restate().is_some(), now)
+        })
+    }
+
+    pub(crate) fn change_schedule(
+        &self,
+        request: &SignedRequest,
+        given: &GivenChange,
+        now: Timestamp,
+    ) -> Result<(), HubError> {
+        self.change(request, now, |tx, member| schedules::change(tx, member, given, now))?;
+        self.0.fleet.notify_waiters();
+        Ok(())
+    }
+
+    pub(crate) fn schedules(&self, request: &SignedRequest, now: Timestamp) -> Result<Json, HubError> {
+        self.read(request, |tx| schedules::listed(tx, now))
+    }
+
+    /// Starts what schedules permit now. Each time of a schedule starts once, at whatever hub of this database.
+    ///
+    /// # Errors
+    /// What failed first; the other schedules start nevertheless.
+    pub fn start_due(&self, now: Timestamp) -> Result<(), HubError> {
+        let due = self.run(|tx| schedules::due(tx, now))?;
+        let started: Vec<_> = due.iter().map(|name| self.run(|tx| schedules::start(tx, name, now))).collect();
+        if started.contains(&Ok(true)) {
+            self.0.fleet.notify_waiters();
+        }
+        started.into_iter().find_map(Result::err).map_or(Ok(()), Err)
     }
 
     pub(crate) fn claim(

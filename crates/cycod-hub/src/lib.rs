@@ -32,6 +32,7 @@ mod request;
 mod restate;
 mod review;
 mod roots;
+mod schedules;
 mod server;
 mod session;
 mod sqlite;

@@ -1,6 +1,7 @@
 //! The program `cycod-hub`: prepares a hub, looks after its members, and serves it.
 
 mod dev;
+mod doctor;
 mod git;
 mod parts;
 
@@ -14,7 +15,7 @@ use std::{
     sync::Arc,
 };
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use cycod_conductor::Conductor;
 use cycod_file::{Durability, FileAccess};
 use cycod_hub::{
@@ -135,11 +136,17 @@ enum Command {
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9070")]
         admin: SocketAddr,
     },
-    /// Find each part of durable runs, and what is wrong with it
+    /// Find each part of a hub with durable runs, and what is wrong with it
     Doctor {
         /// The directory of the hub
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
+        /// The configuration of Restate (default: restate.toml in the directory of the hub)
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// Output format
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
+        format: Format,
         /// The ingress of Restate on this machine
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
         restate: SocketAddr,
@@ -240,6 +247,13 @@ enum WorkerCommand {
         /// What the worker is called
         name: String,
     },
+}
+
+/// Whether a command writes for people or for programs.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
 }
 
 /// Where the hub's files are.
@@ -387,13 +401,17 @@ fn run(command: Command) -> Result<Vec<String>, HubError> {
             serve(hub, listen, login)
         }
         Command::Conductor { place, listen, admin } => conduct(&place, listen, Restate::at(admin)?),
-        Command::Doctor { data, restate, admin } => {
-            let (lines, is_well) = parts::examine(data.as_deref(), restate, admin);
-            if is_well {
+        Command::Doctor { data, config, format, restate, admin } => {
+            let found = doctor::examine(&doctor::Examined { data, config, ingress: restate, admin })?;
+            let lines = match format {
+                Format::Text => found.lines(),
+                Format::Json => vec![found.json().to_string()],
+            };
+            if found.are_well() {
                 return Ok(lines);
             }
             print(&lines);
-            Err(HubError::new(HubRefusal::Failed, "something is missing or wrong for durable runs"))
+            Err(HubError::new(HubRefusal::Failed, "something is missing or wrong"))
         }
     }
 }

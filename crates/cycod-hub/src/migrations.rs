@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 6] = [
+const MIGRATIONS: [&[&str]; 7] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -70,6 +70,14 @@ const MIGRATIONS: [&[&str]; 6] = [
         "CREATE TABLE flow_outbox (id TEXT PRIMARY KEY, path TEXT NOT NULL, body TEXT NOT NULL, made BIGINT NOT NULL)",
     ],
     &["CREATE TABLE subjects (subject TEXT PRIMARY KEY, member TEXT NOT NULL)"],
+    &[
+        "CREATE TABLE schedules (name TEXT PRIMARY KEY, member TEXT NOT NULL, device TEXT NOT NULL, ticket TEXT NOT NULL, \
+     signature TEXT NOT NULL, flow TEXT NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL, next BIGINT NOT NULL, \
+     made BIGINT NOT NULL)",
+        "CREATE INDEX schedules_by_time ON schedules (state, next)",
+        "CREATE TABLE schedule_runs (schedule TEXT NOT NULL, instant BIGINT NOT NULL, run TEXT NOT NULL, \
+     state TEXT NOT NULL, why TEXT NOT NULL, PRIMARY KEY (schedule, instant))",
+    ],
 ];
 
 /// Brings the tables to this version.

@@ -1,19 +1,20 @@
-//! The other programs of durable runs: where they are, how Restate is configured, and whether it is safe as it is.
+//! The other programs of durable runs: where they are, and how Restate is configured.
 
 use std::{
     ffi::OsString,
-    fs,
-    net::{Ipv4Addr, SocketAddr, TcpStream},
+    io::Read as _,
+    net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
+    thread,
     time::Duration,
 };
 
 use cycod_file::{Durability, FileAccess};
-use cycod_hub::{HubError, HubRefusal, RestateKey, exposed};
-use cycod_process::{Program, find_program};
+use cycod_hub::{HubError, HubRefusal, RestateKey};
+use cycod_process::{Conversation, Ending, ProcessLimits, Program, find_program};
 
-/// How long a port has to answer.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a program has to report its version.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The environment of this program, without what says where the user's own files of cycod are.
 #[expect(clippy::disallowed_methods, reason = "the one place where this program reads its environment")]
@@ -89,43 +90,24 @@ pub(crate) fn restate_program(
     Ok(run)
 }
 
-/// What `cycod-hub doctor` says, and whether nothing is wrong.
-pub(crate) fn examine(data: Option<&Path>, restate_at: SocketAddr, admin: SocketAddr) -> (Vec<String>, bool) {
-    let environment = environment();
-    #[expect(clippy::disallowed_methods, reason = "the one place where this program asks where it is")]
-    let from = std::env::current_dir().unwrap_or_default();
-    let (mut lines, mut is_well) = (Vec::new(), true);
-    let mut say = |is_good: bool, line: String| {
-        is_well &= is_good;
-        lines.push(format!("{}  {line}", if is_good { "ok     " } else { "problem" }));
-    };
-    match on_path("cycod", &environment, &from) {
-        Some(path) => say(true, format!("cycod: {}", path.display())),
-        None => say(false, "cycod: it isn't on the search path, and workers are processes of it".to_owned()),
-    }
-    match restate(&environment, &from) {
-        Some(path) => say(true, format!("restate-server: {}", path.display())),
-        None => say(false, format!("restate-server: not found. Durable runs need it: npm i {}", package())),
-    }
-    if let Some(data) = data {
-        match fs::metadata(data.join("release.key")) {
-            Ok(_) => say(true, format!("hub: {}", data.display())),
-            Err(_) => say(false, format!("hub: none in {}. Create one: cycod-hub init --data DIR", data.display())),
+/// The version that a program reports; nothing if it doesn't within some seconds.
+pub(crate) fn version(program: &Path, environment: &[(OsString, OsString)]) -> Option<String> {
+    let mut asked = Program::new(program, Path::new("/"));
+    asked.env = environment.to_vec();
+    asked.args = vec!["--version".into()];
+    let (mut conversation, streams) = Conversation::start(asked, ProcessLimits::default()).ok()?;
+    let reading = thread::scope(|scope| {
+        let mut stdout = streams.stdout;
+        let reading = scope.spawn(move || {
+            let mut said = String::new();
+            stdout.by_ref().take(200).read_to_string(&mut said).ok().map(|_| said)
+        });
+        if conversation.wait(PATIENCE) != Some(Ending::Exited(0)) {
+            _ = conversation.end(Duration::ZERO);
         }
-    }
-    for (name, address) in [("ingress", restate_at), ("admin", admin)] {
-        match exposed(address.port()) {
-            Some(open) => say(
-                false,
-                format!(
-                    "Restate's {name}: it answers at {open}, where other machines reach it, and asks no one who they are"
-                ),
-            ),
-            None if TcpStream::connect_timeout(&address, PATIENCE).is_ok() => {
-                say(true, format!("Restate's {name}: {address}, on this machine only"));
-            }
-            None => say(false, format!("Restate's {name}: nothing answers at {address}")),
-        }
-    }
-    (lines, is_well)
+        reading.join().ok().flatten()
+    });
+    let said = reading?;
+    let version = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    Some(version.to_owned())
 }

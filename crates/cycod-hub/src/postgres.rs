@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use postgres::{
     Client, Config, NoTls,
     config::{Host, SslMode},
@@ -150,6 +151,16 @@ impl HubStore for PostgresStore {
         let mut client = self.config.connect(NoTls).map_err(failed)?;
         client.batch_execute("LISTEN cycod_hub").map_err(failed)?;
         Ok(Some(Box::new(Watch(client))))
+    }
+
+    fn clock(&self) -> Result<Option<Timestamp>, HubError> {
+        let mut seconds = 0;
+        self.transaction(&mut |tx| {
+            let rows = tx.rows("SELECT CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) AS BIGINT)", &[])?;
+            seconds = rows.first().map_or(Ok(0), |row| row.number(0))?;
+            Ok(())
+        })?;
+        Timestamp::from_second(seconds).map(Some).map_err(|error| HubError::failed("the clock of the database", error))
     }
 }
 

@@ -26,6 +26,7 @@ use crate::{
     page,
     request::SignedRequest,
     restate,
+    schedules::GivenChange,
 };
 
 /// The most bytes of a proposal, a review or a withdrawal with its signature.
@@ -44,6 +45,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the hub checks whether its release expires soon.
 const RENEWAL: Duration = Duration::from_secs(600);
 
+/// How often it checks whether the time of a schedule has come.
+const CLOCK: Duration = Duration::from_secs(1);
+
 /// A hub that listens.
 #[derive(Debug)]
 pub struct HubServer {
@@ -52,6 +56,7 @@ pub struct HubServer {
     listener: TcpListener,
     connections: Connections,
     address: SocketAddr,
+    has_clock: bool,
 }
 
 impl HubServer {
@@ -69,6 +74,7 @@ impl HubServer {
             listener,
             connections: Connections::new(MOST_CONNECTIONS, PATIENCE, PATIENCE),
             address,
+            has_clock: true,
         })
     }
 
@@ -76,6 +82,12 @@ impl HubServer {
     #[must_use]
     pub fn with_login(self, login: Option<HubLogin>) -> Self {
         Self { login: login.map(Arc::new), ..self }
+    }
+
+    /// Leaves it to the caller to start what schedules permit: [`Hub::start_due`].
+    #[must_use]
+    pub fn without_clock(self) -> Self {
+        Self { has_clock: false, ..self }
     }
 
     /// Where it listens.
@@ -114,8 +126,24 @@ impl HubServer {
         tokio::select! {
             () = answers => {}
             () = renewals => {}
+            () = start_schedules(&self.hub, &report), if self.has_clock => {}
             () = restate::deliver(&self.hub, &report) => {}
         }
+    }
+}
+
+/// Starts what schedules permit, for ever. A failure is reported when it begins.
+async fn start_schedules(hub: &Hub, report: &impl Fn(&HubError)) {
+    let mut last = None;
+    loop {
+        let door = hub.clone();
+        let started = blocking(move || door.start_due(Timestamp::now())).await;
+        let failed = started.unwrap_or_else(|broken| Err(HubError::failed("the schedules", broken))).err();
+        if failed != last {
+            failed.iter().for_each(report);
+            last = failed;
+        }
+        tokio::time::sleep(CLOCK).await;
     }
 }
 
@@ -267,6 +295,9 @@ enum Asked {
     GiveTask,
     Watch,
     CancelTask,
+    AddSchedule,
+    Schedules,
+    ChangeSchedule,
     EnrolWorker,
     Claim,
     Report,
@@ -357,6 +388,9 @@ impl Asked {
             (&Method::POST, "tasks") => Self::GiveTask,
             (&Method::POST, "tasks/watch") => Self::Watch,
             (&Method::POST, "tasks/cancel") => Self::CancelTask,
+            (&Method::POST, "schedules") => Self::AddSchedule,
+            (&Method::POST, "schedules/list") => Self::Schedules,
+            (&Method::POST, "schedules/change") => Self::ChangeSchedule,
             (&Method::POST, "workers") => Self::EnrolWorker,
             (&Method::POST, "workers/claim") => Self::Claim,
             (&Method::POST, "workers/report") => Self::Report,
@@ -376,9 +410,10 @@ impl Asked {
     /// The most bytes of the body.
     fn most(&self) -> usize {
         match self {
-            Self::GiveTask | Self::Report => MOST_TASK,
+            Self::GiveTask | Self::AddSchedule | Self::Report => MOST_TASK,
             Self::Claim | Self::Watch | Self::CancelTask | Self::EnrolWorker => MOST_ENROLMENT,
             Self::Latest(_) | Self::File(_) | Self::Proposals => 0,
+            Self::Schedules | Self::ChangeSchedule => MOST_ENROLMENT,
             Self::Challenge | Self::Enrol | Self::Promote | Self::Code => MOST_ENROLMENT,
             Self::PutBlob(_) => usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX),
             Self::Propose | Self::Review | Self::Yank => MOST_DOCUMENT,
@@ -415,6 +450,9 @@ impl Asked {
                 let Cancelling { task } = parsed(body)?;
                 done(hub.cancel(signed, &task, now))
             }
+            Self::AddSchedule => Ok(written(&hub.add_schedule(signed, &parsed::<GivenTask>(body)?, now)?)),
+            Self::Schedules => Ok(written(&hub.schedules(signed, now)?)),
+            Self::ChangeSchedule => done(hub.change_schedule(signed, &parsed::<GivenChange>(body)?, now)),
             Self::EnrolWorker => {
                 let WorkerEnrolment { token } = parsed(body)?;
                 Ok(written(&hub.enrol_worker(&signed.device, &token, now)?))

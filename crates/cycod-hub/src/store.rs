@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::HubError;
 
 /// A value of a column. Both databases have these three kinds, and no column is ever empty.
@@ -95,6 +97,14 @@ pub trait HubStore: Send + Sync {
     /// # Errors
     /// When the database fails.
     fn watch(&self) -> Result<Option<Box<dyn HubWatch>>, HubError> {
+        Ok(None)
+    }
+
+    /// The time at the database; nothing if it has no clock of its own.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn clock(&self) -> Result<Option<Timestamp>, HubError> {
         Ok(None)
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     durable::Entry,
     failure::exit_code,
     results::Results,
-    scope::{Cleaned, Scope, Tool},
+    scope::{Cleaned, Scope, Tool, at_once, shapes},
     worker::{Attempted, UnderWay, warn},
 };
 
@@ -156,15 +156,13 @@ pub fn refused_step(work: FlowWork, refusal: &Refusal) -> StepDone {
 }
 
 /// What a conductor has to know to begin the flow of a plan.
-pub fn flow_start(plan: &Plan, driver: &Driver<'_>) -> Result<FlowStart, Refusal> {
-    let session = Session::new().map_err(|error| unprepared(&error))?;
-    let tool = Tool::outermost(std::borrow::Cow::Borrowed(plan), driver, &session, Instant::now());
-    Ok(FlowStart {
+pub fn flow_start(plan: &Plan) -> FlowStart {
+    FlowStart {
         version: flow::VERSION,
-        steps: tool.shapes(),
-        at_once: tool.at_once(),
+        steps: shapes(plan),
+        at_once: at_once(plan),
         timeout: u64::try_from(plan.timeout.as_millis()).unwrap_or(u64::MAX),
-    })
+    }
 }
 
 fn unprepared(error: &std::io::Error) -> Refusal {

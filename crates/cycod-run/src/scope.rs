@@ -50,6 +50,38 @@ pub(crate) enum Kind {
     Items(usize),
 }
 
+/// What a flow has to know of the steps of a plan.
+pub(crate) fn shapes(plan: &Plan) -> Vec<StepShape> {
+    let shape = |(index, step): (usize, &PlannedStep)| StepShape {
+        after: step.after.clone(),
+        is_conditional: step.condition.is_some(),
+        continue_on_error: step.continue_on_error,
+        on_failure: step.on_failure,
+        // With items, each of them is tried again by itself.
+        retries: step.retry.filter(|_| step.each.is_none()).map_or(0, |retry| retry.attempts),
+        has_fallback: step.fallback.is_some() && step.each.is_none(),
+        on_lost: on_lost(plan, index),
+    };
+    plan.steps.iter().enumerate().map(shape).collect()
+}
+
+/// How many steps of a plan may run at once.
+pub(crate) fn at_once(plan: &Plan) -> usize {
+    plan.tool().max_parallel.unwrap_or(flow::AT_ONCE)
+}
+
+fn on_lost(plan: &Plan, step: usize) -> flow::LostPolicy {
+    let step = &plan.steps[step];
+    match step.on_lost {
+        // What opens the items does nothing else.
+        _ if step.each.is_some() => flow::LostPolicy::Retry,
+        Some(OnLost::Retry) => flow::LostPolicy::Retry,
+        Some(OnLost::Fail) => flow::LostPolicy::Fail,
+        None if plan.level == Level::Read => flow::LostPolicy::Retry,
+        Some(OnLost::Ask) | None => flow::LostPolicy::Ask,
+    }
+}
+
 impl<'a> Tool<'a> {
     /// The outermost tool of a run.
     pub(crate) fn outermost(plan: Cow<'a, Plan>, driver: &Driver<'a>, session: &'a Session, began: Instant) -> Self {
@@ -98,37 +130,18 @@ impl<'a> Tool<'a> {
     pub(crate) fn at_once(&self) -> usize {
         match self.kind {
             Kind::Items(most) => most,
-            Kind::Outermost | Kind::Called => self.plan.tool().max_parallel.unwrap_or(flow::AT_ONCE),
+            Kind::Outermost | Kind::Called => at_once(&self.plan),
         }
     }
 
     /// What a flow has to know of its steps.
     pub(crate) fn shapes(&self) -> Vec<StepShape> {
-        let shape = |(index, step): (usize, &PlannedStep)| StepShape {
-            after: step.after.clone(),
-            is_conditional: step.condition.is_some(),
-            continue_on_error: step.continue_on_error,
-            on_failure: step.on_failure,
-            // With items, each of them is tried again by itself.
-            retries: step.retry.filter(|_| step.each.is_none()).map_or(0, |retry| retry.attempts),
-            has_fallback: step.fallback.is_some() && step.each.is_none(),
-            on_lost: self.on_lost(index),
-        };
-        self.plan.steps.iter().enumerate().map(shape).collect()
+        shapes(&self.plan)
     }
 
     /// What follows when a crash interrupts a step: what only reads may be done twice.
     pub(crate) fn on_lost(&self, step: usize) -> flow::LostPolicy {
-        // What opens the items does nothing else.
-        if self.plan.steps[step].each.is_some() {
-            return flow::LostPolicy::Retry;
-        }
-        match self.plan.steps[step].on_lost {
-            Some(OnLost::Retry) => flow::LostPolicy::Retry,
-            Some(OnLost::Fail) => flow::LostPolicy::Fail,
-            None if self.plan.level == Level::Read => flow::LostPolicy::Retry,
-            Some(OnLost::Ask) | None => flow::LostPolicy::Ask,
-        }
+        on_lost(&self.plan, step)
     }
 
     /// Makes what the steps expect to be there.

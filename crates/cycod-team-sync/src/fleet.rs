@@ -8,10 +8,12 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_file::{Durability, FileAccess};
+use cycod_schedule::scheduled_run;
 use cycod_team::{
     BlobDigest, FORMAT, LeaseDocument, PastDocument, SignedRole, SignedText, TeamKey, TicketDocument, hex,
     ticket_bytes, verify_signature,
 };
+use jiff::Timestamp;
 use reqwest::{Method, Url};
 use ring::signature::{ED25519, UnparsedPublicKey};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -172,6 +174,50 @@ impl FleetTasks {
         files: &BTreeMap<String, Vec<u8>>,
         flow: Option<&Json>,
     ) -> Result<TaskTaken, SyncError> {
+        let body = self.signed(ticket, files, flow)?;
+        let answer: Json = self.asking.ask("tasks", &body)?.map_err(|why| refused(&why))?;
+        Ok(taken(&answer))
+    }
+
+    /// Signs a ticket with a schedule, and gives it to the hub with the files that it names. `flow` is what the conductor has to
+    /// know of a durable run. Where no worker fits now, the hub takes it nevertheless.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn add_schedule(
+        &mut self,
+        ticket: &TicketDocument,
+        files: &BTreeMap<String, Vec<u8>>,
+        flow: Option<&Json>,
+    ) -> Result<TaskTaken, SyncError> {
+        let body = self.signed(ticket, files, flow)?;
+        let answer: Json = self.asking.ask("schedules", &body)?.map_err(|why| refused(&why))?;
+        Ok(taken(&answer))
+    }
+
+    /// The schedules of the team, by name, with their last runs.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn schedules(&mut self) -> Result<Vec<TeamSchedule>, SyncError> {
+        self.asking.ask("schedules/list", &json!({}))?.map_err(|why| refused(&why))
+    }
+
+    /// Changes a schedule.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn change_schedule(&mut self, name: &str, change: ScheduleChange) -> Result<(), SyncError> {
+        let body = json!({"name": name, "change": change});
+        self.asking.ask::<Json>("schedules/change", &body)?.map(drop).map_err(|why| refused(&why))
+    }
+
+    fn signed(
+        &self,
+        ticket: &TicketDocument,
+        files: &BTreeMap<String, Vec<u8>>,
+        flow: Option<&Json>,
+    ) -> Result<Json, SyncError> {
         let document = serde_json::to_string(ticket).map_err(|error| plain(error.to_string()))?;
         let signature = self.device.sign(&ticket_bytes(&document));
         let files: BTreeMap<&String, String> =
@@ -180,13 +226,7 @@ impl FleetTasks {
         if let Some(flow) = flow {
             body["flow"] = flow.clone();
         }
-        let answer: Json = self.asking.ask("tasks", &body)?.map_err(|why| refused(&why))?;
-        let said = |name: &str| answer[name].as_str().map(str::to_owned);
-        Ok(match (said("no_worker"), said("no_flows")) {
-            (Some(why), _) => TaskTaken::NoWorker(why),
-            (_, Some(why)) => TaskTaken::NoFlows(why),
-            _ => TaskTaken::Waits,
-        })
+        Ok(body)
     }
 
     /// Asks how a task is, and waits up to `wait` milliseconds for something that is not known yet.
@@ -215,6 +255,57 @@ impl FleetTasks {
     pub fn cancel(&mut self, task: &str) -> Result<(), SyncError> {
         self.asking.ask::<Json>("tasks/cancel", &json!({"task": task}))?.map(drop).map_err(|why| refused(&why))
     }
+}
+
+fn taken(answer: &Json) -> TaskTaken {
+    let said = |name: &str| answer[name].as_str().map(str::to_owned);
+    match (said("no_worker"), said("no_flows")) {
+        (Some(why), _) => TaskTaken::NoWorker(why),
+        (_, Some(why)) => TaskTaken::NoFlows(why),
+        _ => TaskTaken::Waits,
+    }
+}
+
+/// What may happen to a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScheduleChange {
+    /// It starts nothing until it is resumed.
+    Pause,
+    /// It starts again at its next time.
+    Resume,
+    /// It ends, and what it permitted with it.
+    Remove,
+}
+
+/// A schedule of the team, as its hub has it. Times are in seconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TeamSchedule {
+    /// What the member signed.
+    pub ticket: TicketDocument,
+    /// The member.
+    pub member: String,
+    /// `active`, `paused`, `expired` or `stopped`.
+    pub state: String,
+    /// Why it is stopped.
+    pub why: String,
+    /// When it starts next; 0 if it doesn't.
+    pub next: i64,
+    /// The last runs and the starts without one, the newest first.
+    pub runs: Vec<TeamScheduleRun>,
+}
+
+/// A time of a schedule, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TeamScheduleRun {
+    /// The time.
+    pub instant: i64,
+    /// `missed`, `skipped`, or how the run is: `waiting`, `running`, `ended`, `failed`, `lost`, `stopped` or `expired`.
+    pub state: String,
+    /// Why no run started, or why it is so.
+    pub why: String,
+    /// What the run is called; empty if none started.
+    pub run: String,
 }
 
 /// What a machine knows that is a worker.
@@ -330,6 +421,12 @@ impl WorkerMachine {
         if document.expires < now || lease.expires < now {
             return Err(plain("the ticket has expired, or the clocks of the hub and the worker differ".to_owned()));
         }
+        // What a member permits in advance is permitted at its times only.
+        let run = match (&document.schedule, lease.instant) {
+            (None, None) => document.id.clone(),
+            (Some(schedule), Some(instant)) => schedule.run(instant, now).map_err(plain)?,
+            _ => return Err(plain("the member signed a run of another kind".to_owned())),
+        };
         let mut bytes = BTreeMap::new();
         for (path, file) in &document.files {
             let content = files.get(path).and_then(|text| STANDARD.decode(text).ok());
@@ -346,7 +443,7 @@ impl WorkerMachine {
                     ));
                 }
                 let past: PastDocument = serde_json::from_str(past).map_err(read)?;
-                if past.run != document.id {
+                if past.run != run {
                     return Err(plain("what happened before the step happened in another run".to_owned()));
                 }
                 Some(VerifiedStep { task: step.task, work: step.work, past })
@@ -354,6 +451,7 @@ impl WorkerMachine {
             _ => return Err(plain("the member signed a run of another kind".to_owned())),
         };
         Ok(VerifiedTicket {
+            run,
             document,
             member: lease.member,
             fence: lease.fence,
@@ -381,8 +479,13 @@ impl GivenTicket {
     pub fn claimed(&self) -> Option<(String, i64)> {
         let ticket: Json = serde_json::from_str(&self.ticket.document).ok()?;
         let lease: Json = serde_json::from_str(&self.lease.document).ok()?;
-        let task = lease["step"]["task"].as_str().or_else(|| ticket["id"].as_str())?;
-        Some((task.to_owned(), lease["fence"].as_i64()?))
+        let scheduled = || {
+            let instant = Timestamp::from_second(lease["instant"].as_i64()?).ok()?;
+            Some(scheduled_run(ticket["schedule"]["name"].as_str()?, instant))
+        };
+        let own = || ticket["id"].as_str().map(str::to_owned);
+        let task = lease["step"]["task"].as_str().map(str::to_owned).or_else(scheduled).or_else(own)?;
+        Some((task, lease["fence"].as_i64()?))
     }
 
     /// Which step of a durable run it says it is, as JSON, for the same.
@@ -395,6 +498,8 @@ impl GivenTicket {
 /// A task that a worker may consider.
 #[derive(Clone, Debug)]
 pub struct VerifiedTicket {
+    /// What the run is called: the ID of the ticket, or a name with the time of its schedule.
+    pub run: String,
     /// What the member's device signed.
     pub document: TicketDocument,
     /// The member.
@@ -423,7 +528,7 @@ pub struct VerifiedStep {
 impl VerifiedTicket {
     /// What the hub calls the task.
     pub fn task(&self) -> &str {
-        self.step.as_ref().map_or(&self.document.id, |step| &step.task)
+        self.step.as_ref().map_or(&self.run, |step| &step.task)
     }
 }
 

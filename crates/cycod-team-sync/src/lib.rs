@@ -23,8 +23,8 @@ pub use device::DeviceKey;
 pub use error::SyncError;
 pub use events::{EventPosition, HubEvent};
 pub use fleet::{
-    FleetTasks, GivenTicket, ReportAnswer, TaskPiece, TaskState, TaskTaken, ToldFact, VerifiedStep, VerifiedTicket,
-    WorkerHub, WorkerMachine,
+    FleetTasks, GivenTicket, ReportAnswer, ScheduleChange, TaskPiece, TaskState, TaskTaken, TeamSchedule,
+    TeamScheduleRun, ToldFact, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine,
 };
 pub use hub::{EnrolmentProof, HubIssuer, HubRelease, TeamHub, find_hub};
 pub use remote::{Fetched, first_root};

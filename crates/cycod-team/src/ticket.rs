@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use cycod_schedule::{Schedule, is_schedule_name, scheduled_run};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::BlobDigest;
@@ -47,8 +49,50 @@ pub struct TicketDocument {
     /// Whether its steps are spread over workers, which run one after the other by themselves. The ID is then the one of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
+    /// The times at which the hub may start it; nothing for a call that starts once, as soon as it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<TicketSchedule>,
     /// Until when a worker may begin, in seconds since 1970.
     pub expires: i64,
+}
+
+/// What a member permits in advance: the call of the ticket at each of these times, until the ticket expires.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TicketSchedule {
+    /// What it is called at the hub.
+    pub name: String,
+    /// The times.
+    pub when: Schedule,
+    /// Since when they count, in seconds since 1970.
+    pub from: i64,
+}
+
+/// For how many seconds after its time a run of a schedule may begin, or a step of it.
+pub const LATEST_START: i64 = 8 * 24 * 3600;
+
+/// By how many seconds the clock of a worker may be behind that of the hub.
+const BEHIND: i64 = 60;
+
+impl TicketSchedule {
+    /// The name of the run at an instant, if the member permitted it. Both times are in seconds since 1970.
+    ///
+    /// # Errors
+    /// Why it is not permitted.
+    pub fn run(&self, instant: i64, now: i64) -> Result<String, String> {
+        if !is_schedule_name(&self.name) {
+            return Err(format!("`{}` is no name of a schedule", self.name));
+        }
+        let at = Timestamp::from_second(instant).map_err(|_| format!("{instant} is no time"))?;
+        let is_permitted = instant >= self.from && self.when.times().map_err(|error| error.to_string())?.has(at);
+        if !is_permitted {
+            return Err(format!("{at} is no time of the schedule `{}`", self.name));
+        }
+        if !(instant.saturating_sub(BEHIND)..=instant.saturating_add(LATEST_START)).contains(&now) {
+            return Err(format!("{at} is in the future, or too long ago"));
+        }
+        Ok(scheduled_run(&self.name, at))
+    }
 }
 
 /// A ticket that the hub gives to one worker.
@@ -70,6 +114,9 @@ pub struct LeaseDocument {
     /// What the worker is to do of a durable run; nothing for all of another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepLease>,
+    /// For which time of a schedule, in seconds since 1970; nothing for a ticket without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instant: Option<i64>,
     /// Until when the worker may begin, in seconds since 1970.
     pub expires: i64,
 }

@@ -196,6 +196,12 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group { name: "worker", about: "Run tools for members of a team", commands: WORKER_COMMANDS, default: Some("run") },
     Group {
+        name: "schedule",
+        about: "Let the team's hub start tools by the clock",
+        commands: SCHEDULE_COMMANDS,
+        default: None,
+    },
+    Group {
         name: "runs",
         about: "Show past runs and decisions, and run them again",
         commands: RUNS_COMMANDS,
@@ -311,6 +317,18 @@ pub(crate) const TEAM_COMMANDS: &[Entry] = &[
 /// The commands below `cycod worker`, in the order in which help lists them.
 pub(crate) const WORKER_COMMANDS: &[Entry] =
     &[entry!("run", worker::run, true, Grants::Always), entry!("join", worker::join, true, Grants::Always)];
+
+/// The commands below `cycod schedule`, in the order in which help lists them.
+pub(crate) const SCHEDULE_COMMANDS: &[Entry] = &[
+    entry!("add", schedule::add, true, Grants::Always),
+    entry!("list", schedule::list, true),
+    entry!("show", schedule::show, true),
+    entry!("log", schedule::log, true),
+    entry!("pause", schedule::pause, true),
+    entry!("resume", schedule::resume, true, Grants::Always),
+    entry!("cancel", schedule::cancel, true),
+    entry!("remove", schedule::remove, true),
+];
 
 /// The commands below `cycod runs`, in the order in which help lists them.
 pub(crate) const RUNS_COMMANDS: &[Entry] = &[

@@ -60,11 +60,11 @@ fn facts(place: &Place, machine: &Machine<'_>) -> Vec<FlowFact> {
         fn carry(
             &self,
             approved: Approved<Plan>,
-            driver: &Driver<'_>,
+            _: &Driver<'_>,
             _: &mut dyn Sink,
             _: Option<Durable<'_>>,
         ) -> RunReport {
-            *self.0.lock().expect("no panic") = Some(flow_start(approved.subject(), driver).expect("steps"));
+            *self.0.lock().expect("no panic") = Some(flow_start(approved.subject()));
             RunReport::without_run(0)
         }
     }

@@ -97,6 +97,7 @@ fn page(hub: &Hub, path: &str, headers: &HeaderMap, query: &Form, now: Timestamp
                 view::release(&model::ReleasePage::of(tx, (channel, number), query, now)?)
             }
             ("fleet", None, _) => view::fleet(&model::Fleet::of(tx, query, now)?),
+            ("flows", None, _) => view::flows(&model::Flows::of(tx, query, now)?),
             ("audit", None, _) => view::audit(&model::Audit::of(tx, query)?),
             _ => return Err(missing()),
         };

@@ -16,6 +16,7 @@ use crate::{
     fleet::{FleetWorker, no_worker},
     release::current,
     roots,
+    schedules::{self, ShownSchedule},
     store::count,
 };
 
@@ -519,6 +520,69 @@ impl Fleet {
             (worker, is_here, runs)
         };
         Ok(Self { workers: all.into_iter().map(with_run).collect(), tasks, window })
+    }
+}
+
+/// A durable run in a list.
+pub(super) struct FlowRow {
+    pub(super) run: String,
+    pub(super) tool: String,
+    pub(super) member: String,
+    pub(super) state: String,
+    pub(super) made: Timestamp,
+    /// The workers that have steps of it, and how many steps wait for one.
+    pub(super) workers: Vec<String>,
+    pub(super) waiting: i64,
+    /// Why a step waits, if one does.
+    pub(super) why: Option<String>,
+}
+
+/// The schedules with their times, and the durable runs.
+pub(super) struct Flows {
+    pub(super) schedules: Vec<ShownSchedule>,
+    pub(super) rows: Vec<FlowRow>,
+    pub(super) window: Window,
+}
+
+/// How many times of each schedule a page has.
+const TIMES: i64 = 5;
+
+impl Flows {
+    pub(super) fn of(tx: &mut dyn HubTransaction, query: &Form, now: Timestamp) -> Result<Self, HubError> {
+        let window = Window::of(query, count(tx, "SELECT COUNT(*) FROM flows")?, ROWS);
+        let all = FleetWorker::all(tx)?;
+        let select =
+            "SELECT run, tool, member, state, made, labels FROM flows ORDER BY made DESC, run LIMIT $1 OFFSET $2";
+        let mut rows = Vec::new();
+        for row in tx.rows(select, &window.limits())? {
+            let run = row.text(0)?;
+            let labels: Vec<String> = row.text(5)?.split_whitespace().map(str::to_owned).collect();
+            let select = "SELECT worker FROM tasks WHERE run = $1 AND state = 'leased' ORDER BY worker";
+            let workers = tx.rows(select, &[run.as_str().into()])?;
+            let select = "SELECT COUNT(*) FROM tasks WHERE run = $1 AND state = 'waiting'";
+            let waiting = tx.row(select, &[run.as_str().into()])?.map_or(Ok(0), |row| row.number(0))?;
+            let state = row.text(3)?;
+            let why = match state.as_str() {
+                "running" if waiting > 0 => {
+                    Some(no_worker(&labels, &all, now).unwrap_or_else(|| "every worker that fits is busy".to_owned()))
+                }
+                "running" if workers.is_empty() => {
+                    Some("a pause between attempts, or the conductor is away".to_owned())
+                }
+                _ => None,
+            };
+            rows.push(FlowRow {
+                run,
+                tool: row.text(1)?,
+                member: row.text(2)?,
+                state,
+                made: time(row.number(4)? / 1000),
+                workers: workers.iter().map(|row| row.text(0)).collect::<Result<_, _>>()?,
+                waiting,
+                why,
+            });
+        }
+        Ok(Self { schedules: schedules::all(tx, TIMES, now)?, rows, window })
     }
 }
 

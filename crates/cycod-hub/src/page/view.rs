@@ -9,10 +9,13 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::model::{
-    Audit, Chain, ChangedFile, Fleet, Members, Progress, ProposalPage, ProposalRow, Proposals, ReleasePage, ReleaseRow,
-    Releases, ShownReview, TaskRow, Window, time,
+    Audit, Chain, ChangedFile, Fleet, FlowRow, Flows, Members, Progress, ProposalPage, ProposalRow, Proposals,
+    ReleasePage, ReleaseRow, Releases, ShownReview, TaskRow, Window, time,
 };
-use crate::HubAudit;
+use crate::{
+    HubAudit,
+    schedules::{ScheduleRun, ShownSchedule},
+};
 
 /// The most paths that a row of a list names.
 const PATHS: usize = 4;
@@ -31,14 +34,16 @@ enum Section {
     Releases,
     Members,
     Fleet,
+    Flows,
     Audit,
 }
 
-const SECTIONS: [(Section, &str, &str); 5] = [
+const SECTIONS: [(Section, &str, &str); 6] = [
     (Section::Proposals, "Proposals", "/"),
     (Section::Releases, "Releases", "/releases"),
     (Section::Members, "Members", "/members"),
     (Section::Fleet, "Workers", "/fleet"),
+    (Section::Flows, "Schedules", "/flows"),
     (Section::Audit, "Record", "/audit"),
 ];
 
@@ -451,6 +456,104 @@ fn task_row(row: &TaskRow) -> Markup {
     }
 }
 
+pub(super) fn flows(shown: &Flows) -> Page {
+    let content = html! {
+        header.head {
+            h1 { "Schedules" }
+            p.facts-line { "Calls that members permitted in advance, and that the hub starts by the clock. Add one: " code { "cycod schedule add TOOL --cron '0 3 * * 1-5'" } }
+        }
+        @if shown.schedules.is_empty() {
+            (empty("No schedules yet.", html! { "A member adds one: " code { "cycod schedule add TOOL --cron CRON --zone ZONE" } }))
+        } @else {
+            table.rows {
+                thead { tr { th scope="col" { "Schedule" } th scope="col" { "State" } th scope="col" { "Next" } th scope="col" { "Last times" } th scope="col" { "By" } } }
+                tbody { @for schedule in &shown.schedules { (schedule_row(schedule)) } }
+            }
+        }
+        h2 { "Durable runs" }
+        div #list {
+            @if shown.rows.is_empty() {
+                (empty("No durable runs in the last week.", html! { "The hub keeps a durable run for a week after its end." }))
+            } @else {
+                table.rows {
+                    thead { tr { th scope="col" { "Tool" } th scope="col" { "State" } th scope="col" { "Workers" } th scope="col" { "By" } th scope="col" { "Begun" } } }
+                    tbody { @for row in &shown.rows { (flow_row(row)) } }
+                }
+            }
+            (pages(&shown.window, "/flows"))
+        }
+    };
+    Page::new(Section::Flows, "Schedules", content)
+}
+
+fn schedule_row(shown: &ShownSchedule) -> Markup {
+    let Some(terms) = &shown.ticket.schedule else { return Markup::default() };
+    let about = match shown.state.as_str() {
+        "active" => ("ok", "●", "active"),
+        "paused" => ("wait", "▲", "paused"),
+        "expired" => ("bad", "■", "expired"),
+        _ => ("bad", "■", "stopped"),
+    };
+    html! {
+        tr {
+            th scope="row" {
+                strong { (text(&terms.name)) }
+                p.about { (text(&shown.ticket.tool)) }
+                p.about { code { (text(&terms.when.cron)) } " in " (text(&terms.when.zone)) }
+                p.about { "missed: " (terms.when.missed) ", overlap: " (terms.when.overlap) }
+            }
+            td { (state(about)) @if !shown.why.is_empty() { p.about { (prose(&shown.why)) } } }
+            td.when data-label="next" {
+                @if shown.next > 0 { (when(time(shown.next))) } @else { span.muted { "none" } }
+                p.about { "until " (when(time(shown.ticket.expires))) }
+            }
+            td {
+                @if shown.runs.is_empty() { span.muted { "none yet" } }
+                @for run in &shown.runs { (schedule_time(run)) }
+            }
+            td data-label="by" { (text(&shown.member)) }
+        }
+    }
+}
+
+/// A time of a schedule, and what came of it.
+fn schedule_time(run: &ScheduleRun) -> Markup {
+    let (class, sign) = match run.state.as_str() {
+        "ended" => ("none", "◌"),
+        "running" => ("ok", "●"),
+        "waiting" => ("wait", "▲"),
+        _ => ("bad", "■"),
+    };
+    html! {
+        p.about {
+            (when(time(run.instant))) " " (state((class, sign, &run.state)))
+            @if !run.why.is_empty() { " " (prose(&run.why)) }
+        }
+    }
+}
+
+fn flow_row(row: &FlowRow) -> Markup {
+    let shown = match row.state.as_str() {
+        "running" if row.workers.is_empty() => ("wait", "▲", "waiting"),
+        "running" => ("ok", "●", "running"),
+        "done" => ("none", "◌", "ended"),
+        "expired" => ("bad", "■", "took more than a week"),
+        _ => ("bad", "■", "failed"),
+    };
+    html! {
+        tr {
+            th scope="row" { (text(&row.tool)) p.about { code { (text(&row.run)) } } }
+            td { (state(shown)) @if let Some(why) = &row.why { p.about { (prose(why)) } } }
+            td {
+                @if row.workers.is_empty() { span.muted { "none" } } @else { (text(&row.workers.join(", "))) }
+                @if row.waiting > 0 { p.about { "waiting: " (number(row.waiting)) } }
+            }
+            td data-label="by" { (text(&row.member)) }
+            td.when { (when(row.made)) }
+        }
+    }
+}
+
 fn state((class, sign, words): (&str, &str, &str)) -> Markup {
     html! { span class={ "chip " (class) } { span.sign aria-hidden="true" { (sign) } (words) } }
 }
@@ -465,6 +568,9 @@ fn subject(row: &HubAudit) -> Markup {
             html! { a href={ "/release/" (row.subject.replace(' ', "/")) } { "release " (row.subject) } }
         }
         "enrol" => html! { "device " code { (row.subject.get(..12).unwrap_or(&row.subject)) "…" } },
+        "schedule" | "pause-schedule" | "resume-schedule" | "remove-schedule" => {
+            html! { a href="/flows" { (text(&row.subject)) } }
+        }
         "sign-in" => html! { "in a browser" },
         _ => html! { code { (text(&row.subject)) } },
     }

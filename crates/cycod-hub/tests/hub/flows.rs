@@ -27,14 +27,14 @@ use crate::{
 type Heard = Arc<Mutex<Vec<(String, Json)>>>;
 
 /// A server in the place of Restate, which answers with a status.
-struct StandIn {
-    address: SocketAddr,
+pub(crate) struct StandIn {
+    pub(crate) address: SocketAddr,
     heard: Heard,
     status: Arc<AtomicU16>,
 }
 
 impl StandIn {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
         let address = listener.local_addr().expect("an address");
         let (heard, status) = (Heard::default(), Arc::new(AtomicU16::new(202)));
@@ -71,7 +71,7 @@ impl StandIn {
 
     /// What it was told by a path that ends so, once that many such requests came.
     #[track_caller]
-    fn heard(&self, path: &str, count: usize) -> Vec<Json> {
+    pub(crate) fn heard(&self, path: &str, count: usize) -> Vec<Json> {
         let mut found = Vec::new();
         for _ in 0..500 {
             let heard = self.heard.lock().expect("no panic");
@@ -88,7 +88,7 @@ impl StandIn {
 }
 
 /// Steps that wait for nothing.
-fn start(steps: usize) -> FlowStart {
+pub(crate) fn start(steps: usize) -> FlowStart {
     FlowStart { version: VERSION, steps: vec![StepShape::default(); steps], at_once: 64, timeout: 1000 }
 }
 

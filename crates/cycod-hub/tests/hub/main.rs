@@ -13,6 +13,7 @@ mod parallel;
 mod polls;
 mod postgres;
 mod program;
+mod schedules;
 mod scratch;
 mod support;
 mod whole;

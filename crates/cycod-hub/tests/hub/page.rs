@@ -12,6 +12,7 @@ use cycod_team_sync::ReviewDesk as _;
 
 use crate::{
     fleet::a_run_waits,
+    schedules::a_schedule_missed,
     scratch::Postgres,
     support::{TOOL, Team, address, now, open, proposal, review, stable},
 };
@@ -56,7 +57,7 @@ fn whole(store: Arc<dyn HubStore>) {
     ada.propose(&proposed, &[TOOL]).expect("a proposal");
 
     // Nothing is shown without a session, and a request for a code is one that a device signed.
-    for path in ["/", "/members", "/releases", "/fleet", "/audit", "/nowhere"] {
+    for path in ["/", "/members", "/releases", "/fleet", "/flows", "/audit", "/nowhere"] {
         let (status, answer) = browse(hub, "GET", path, "", "");
         assert!(status == 401 && !answer.contains("ada"), "{path}: {answer}");
         assert!(answer.contains("content-security-policy: default-src 'none'"), "{answer}");
@@ -118,6 +119,14 @@ fn whole(store: Arc<dyn HubStore>) {
     let fleet = shown("/fleet");
     for part in ["build-1", "running", "gpu", "deploy for ada", "every worker that fits is busy", "waiting"] {
         assert!(fleet.contains(part), "{part}: {fleet}");
+    }
+
+    assert!(shown("/flows").contains("No schedules yet.") && shown("/flows").contains("No durable runs"));
+    a_schedule_missed(&team, &source);
+    let flows = shown("/flows");
+    for part in ["nightly", "Europe/Berlin", "active", "0 3 * * *", "missed", "no hub was running", "waiting", "deploy"]
+    {
+        assert!(flows.contains(part), "{part}: {flows}");
     }
 
     // A session ends where it is ended, and with the member.

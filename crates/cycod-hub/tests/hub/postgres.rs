@@ -9,7 +9,7 @@ use crate::{
     events::events,
     fleet::{never_twice, queue},
     flows::durable_runs,
-    oauth, parallel,
+    oauth, parallel, schedules,
     scratch::Postgres,
     support::Team,
     whole::whole,
@@ -63,6 +63,13 @@ fn workers_at_hubs_with_postgresql() {
 fn durable_runs_at_a_hub_with_postgresql() {
     let server = Postgres::start();
     durable_runs(Arc::new(PostgresStore::open(&server.url()).expect("a database")));
+}
+
+#[test]
+fn schedules_at_hubs_with_postgresql() {
+    let server = Postgres::start();
+    let open = || Arc::new(PostgresStore::open(&server.url()).expect("a database"));
+    schedules::schedules(open(), open());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -246,33 +246,115 @@ fn an_administrator_learns_what_durable_runs_need() {
     fails(directory, &["conductor", "--data", "data", "--listen", "0.0.0.0:0"], "listens there only");
     assert!(!directory.join("data/restate.pem").exists());
 
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("an address");
-    let here = free.local_addr().expect("an address").to_string();
+    let restate = answering();
+    let here = restate.to_string();
     let examined = |path: &Path, at: &str| {
-        let mut command = program(directory, &["doctor", "--data", "data", "--restate", at, "--admin", at]);
-        let output = command.env("PATH", path).output().expect("it starts");
+        let words = ["doctor", "--data", "data", "--restate", at, "--admin", at];
+        let output = program(directory, &words).env("PATH", path).output().expect("it starts");
         (output.status.success(), String::from_utf8(output.stdout).expect("text"))
     };
     let (is_well, said) = examined(Path::new("/nowhere"), &here);
     assert!(!is_well, "{said}");
-    for line in
-        ["problem  cycod: it isn't on the search path", "npm i @restatedev/restate-server-", "ok       hub: data\n"]
-    {
+    for line in [
+        "warning  cycod: it isn't on the search path",
+        "problem  restate-server: neither on the search path nor in `node_modules`",
+        "         try: npm i @restatedev/restate-server-",
+        "ok       hub: acme, in data\n",
+        "ok       database: SQLite\n",
+        "ok       clock: 20",
+        "warning  workers: there are none",
+        "problem  identity key: data/restate.pem isn't there yet: the conductor makes it",
+        "warning  restate.toml: data/restate.toml: No such file",
+    ] {
         assert!(said.contains(line), "{line}: {said}");
     }
-    for name in ["cycod", "bin/restate-server"] {
-        let package = format!(
-            "node_modules/@restatedev/restate-server-{}",
-            if cfg!(target_arch = "aarch64") { "linux-arm64" } else { "linux-x64" }
-        );
-        let path = if name == "cycod" { directory.join("bin/cycod") } else { directory.join(package).join(name) };
+
+    let os = if cfg!(target_arch = "aarch64") { "linux-arm64" } else { "linux-x64" };
+    let package = format!("node_modules/@restatedev/restate-server-{os}");
+    for (path, text) in [
+        (directory.join("bin/cycod"), STANDING_IN),
+        (directory.join(package).join("bin/restate-server"), "#!/bin/sh\necho restate-server 1.7.12\n"),
+    ] {
         fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
-        fs::write(&path, STANDING_IN).expect("a program");
+        fs::write(&path, text).expect("a program");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
     }
-    let (is_well, said) = examined(&directory.join("bin"), &here);
-    assert!(is_well && said.contains(&format!("Restate's admin: {here}, on this machine only")), "{said}");
-    drop(free);
-    let (is_well, said) = examined(&directory.join("bin"), &here);
-    assert!(!is_well && said.contains(&format!("problem  Restate's ingress: nothing answers at {here}")), "{said}");
+    _ = cycod_hub::RestateKey::of(&directory.join("data")).expect("a key");
+    let configured = |text: &str| fs::write(directory.join("data/restate.toml"), text).expect("a file");
+    let signing = "[worker.invoker]\nrequest-identity-private-key-pem-file = \"data/restate.pem\"\n";
+    configured(&format!("disable-telemetry = true\n{signing}"));
+    let bin = directory.join("bin");
+    let (is_well, said) = examined(&bin, &here);
+    assert!(is_well, "{said}");
+    for line in [
+        "bin/restate-server, 1.7.12\n".to_owned(),
+        format!("ok       Restate's admin: {here}, on this machine only, version 1.7.12\n"),
+        format!("ok       conductor: {here}, with flows of version {}\n", cycod_flow::VERSION),
+        "ok       telemetry: off\n".to_owned(),
+        "ok       identity key: publickeyv1_".to_owned(),
+    ] {
+        assert!(said.contains(&line), "{line}: {said}");
+    }
+    let words = ["doctor", "--data", "data", "--restate", &here, "--admin", &here, "--format", "json"];
+    let output = program(directory, &words).env("PATH", &bin).output().expect("it starts");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(output.status.success() && found["all_passed"] == true, "{found}");
+    let check = found["checks"].as_array().expect("a list").iter().find(|check| check["name"] == "workers");
+    assert_eq!(check.expect("it is checked")["status"], "warning", "{found}");
+
+    // Each part that is wrong is named, alone.
+    let problem = |at: &str, line: &str| {
+        let (is_well, said) = examined(&bin, at);
+        assert!(!is_well && said.contains(&format!("problem  {line}")), "{line}: {said}");
+        said
+    };
+    configured(signing);
+    let said = problem(&here, "telemetry: Restate reports to its makers that it runs");
+    assert_eq!(said.matches("problem").count(), 1, "{said}");
+    configured("disable-telemetry = true\n");
+    _ = problem(&here, "restate.toml: Restate doesn't sign its requests");
+    configured("=");
+    _ = problem(&here, "restate.toml: data/restate.toml");
+    configured(&format!("disable-telemetry = true\n{signing}"));
+    fs::set_permissions(directory.join("data/restate.pem"), fs::Permissions::from_mode(0o644)).expect("permissions");
+    _ = problem(&here, "identity key: everyone on this machine can read data/restate.pem");
+    fs::set_permissions(directory.join("data/restate.pem"), fs::Permissions::from_mode(0o600)).expect("permissions");
+    let none = { std::net::TcpListener::bind("127.0.0.1:0").expect("an address").local_addr().expect("an address") };
+    _ = problem(&none.to_string(), "Restate's ingress: Restate doesn't answer at");
+    // The record of the hub goes on at a time that hasn't come.
+    let hub = cycod_hub::Hub::new(
+        std::sync::Arc::new(cycod_hub::SqliteStore::open(&directory.join("data/hub.db")).expect("a database")),
+        HubKey::read(&directory.join("data/release.key")).expect("a key"),
+    );
+    let ahead = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(1);
+    _ = hub.token("dana", 1, ahead).expect("a token");
+    _ = problem(&here, "clock: it is 20");
+}
+
+/// A server that answers as Restate does, and is the conductor as well.
+fn answering() -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("an address");
+    let address = listener.local_addr().expect("an address");
+    let serve = move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = BufReader::new(stream);
+            let mut line = String::new();
+            _ = stream.read_line(&mut line);
+            let answer = match line.split(' ').nth(1) {
+                Some("/restate/health") => serde_json::json!({"services": []}),
+                Some("/version") => serde_json::json!({"version": "1.7.12"}),
+                Some("/services/ToolRun") => serde_json::json!({
+                    "deployment_id": "dp_1",
+                    "metadata": {"flow-version": cycod_flow::VERSION.to_string()},
+                }),
+                Some("/deployments/dp_1") => serde_json::json!({"uri": format!("http://{address}/")}),
+                _ => continue,
+            };
+            let answer = answer.to_string();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", answer.len());
+            _ = stream.get_mut().write_all(format!("{head}{answer}").as_bytes());
+        }
+    };
+    cycod_thread::Thread::named("restate").detach(serve).expect("a thread");
+    address
 }

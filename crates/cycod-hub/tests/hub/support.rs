@@ -139,21 +139,32 @@ pub(crate) fn served(hub: Hub) -> TeamSource {
 }
 
 pub(crate) fn served_with(hub: Hub, report: impl Fn(&HubError) + Send + Sync + 'static) -> TeamSource {
-    serve(hub, None, report)
+    serve(hub, None, false, report)
+}
+
+/// The same with a clock: what schedules permit starts by itself.
+pub(crate) fn served_by_clock(hub: Hub) -> TeamSource {
+    serve(hub, None, true, |error| panic!("{error}"))
 }
 
 /// The same with a login, whose issuer may be away.
 pub(crate) fn served_for(hub: Hub, login: HubLogin) -> TeamSource {
-    serve(hub, Some(login), |error| assert!(error.message.starts_with("logins don't work yet"), "{error}"))
+    serve(hub, Some(login), false, |error| assert!(error.message.starts_with("logins don't work yet"), "{error}"))
 }
 
-fn serve(hub: Hub, login: Option<HubLogin>, report: impl Fn(&HubError) + Send + Sync + 'static) -> TeamSource {
+fn serve(
+    hub: Hub,
+    login: Option<HubLogin>,
+    has_clock: bool,
+    report: impl Fn(&HubError) + Send + Sync + 'static,
+) -> TeamSource {
     let (tell, told) = mpsc::channel();
     let serve = move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let server =
                 HubServer::listen(hub, ([127, 0, 0, 1], 0).into()).await.expect("an address").with_login(login);
+            let server = if has_clock { server } else { server.without_clock() };
             tell.send(server.address()).expect("the test waits");
             server.run(report).await;
         });

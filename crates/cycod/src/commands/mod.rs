@@ -30,6 +30,7 @@ pub(crate) mod refresh;
 pub(crate) mod remove;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod schedule;
 pub(crate) mod schema;
 pub(crate) mod schema_file;
 pub(crate) mod search;

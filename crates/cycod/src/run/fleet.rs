@@ -15,8 +15,9 @@ use cycod_engine::{
     trust::fingerprint,
 };
 use cycod_process::has_hung_up;
-use cycod_team::{BlobDigest, FORMAT, MOST_TICKET_BYTES, TicketDocument, TicketFile};
+use cycod_team::{BlobDigest, FORMAT, MOST_TICKET_BYTES, TicketDocument, TicketFile, TicketSchedule};
 use cycod_team_sync::{FleetTasks, SyncError, TaskPiece, TaskTaken};
+use serde_json::Value as Json;
 
 use crate::{commands::team, secrets::seconds};
 
@@ -102,6 +103,7 @@ impl Fleet {
                 None => plan.granted() == Level::Read,
             }),
             durable,
+            schedule: None,
             expires: self.now.saturating_add(if durable { LASTING_DURABLE } else { LASTING }),
         })
     }
@@ -201,9 +203,7 @@ impl Fleet {
         let mut is_there = || tasks.watch_flow(&plan.run_id, 0, 0).map(|state| state.is_some());
         if known == 0 && !is_there().map_err(|error| failed(&error))? {
             let ticket = self.ticket(plan, true)?;
-            let flow = flow_start(plan, driver)?;
-            let flow = serde_json::to_value(flow).map_err(|error| Refusal::new(Code::HubFailed, error.to_string()))?;
-            taken(tasks.give_flow(&ticket, &self.bytes, &flow))?;
+            taken(tasks.give_flow(&ticket, &self.bytes, &flow_of(plan)?))?;
         }
         // The run has begun, though nothing is heard of it before a worker has time.
         sink.event(&Event::Quiet);
@@ -222,6 +222,42 @@ impl Fleet {
         let report = follow(approved, driver, sink, durable, &mut stream);
         let goes_on = stream.goes_on;
         Ok(RunReport { goes_on, ..report })
+    }
+}
+
+/// What the conductor has to know of a plan.
+fn flow_of(plan: &Plan) -> Result<Json, Refusal> {
+    serde_json::to_value(flow_start(plan)).map_err(|error| Refusal::new(Code::HubFailed, error.to_string()))
+}
+
+impl Fleet {
+    /// What permits a call at the times of a schedule, without anything that must not leave this machine.
+    ///
+    /// # Errors
+    /// When the call can't leave this machine.
+    pub(crate) fn permission(
+        &self,
+        plan: &Plan,
+        schedule: TicketSchedule,
+        (durable, expires): (bool, i64),
+    ) -> Result<TicketDocument, Refusal> {
+        match refused(plan) {
+            Some(why) => Err(stays(plan.tool().name.as_str(), why)),
+            None => Ok(TicketDocument { schedule: Some(schedule), durable, expires, ..self.ticket(plan, false)? }),
+        }
+    }
+
+    /// Signs a permission and gives it to the hub. Returns why no worker could begin it now, if none could.
+    ///
+    /// # Errors
+    /// When the hub doesn't take it.
+    pub(crate) fn permit(&self, plan: &Plan, ticket: &TicketDocument) -> Result<Option<String>, Refusal> {
+        let flow = ticket.durable.then(|| flow_of(plan)).transpose()?;
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        match tasks.add_schedule(ticket, &self.bytes, flow.as_ref()) {
+            Ok(TaskTaken::NoWorker(why)) => Ok(Some(why)),
+            other => taken(other).map(|()| None),
+        }
     }
 }
 

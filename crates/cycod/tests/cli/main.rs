@@ -73,6 +73,7 @@ mod project;
 mod remove;
 mod run;
 mod runs;
+mod schedules;
 mod schema;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod script_worker;
