@@ -24,7 +24,7 @@ pub(crate) mod value;
 pub(crate) mod watch;
 mod zsh;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
@@ -257,7 +257,8 @@ pub(crate) struct Flow<'a> {
     statements: &'a Statements<'a>,
     documents: HashMap<usize, Vec<Part>>,
     variables: HashMap<Arc<str>, Variable>,
-    functions: HashMap<Arc<str>, Arc<Command>>,
+    /// In the order of their names, so that a script is always judged in the same way.
+    functions: BTreeMap<Arc<str>, Arc<Command>>,
     called: HashSet<Arc<str>>,
     /// One for each function that is being walked, the script's own first.
     arguments: Vec<Arguments>,
@@ -371,7 +372,7 @@ fn walk<'a>(
         statements,
         documents: tree.documents.clone(),
         variables: HashMap::new(),
-        functions: HashMap::new(),
+        functions: BTreeMap::new(),
         called: HashSet::new(),
         arguments: vec![Arguments::default()],
         written: Files::default(),
