@@ -98,7 +98,16 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
 fn says_why_unproven(reason: &Reason, name: &str) -> Option<(Code, String, String)> {
     let vouch = format!("or vouch for it with `placing: data` on `{name}`");
     Some(match reason {
-        Reason::UnknownProgram { program } => (
+        Reason::UnknownProgram { program, started_by: Some(by) } => (
+            Code::UnknownProgram,
+            format!(
+                "cycod does not know `{program}`, which `{by}` starts in the container, so it does not know what that does with `{name}`"
+            ),
+            format!(
+                "it is a program of the image, or a word for the image's own program; if the arguments behind it are text or files, add `programs: {{{program}: text}}` to this file, or `{program}: text` to `.cycod/programs.yaml` for all tools next to it; {vouch}"
+            ),
+        ),
+        Reason::UnknownProgram { program, started_by: None } => (
             Code::UnknownProgram,
             format!("cycod does not know `{program}`, so it does not know what that does with `{name}`"),
             format!(

@@ -356,3 +356,26 @@ fn a_script_that_is_not_known_for_certain_changes_nothing() {
     let in_sh = judged(Shell::Sh, "source ./lib.sh; deploy {X}", &programs);
     assert!(!in_sh.command[0].is_placeable(), "`source` is no builtin of every sh");
 }
+
+#[test]
+fn a_word_behind_an_image_is_named_as_one_of_the_image() {
+    let mut programs = Programs::default();
+    let commands = "docker run --rm acme/audit analyze {X}; podman run acme/audit scan {Y}; fossa {Z}";
+    check(
+        commands,
+        &programs,
+        &expect![[r#"
+        unproven: cycod does not know `analyze`, which `docker run` starts in the container, so it does not know what that does with `X`; not beginning with `-`, which `analyze` would read as an option
+        unproven: cycod does not know `scan`, which `podman run` starts in the container, so it does not know what that does with `Y`; not beginning with `-`, which `scan` would read as an option
+        unproven: cycod does not know `fossa`, so it does not know what that does with `Z`; not beginning with `-`, which `fossa` would read as an option
+    "#]],
+    );
+    programs.insert("analyze", Nature::Text);
+    check(
+        "docker run --rm acme/audit analyze {X}",
+        &programs,
+        &expect![[r#"
+        data: `analyze` takes it as an argument; not beginning with `-`, which `analyze` would read as an option
+    "#]],
+    );
+}

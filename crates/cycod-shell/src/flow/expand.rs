@@ -102,7 +102,9 @@ impl Flow<'_> {
             if all.len() * alternatives.len() > MOST_TEXTS {
                 // What stands before it stays known: it may be what makes the word data.
                 let holes: Vec<usize> = alternatives.iter().flat_map(holes_in).collect();
-                let wide = several(made_of(&holes), splits);
+                let may_fall_apart = splits && !is_quoted(part)
+                    || alternatives.iter().flatten().any(|piece| !matches!(piece, Piece::Atom(_) | Piece::Mark));
+                let wide = several(made_of(&holes), may_fall_apart);
                 all.iter_mut().for_each(|pieces| pieces.extend(wide.iter().cloned()));
                 continue;
             }
@@ -951,6 +953,15 @@ pub(super) fn bounded(mut texts: Vec<Text>) -> Vec<Text> {
         texts = vec![vec![made_of(&holes_of(&texts.concat()))]];
     }
     texts
+}
+
+/// Whether a part stands in quotes, where the shell divides no text into words.
+fn is_quoted(part: &Part) -> bool {
+    match part {
+        Part::Text { quoted, .. } | Part::Hole { quoted, .. } | Part::Output { quoted, .. } => *quoted,
+        Part::Expansion(expansion) => expansion.quoted,
+        _ => false,
+    }
 }
 
 fn several(atom: Atom, is_open: bool) -> Pieces {

@@ -19,8 +19,8 @@ pub(super) const ANY_COMMAND: u64 = 0;
 pub(super) struct Files {
     /// Files whose last name is known, by that name.
     named: HashMap<String, Values>,
-    /// Files of any other name.
-    others: HashMap<Text, Values>,
+    /// Files of any other name, with what is known of that.
+    others: HashMap<Text, (Name, Values)>,
     /// Files in directories, by the name of each.
     below: HashMap<String, Values>,
     /// Some files of which nothing is known: only what may be any file is one of them.
@@ -106,7 +106,7 @@ impl Files {
         let known = match Name::of(file) {
             Name::Whole(name) if name.is_empty() => return false,
             Name::Whole(name) => self.named.entry(name).or_default(),
-            Name::Part(..) | Name::Own => self.others.entry(file.clone()).or_default(),
+            name => &mut self.others.entry(file.clone()).or_insert_with(|| (name, Values::default())).1,
         };
         let mut is_new = grow(known.entry(command).or_default(), holes);
         for directory in directories(file) {
@@ -120,17 +120,21 @@ impl Files {
         if self.is_empty() {
             return Vec::new();
         }
+        self.of_text(text, &Name::of(text), command).into_iter().collect()
+    }
+
+    fn of_text(&self, text: &Text, name: &Name, command: u64) -> BTreeSet<usize> {
         let mut holes = BTreeSet::new();
-        take(self.others.get(text), command, &mut holes);
-        match Name::of(text) {
-            Name::Whole(name) => self.of_name(&name, command, false, &mut holes),
+        take(self.others.get(text).map(|(_, values)| values), command, &mut holes);
+        match name {
+            Name::Whole(name) => self.of_name(name, command, false, &mut holes),
             Name::Part(before, after) if !(before.is_empty() && after.is_empty()) => {
-                self.of_part(&before, &after, command, &mut holes);
+                self.of_part(before, after, command, &mut holes);
             }
             // As a text, it may be anything.
             Name::Part(..) | Name::Own => {}
         }
-        holes.into_iter().collect()
+        holes
     }
 
     /// Values in the files that run, or are read, when this is the name of one.
@@ -138,10 +142,11 @@ impl Files {
         if self.is_empty() {
             return Vec::new();
         }
-        let mut holes: BTreeSet<usize> = self.holes(file, command).into_iter().collect();
+        let name = Name::of(file);
+        let mut holes = self.of_text(file, &name, command);
         // What a value names is refused by itself.
         let is_value = file.iter().any(|atom| matches!(atom, Atom::Value { .. } | Atom::Derived(_)));
-        match Name::of(file) {
+        match name {
             Name::Whole(name) => self.of_name(&name, command, true, &mut holes),
             Name::Part(before, after) if before.is_empty() && after.is_empty() && !is_value => {
                 self.of_part("", "", command, &mut holes);
@@ -154,13 +159,16 @@ impl Files {
 
     /// Values in the files below, when this is the name of a directory.
     pub(super) fn holes_below(&self, directory: &Text, command: u64, counts: impl Fn(&str) -> bool) -> Vec<usize> {
+        if self.is_empty() {
+            return Vec::new();
+        }
         let mut holes = BTreeSet::new();
         match Name::of(directory) {
             Name::Whole(name) if matches!(name.as_str(), "." | "..") => {
                 for (_, values) in self.named.iter().filter(|(name, _)| counts(name)) {
                     take(Some(values), command, &mut holes);
                 }
-                self.others.values().for_each(|values| take(Some(values), command, &mut holes));
+                self.others.values().for_each(|(_, values)| take(Some(values), command, &mut holes));
             }
             Name::Whole(name) => take(self.below.get(&name), command, &mut holes),
             Name::Own => {
@@ -175,12 +183,12 @@ impl Files {
 
     fn of_name(&self, name: &str, command: u64, is_file: bool, holes: &mut BTreeSet<usize>) {
         take(self.named.get(name), command, holes);
-        for (other, values) in &self.others {
+        for (other, (of_other, values)) in &self.others {
             // A value that names the whole file may name any; that is what such a template is for.
             let is_value = other.last().is_some_and(|last| !last.holes().is_empty());
-            let may_be = match Name::of(other) {
+            let may_be = match of_other {
                 Name::Part(before, after) if before.is_empty() && after.is_empty() => is_file && !is_value,
-                Name::Part(before, after) => name.starts_with(&before) && name.ends_with(&after),
+                Name::Part(before, after) => name.starts_with(before) && name.ends_with(after),
                 Name::Whole(_) | Name::Own => false,
             };
             if may_be {
@@ -195,11 +203,11 @@ impl Files {
                 take(Some(values), command, holes);
             }
         }
-        for (other, values) in &self.others {
-            let may_be = match Name::of(other) {
+        for (of_other, values) in self.others.values() {
+            let may_be = match of_other {
                 Name::Part(first, last) => {
-                    let begins = first.starts_with(before) || before.starts_with(&first);
-                    begins && (last.ends_with(after) || after.ends_with(&last))
+                    let begins = first.starts_with(before) || before.starts_with(first);
+                    begins && (last.ends_with(after) || after.ends_with(last))
                 }
                 Name::Whole(_) => false,
                 Name::Own => before.is_empty() && after.is_empty(),

@@ -24,7 +24,7 @@ pub(crate) mod value;
 pub(crate) mod watch;
 mod zsh;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
@@ -87,8 +87,8 @@ pub(crate) enum Reason {
     Chooses,
     /// It stands in a file that the script then runs.
     Written,
-    /// Nothing is known of the program.
-    UnknownProgram { program: Arc<str> },
+    /// Nothing is known of the program, which another one may start in a container.
+    UnknownProgram { program: Arc<str>, started_by: Option<Arc<str>> },
     /// Text other than names stands around it, and no table says that this is text.
     Mixed { program: Arc<str> },
     /// It is part of an option.
@@ -108,7 +108,7 @@ impl Reason {
             Self::Argument { program, .. }
             | Self::Input { program }
             | Self::Code { program, .. }
-            | Self::UnknownProgram { program }
+            | Self::UnknownProgram { program, .. }
             | Self::Mixed { program }
             | Self::PartOfOption { program }
             | Self::Subcommand { program }
@@ -257,7 +257,8 @@ pub(crate) struct Flow<'a> {
     statements: &'a Statements<'a>,
     documents: HashMap<usize, Vec<Part>>,
     variables: HashMap<Arc<str>, Variable>,
-    functions: HashMap<Arc<str>, Arc<Command>>,
+    /// In the order of their names, so that a script is always judged in the same way.
+    functions: BTreeMap<Arc<str>, Arc<Command>>,
     called: HashSet<Arc<str>>,
     /// One for each function that is being walked, the script's own first.
     arguments: Vec<Arguments>,
@@ -277,6 +278,8 @@ pub(crate) struct Flow<'a> {
     leaves_lines_open: bool,
     /// Values in the environment of some command.
     in_environment: BTreeSet<usize>,
+    /// What starts in a container, by the program that starts it there.
+    in_containers: HashMap<Arc<str>, Arc<str>>,
     /// Files that a command may have written whose words, or input, hold values.
     touched: Touched,
     /// The values in the words and in the input of the command that is read, and what tells it from others.
@@ -371,7 +374,7 @@ fn walk<'a>(
         statements,
         documents: tree.documents.clone(),
         variables: HashMap::new(),
-        functions: HashMap::new(),
+        functions: BTreeMap::new(),
         called: HashSet::new(),
         arguments: vec![Arguments::default()],
         written: Files::default(),
@@ -379,6 +382,7 @@ fn walk<'a>(
         splits_otherwise: false,
         own_separator: None,
         in_environment: BTreeSet::new(),
+        in_containers: HashMap::new(),
         touched: Touched::default(),
         in_words: Vec::new(),
         command: 0,
@@ -1426,6 +1430,7 @@ impl Flow<'_> {
                         }
                         if step.command.is_some() {
                             self.note_run(state, fields);
+                            self.note_container(state, word);
                         }
                         makes_arguments |= step.command.is_some() && state.entry().input == Reads::Arguments;
                         let plugin = step.plugin.map(|name| self.plugin(&name, state)).unwrap_or_default();
@@ -1509,6 +1514,20 @@ impl Flow<'_> {
         start(vec![programs::unnamed(is_interpreter)], &label)
     }
 
+    /// Notes that a program starts another one in a container.
+    fn note_container(&mut self, state: &State, word: &Text) {
+        let starts_in_container =
+            matches!(state.entry().input, Reads::Code { language, .. } if language == programs::UNKNOWN_LANGUAGE);
+        if let Some(name) = literal(word).filter(|_| starts_in_container) {
+            self.in_containers.insert(name.into(), Arc::clone(state.label()));
+        }
+    }
+
+    /// Nothing is known of this program.
+    fn unknown_program(&self, program: &Arc<str>) -> Reason {
+        Reason::UnknownProgram { program: Arc::clone(program), started_by: self.in_containers.get(program).cloned() }
+    }
+
     /// What a program does with its standard input.
     fn input_of(&mut self, state: &State) {
         let holes = self.input.holes();
@@ -1542,7 +1561,7 @@ impl Flow<'_> {
             Reads::Unknown if state.is_of_unknown_program() => {
                 for hole in holes {
                     if self.is_text(hole) {
-                        self.find(hole, Reason::UnknownProgram { program: Arc::clone(program) });
+                        self.find(hole, self.unknown_program(program));
                     }
                 }
             }
@@ -1675,7 +1694,7 @@ impl Flow<'_> {
                 }
             }
             _ if state.is_of_unknown_program() && self.knows_files() => {
-                let unknown = Reason::UnknownProgram { program: Arc::clone(state.label()) };
+                let unknown = self.unknown_program(state.label());
                 let holes = files.iter().flat_map(|file| self.written.holes(file, ANY_COMMAND)).collect::<Vec<_>>();
                 self.find_all(holes, &unknown);
             }
@@ -1811,7 +1830,7 @@ impl Flow<'_> {
             if !self.is_text(hole) {
                 self.find(hole, Reason::Argument { program: Arc::clone(program), noun, option });
             } else if is_unknown {
-                self.find(hole, Reason::UnknownProgram { program: Arc::clone(program) });
+                self.find(hole, self.unknown_program(program));
             } else if is_mixed && matches!(place.kind, PlaceKind::Plain | PlaceKind::Unknown) {
                 self.find(hole, Reason::Mixed { program: Arc::clone(program) });
             } else {
