@@ -1,3 +1,5 @@
+//! `cycod team root`: the next root of a team, which says whose signatures count.
+
 use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
