@@ -73,7 +73,8 @@ fn what_the_rules_deny_and_what_is_secret_has_no_schedule() {
     fails(&secret, "error[not-for-fleet]");
     assert!(!secret.block().contains("s3cr3t-value"), "{}", secret.block());
     // A tool permits nothing.
-    team.ada.tool("plot", "description: Plot\nbash: cycod schedule add greet WHO=x --cron @daily --yes\ntags: [run]\n");
+    let add = format!("'{}' schedule add greet WHO=x --cron @daily --yes", env!("CARGO_BIN_EXE_cycod"));
+    team.ada.tool("plot", &format!("description: Plot\nbash: |\n  {add}\ntags: [run]\n"));
     let plotted = team.ada.run(&["run", "plot"]);
     assert!(plotted.code() != 0 && plotted.block().contains("approval-by-a-tool"), "{}", plotted.block());
     _ = done(&team.ada, &["policy", "add", "deny", "greet", "--user"]);
