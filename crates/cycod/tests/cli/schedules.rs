@@ -29,6 +29,13 @@ fn a_schedule_runs_what_the_user_permitted() {
     fails(&bad("0 3 * * *", "Atlantis"), "there is no time zone `Atlantis`");
     fails(&team.ada.run(&["schedule", "show", "greet"]), "there is no schedule `greet`");
 
+    fails(&team.ada.run(&["schedule", "add", "greet", "WHO=x", "--yes"]), "`greet` has no `schedule`");
+    let timed = "schedule: {cron: '30 2 * * *', zone: Europe/Berlin, missed: skip, overlap: allow}\n";
+    team.ada.tool("timed", &format!("{GREET}{timed}"));
+    let timed = team.ada.run(&["schedule", "add", "timed", "WHO=x", "--missed", "all", "--yes"]);
+    assert!(timed.stderr().contains("30 2 * * * in Europe/Berlin (missed: all, overlap: allow)"), "{}", timed.block());
+    _ = done(&team.ada, &["schedule", "remove", "timed"]);
+
     // No worker runs yet: the schedule is taken, with a warning.
     let added = add(&["--yes"]);
     let said = added.stderr();
