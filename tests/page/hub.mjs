@@ -93,16 +93,18 @@ for (let at = 0; at < 30; at += 1) {
   write(ada, `tools/tool-${at}.yaml`, `description: Tool ${at}\nbash: echo ${at}\ntags: [read]\n`);
   propose(`tool number ${at}`, `tool-${at}`);
 }
-write(ada, "policy.yaml", "rules:\n  - deny: deploy\n    why: deploy with the pipeline\nfloor: {network: declared}\n");
-propose("no deployments by hand", "policy.yaml");
-const rules = waiting().find((one) => one.why.includes("deployments")).proposal;
-
 // A schedule that missed its starts while no hub was there.
-write(ada, "tools/scan.yaml", `description: Search\nbash: echo nothing found\ntags: [read]\n`);
-run(cycod, ada, ["schedule", "add", "scan", "--name", "every-night", "--cron", "30 2 * * *", "--zone", "Europe/Berlin", "--yes"]);
+const work = path.join(ada, "work");
+fs.mkdirSync(path.join(work, ".cycod/tools"), { recursive: true });
+write(work, "tools/quiet.yaml", "description: Look\nbash: echo nothing found\ntags: [read]\n");
+run(cycod, work, ["trust", "quiet", "--yes"], { HOME: ada });
+run(cycod, work, ["schedule", "add", "quiet", "--name", "every-night", "--cron", "30 2 * * *", "--zone", "Europe/Berlin", "--yes"], { HOME: ada });
 const sql = (statement) => run("python3", root, ["-c", `import sqlite3; c = sqlite3.connect(${JSON.stringify(path.join(data, "hub.db"))}); c.execute(${JSON.stringify(statement)}); c.commit()`]);
 sql("UPDATE schedules SET next = next - 3 * 86400");
 await until("the hub starts what is due", () => run(cycod, ada, ["schedule", "show", "every-night"]).includes("missed"));
+write(ada, "policy.yaml", "rules:\n  - deny: deploy\n    why: deploy with the pipeline\nfloor: {network: declared}\n");
+propose("no deployments by hand", "policy.yaml");
+const rules = waiting().find((one) => one.why.includes("deployments")).proposal;
 
 const browser = await launched();
 const watched = async (context) => {
@@ -189,7 +191,7 @@ await test("schedules, when they start next, and what was missed", async () => {
   await page.goto(`${site}/flows`);
   holds((await shown()).includes("No durable runs in the last week."), await shown());
   const row = await page.locator("tbody tr", { hasText: "every-night" }).innerText();
-  for (const part of ["scan", "30 2 * * *", "Europe/Berlin", "active", "missed", "no hub was running", "waiting", "the hub has no workers", "ada@example.com"]) {
+  for (const part of ["quiet", "30 2 * * *", "Europe/Berlin", "active", "missed", "no hub was running", "waiting", "the hub has no workers", "ada@example.com"]) {
     holds(row.includes(part), `${part}: ${row}`);
   }
 });

@@ -33,7 +33,7 @@ const ARROWS: [(&str, &[&str]); 48] = [
     ("cycod-shell", &["cycod-code"]),
     ("cycod-schema", &["cycod-thread"]),
     ("cycod-tokens", &["cycod-schema"]),
-    ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-schema"]),
+    ("cycod-definition", &["cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-schedule", "cycod-schema"]),
     ("cycod-catalog", &["cycod-file", "cycod-diagnostic", "cycod-definition", "cycod-tokens"]),
     ("cycod-call", &["cycod-mask", "cycod-diagnostic", "cycod-syntax", "cycod-shell", "cycod-definition"]),
     ("cycod-policy", &["cycod-diagnostic", "cycod-shell", "cycod-schema", "cycod-definition"]),

@@ -112,6 +112,7 @@ codes! {
     InvalidExample          "invalid-example"           (file)
     InvalidName             "invalid-name"              (file)
     InvalidPattern          "invalid-pattern"           (file)
+    InvalidSchedule         "invalid-schedule"          (file)
     InvalidSchema           "invalid-schema"            (file)
     InvalidShell            "invalid-shell"             (file)
     InvalidUri              "invalid-uri"               (file)

@@ -38,6 +38,7 @@ impl Tool {
             tags: Vec::new(),
             durable: false,
             on_lost: None,
+            schedule: None,
             max_parallel: None,
             ignore_errors: false,
             input: None,

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
+use cycod_schedule::Schedule;
 use cycod_shell::{Directory, Programs};
 use cycod_syntax::template::{Reference, Template, TemplatePart};
 use serde_json::Value as Json;
@@ -113,6 +114,8 @@ pub struct Tool {
     pub durable: bool,
     /// What follows when that interrupted a step, unless the step says so.
     pub on_lost: Option<OnLost>,
+    /// When the team's hub starts it, once a member permits that.
+    pub schedule: Option<Schedule>,
     /// How many of its steps run at once at the most.
     pub max_parallel: Option<usize>,
     /// The default of `continue-on-error` for every step, and whether a failing single command counts as success.

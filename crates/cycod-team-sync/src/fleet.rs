@@ -424,7 +424,7 @@ impl WorkerMachine {
         // What a member permits in advance is permitted at its times only.
         let run = match (&document.schedule, lease.instant) {
             (None, None) => document.id.clone(),
-            (Some(schedule), Some(instant)) => schedule.run(instant, now).map_err(plain)?,
+            (Some(schedule), Some(instant)) => schedule.run(instant, now).map_err(|error| plain(error.to_string()))?,
             _ => return Err(plain("the member signed a run of another kind".to_owned())),
         };
         let mut bytes = BTreeMap::new();

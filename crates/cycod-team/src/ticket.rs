@@ -71,6 +71,18 @@ pub struct TicketSchedule {
 /// For how many seconds after its time a run of a schedule may begin, or a step of it.
 pub const LATEST_START: i64 = 8 * 24 * 3600;
 
+/// Why a schedule permits no run at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnpermittedTime(String);
+
+impl std::fmt::Display for UnpermittedTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UnpermittedTime {}
+
 /// By how many seconds the clock of a worker may be behind that of the hub.
 const BEHIND: i64 = 60;
 
@@ -79,17 +91,18 @@ impl TicketSchedule {
     ///
     /// # Errors
     /// Why it is not permitted.
-    pub fn run(&self, instant: i64, now: i64) -> Result<String, String> {
+    pub fn run(&self, instant: i64, now: i64) -> Result<String, UnpermittedTime> {
         if !is_schedule_name(&self.name) {
-            return Err(format!("`{}` is no name of a schedule", self.name));
+            return Err(UnpermittedTime(format!("`{}` is no name of a schedule", self.name)));
         }
-        let at = Timestamp::from_second(instant).map_err(|_| format!("{instant} is no time"))?;
-        let is_permitted = instant >= self.from && self.when.times().map_err(|error| error.to_string())?.has(at);
+        let at = Timestamp::from_second(instant).map_err(|_| UnpermittedTime(format!("{instant} is no time")))?;
+        let times = self.when.times().map_err(|error| UnpermittedTime(error.to_string()))?;
+        let is_permitted = instant >= self.from && times.has(at);
         if !is_permitted {
-            return Err(format!("{at} is no time of the schedule `{}`", self.name));
+            return Err(UnpermittedTime(format!("{at} is no time of the schedule `{}`", self.name)));
         }
         if !(instant.saturating_sub(BEHIND)..=instant.saturating_add(LATEST_START)).contains(&now) {
-            return Err(format!("{at} is in the future, or too long ago"));
+            return Err(UnpermittedTime(format!("{at} is in the future, or too long ago")));
         }
         Ok(scheduled_run(&self.name, at))
     }

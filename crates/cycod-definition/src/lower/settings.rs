@@ -3,6 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use cycod_diagnostic::{Code, Diagnostic, Severity, Span};
+use cycod_schedule::{Schedule, ScheduleError};
 use cycod_shell::Programs;
 use cycod_syntax::{template, yaml::Node};
 
@@ -59,6 +60,32 @@ impl Lowering<'_> {
 
     pub(crate) fn templates(&self, view: &View<'_>, key: &str, scope: Scope) -> Vec<template::Template> {
         view.texts(key).into_iter().map(|text| self.template(text, scope)).collect()
+    }
+
+    /// Reads when the tool starts by the clock.
+    pub(crate) fn schedule(&self, view: &View<'_>) -> Option<Schedule> {
+        let schedule = view.object("schedule")?;
+        let entry = view.entry("schedule")?;
+        let choice = |name: &str| schedule.choice(name).unwrap_or_default();
+        let read = Schedule {
+            cron: schedule.string("cron").unwrap_or_default(),
+            zone: schedule.string("zone").unwrap_or_else(|| "UTC".to_owned()),
+            missed: choice("missed").parse().unwrap_or_default(),
+            overlap: choice("overlap").parse().unwrap_or_default(),
+        };
+        match read.times() {
+            Ok(_) => Some(read),
+            Err(error) => {
+                let at = schedule.text(if matches!(error, ScheduleError::Zone(_)) { "zone" } else { "cron" });
+                let span = at.map_or(entry.key_span, |text| text.span);
+                self.sink.report(
+                    Diagnostic::error(Code::InvalidSchedule, span, error.to_string())
+                        .label("it names no times")
+                        .help("write, for example, `schedule: {cron: \"0 3 * * 1-5\", zone: Europe/Berlin}`"),
+                );
+                None
+            }
+        }
     }
 
     /// Reads what decides a result that may be used again.
@@ -518,4 +545,23 @@ fn is_host(text: &str) -> bool {
 /// Reads a pause in milliseconds.
 pub(crate) fn delay(view: &View<'_>) -> Duration {
     view.milliseconds("delay").unwrap_or(Duration::from_secs(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use cycod_diagnostic::{Code, SourceFile};
+
+    #[test]
+    fn a_schedule_that_names_no_times_is_an_error() {
+        let codes = |schedule: &str| {
+            let text = format!("name: a\ndescription: b\nbash: ls\ntags: [read]\nschedule: {schedule}\n");
+            let found = crate::load(&SourceFile::new("a.yaml", &*text), None).diagnostics;
+            found.iter().map(|diagnostic| diagnostic.code).collect::<Vec<_>>()
+        };
+        assert!(codes("{cron: '0 3 * * 1-5', zone: Europe/Berlin, missed: all, overlap: allow}").is_empty());
+        assert!(codes("{cron: '@daily'}").is_empty());
+        for wrong in ["{}", "{zone: UTC}", "{cron: '0 3 * *'}", "{cron: '0 3 30 2 *'}", "{cron: '@daily', zone: Mars}"] {
+            assert_eq!(codes(wrong), [Code::InvalidSchedule], "{wrong}");
+        }
+    }
 }

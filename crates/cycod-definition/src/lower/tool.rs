@@ -90,6 +90,7 @@ impl Lowering<'_> {
             tags: self.tags(view),
             durable: view.flag("durable").unwrap_or(false),
             on_lost: on_lost(view),
+            schedule: self.schedule(view),
             max_parallel: self.max_parallel(view),
             ignore_errors: view.flag("ignore-errors").unwrap_or(false),
             input: view.text("input").map(|text| self.template(text, Scope::Call)),

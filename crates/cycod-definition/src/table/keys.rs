@@ -102,6 +102,7 @@ pub(crate) static TOOL: Section = Section {
         key("platforms", Choices(PLATFORMS), "Where the tool works; `unix` means linux and macos.").or("everywhere").chapter("Tags and Platform Support").restricts(),
         key("timeout", Milliseconds(1), "The limit for the whole call, with retries and pauses; 30 seconds for the script engine.").or("60000"),
         key("working-directory", Template, "Where commands run. Overrides `file-paths.working-directory`.").or("the caller's directory"),
+        key("schedule", Object(&SCHEDULE), "When the team's hub starts it, for `cycod schedule add`. Without that command, nothing starts it."),
         key("max-parallel", Integer(1), "How many of its steps run at once; at most 64. A step with `for-each` counts as one.").or("64"),
         key("ignore-errors", Bool, "The default of `continue-on-error` for every step; for a single command, whether failure counts as success.").or("false").chapter("Error Handling"),
         key("input", Template, "The standard input of the first step, unquoted. Without it, standard input is closed."),
@@ -221,6 +222,18 @@ static CACHE: Section = Section {
         key("inputs", Templates, "Required. The files that it reads: paths and patterns such as `src/**/*.rs`, below the working directory or `{TEMP}`. `[]` if it reads none. At most 10,000 files and 256 MiB."),
         key("outputs", Templates, "The files that it makes, which come back with its result. At most 64 MiB together, with its output.").or("none"),
         key("env", Texts, "Variables of the caller that decide its result, in addition to those that the tool sets or requires, `PATH`, `LANG`, `LC_*` and `TZ`.").or("none"),
+    ],
+};
+
+static SCHEDULE: Section = Section {
+    noun: "`schedule`",
+    doc: "The times at which the team's hub starts a tool, after a member has permitted that with `cycod schedule add`.",
+    strict: true,
+    keys: &[
+        key("cron", Text, "Required. Five fields for minute, hour, day of the month, month and day of the week, as in `0 3 * * 1-5`, or a word such as `@daily`."),
+        key("zone", Text, "The time zone of these times, such as `Europe/Berlin`.").or("UTC"),
+        key("missed", Choice(&["last", "all", "skip"]), "What happens about starts that no hub was there for: start once for the last one, for all of them, or for none.").or("last"),
+        key("overlap", Choice(&["skip", "allow"]), "Whether a start is left out while the run before hasn't ended.").or("skip"),
     ],
 };
 

@@ -29,6 +29,13 @@ fn a_schedule_runs_what_the_user_permitted() {
     fails(&bad("0 3 * * *", "Atlantis"), "there is no time zone `Atlantis`");
     fails(&team.ada.run(&["schedule", "show", "greet"]), "there is no schedule `greet`");
 
+    fails(&team.ada.run(&["schedule", "add", "greet", "WHO=x", "--yes"]), "`greet` has no `schedule`");
+    let timed = "schedule: {cron: '30 2 * * *', zone: Europe/Berlin, missed: skip, overlap: allow}\n";
+    team.ada.tool("timed", &format!("{GREET}{timed}"));
+    let timed = team.ada.run(&["schedule", "add", "timed", "WHO=x", "--missed", "all", "--yes"]);
+    assert!(timed.stderr().contains("30 2 * * * in Europe/Berlin (missed: all, overlap: allow)"), "{}", timed.block());
+    _ = done(&team.ada, &["schedule", "remove", "timed"]);
+
     // No worker runs yet: the schedule is taken, with a warning.
     let added = add(&["--yes"]);
     let said = added.stderr();
@@ -73,7 +80,8 @@ fn what_the_rules_deny_and_what_is_secret_has_no_schedule() {
     fails(&secret, "error[not-for-fleet]");
     assert!(!secret.block().contains("s3cr3t-value"), "{}", secret.block());
     // A tool permits nothing.
-    team.ada.tool("plot", "description: Plot\nbash: cycod schedule add greet WHO=x --cron @daily --yes\ntags: [run]\n");
+    let add = format!("'{}' schedule add greet WHO=x --cron @daily --yes", env!("CARGO_BIN_EXE_cycod"));
+    team.ada.tool("plot", &format!("description: Plot\nbash: |\n  {add}\ntags: [run]\n"));
     let plotted = team.ada.run(&["run", "plot"]);
     assert!(plotted.code() != 0 && plotted.block().contains("approval-by-a-tool"), "{}", plotted.block());
     _ = done(&team.ada, &["policy", "add", "deny", "greet", "--user"]);

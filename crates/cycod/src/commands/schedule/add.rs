@@ -38,19 +38,19 @@ struct Arguments {
     given: ArgumentOptions,
     /// When it starts: a cron expression of five fields, or a word such as @daily
     #[arg(long, value_name = "CRON")]
-    cron: String,
+    cron: Option<String>,
     /// The time zone of these times
-    #[arg(long, value_name = "ZONE", default_value = "UTC")]
-    zone: String,
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
     /// What the schedule is called; the name of the tool if you leave it out
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// What happens about starts that no hub was there for
-    #[arg(long, value_name = "last|all|skip", default_value = "last")]
-    missed: MissedRuns,
+    #[arg(long, value_name = "last|all|skip")]
+    missed: Option<MissedRuns>,
     /// What happens when the run before hasn't ended
-    #[arg(long, value_name = "skip|allow", default_value = "skip")]
-    overlap: OverlappingRuns,
+    #[arg(long, value_name = "skip|allow")]
+    overlap: Option<OverlappingRuns>,
     /// After how many days your permission ends
     #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u16).range(1..=365))]
     days: u16,
@@ -83,11 +83,21 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if let Some(wrong) = args.label.iter().find(|label| !is_label(label)) {
         return Err(CommandError::usage(format!("`{wrong}` can't be a label")));
     }
-    let when = Schedule { cron, zone, missed, overlap };
-    _ = times(&when)?;
     let filter = args.scope.filter()?.unwrap_or(ScopeFilter::Any);
     let given = arguments(context, "cycod schedule add", &tool_name, &args.given, &args.scope)?;
     let tool = Arc::new(context.engine.open_tool(&tool_name, filter)?.tool);
+    // What the user says takes the place of what the tool says.
+    let own = tool.schedule.clone();
+    let when = Schedule {
+        cron: cron.or_else(|| own.as_ref().map(|own| own.cron.clone())).ok_or_else(|| {
+            CommandError::usage(format!("`{tool_name}` has no `schedule`, so it isn't known when it is to start"))
+                .hint("say it: --cron '0 3 * * 1-5'")
+        })?,
+        zone: zone.or_else(|| own.as_ref().map(|own| own.zone.clone())).unwrap_or_else(|| "UTC".to_owned()),
+        missed: missed.or_else(|| own.as_ref().map(|own| own.missed)).unwrap_or_default(),
+        overlap: overlap.or_else(|| own.as_ref().map(|own| own.overlap)).unwrap_or_default(),
+    };
+    _ = times(&when)?;
     let subjects = context.engine.subjects(&tool)?;
     settle(context, subjects, ByHand::Tool)?;
     let given = completed(context, &tool, given)?;

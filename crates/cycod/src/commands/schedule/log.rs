@@ -23,7 +23,7 @@ pub(crate) fn command() -> Command {
     Arguments::command()
 }
 
-/// Shows what the hub kept of it, as `cycod run` would have.
+/// Shows what the hub kept of it: everything that its steps wrote.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
     let mut tasks = tasks(context)?;
@@ -34,7 +34,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let times = times(&terms(&schedule)?.when)?;
     let why = if run.why.is_empty() { String::new() } else { format!(": {}", run.why) };
     context.printer.say(&format!("{} {}{why}", shown(&times, run.instant), run.state));
-    let mut display = Display::of_steps(None);
+    // As for a single step, whose output is passed on.
+    let mut display = Display::of_steps(Some(1));
     let (mut last, mut report) = (0, None);
     loop {
         let now = tasks.watch(&run.run, ("", last), 0).map_err(|error| not_synced(&error))?;
