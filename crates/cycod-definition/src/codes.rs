@@ -4,7 +4,7 @@ use cycod_diagnostic::Code;
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [Code; 85] = [
+pub const CODES: [Code; 86] = [
     Code::AliasCommand,
     Code::AliasOfItself,
     Code::AliasWithoutBase,
@@ -52,6 +52,7 @@ pub const CODES: [Code; 85] = [
     Code::NoStreamFile,
     Code::NotAMapping,
     Code::NotCacheable,
+    Code::NotForFleet,
     Code::NumberFormat,
     Code::OnFailureOrder,
     Code::OutOfRange,

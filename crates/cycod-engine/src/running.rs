@@ -89,6 +89,10 @@ impl Engine {
         may_wait: bool,
     ) -> (RunReport, Option<Recording>) {
         self.moments.hold(false);
+        let control = &match self.placed(approved.subject(), control) {
+            Ok(control) => control,
+            Err(refusal) => return (RunReport::refused(refusal), None),
+        };
         let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
         let run_id = approved.subject().run_id.clone();
         let has_artifacts = approved.subject().keeps_files();
@@ -195,7 +199,7 @@ fn carried(
     sink: &mut dyn Sink,
     durable: Option<Durable<'_>>,
 ) -> RunReport {
-    let Some(carrier) = &control.carrier else { return run(approved, driver, sink, durable) };
+    let Some(carrier) = control.place.carrier() else { return run(approved, driver, sink, durable) };
     // The other machine begins when it can.
     if let Some(started) = driver.started {
         started();

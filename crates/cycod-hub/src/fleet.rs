@@ -12,10 +12,11 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_definition::{WORKER_LABEL, is_worker_label};
 use cycod_schedule::{SCHEDULED, schedule_of};
 use cycod_team::{
-    BlobDigest, FORMAT, LeaseDocument, MOST_TICKET_BYTES, SignedRole, SignedText, TicketDocument, hex, is_label,
-    missing_labels, ticket_bytes,
+    BlobDigest, FORMAT, LeaseDocument, MOST_TICKET_BYTES, SignedRole, SignedText, TicketDocument, hex, missing_labels,
+    ticket_bytes,
 };
 use jiff::Timestamp;
 use ring::signature::{ED25519, UnparsedPublicKey};
@@ -114,8 +115,8 @@ impl FleetWorker {
 
 /// Makes a token with which one machine becomes a worker.
 pub(crate) fn token(tx: &mut dyn HubTransaction, name: &str, hours: u32, now: Timestamp) -> Result<String, HubError> {
-    if !is_label(name) {
-        return Err(HubError::invalid("a worker's name has at most 64 letters, digits and `.`, `_`, `-`, `:`, `+`"));
+    if !is_worker_label(name) {
+        return Err(HubError::invalid(format!("the name of a worker is a label, and {WORKER_LABEL}")));
     }
     let token = random::<24>()?;
     let expires = now.as_second().saturating_add(i64::from(hours) * 3600);
@@ -264,7 +265,7 @@ pub(crate) fn checked_ticket(
     if ticket.format != FORMAT || ticket.team != team {
         return Err(HubError::invalid(format!("the ticket is not one of the team {team}")));
     }
-    if hex::bytes::<16>(&ticket.id).is_none() || !ticket.labels.iter().all(|label| is_label(label)) {
+    if hex::bytes::<16>(&ticket.id).is_none() || !ticket.labels.iter().all(|label| is_worker_label(label)) {
         return Err(HubError::invalid("the ID or a label of the ticket is none"));
     }
     Ok(ticket)
@@ -329,8 +330,8 @@ pub(crate) fn claim(
     labels: &[String],
     now: Timestamp,
 ) -> Result<Option<Json>, HubError> {
-    if labels.len() > 100 || !labels.iter().all(|label| is_label(label)) {
-        return Err(HubError::invalid("a label has at most 64 letters, digits and `.`, `_`, `-`, `:`, `+`"));
+    if labels.len() > 100 || !labels.iter().all(|label| is_worker_label(label)) {
+        return Err(HubError::invalid(WORKER_LABEL));
     }
     let worker = FleetWorker::of_key(tx, worker)?;
     let update = "UPDATE workers SET labels = $1, seen = $2 WHERE key = $3";

@@ -156,9 +156,3 @@ pub fn ticket_bytes(document: &str) -> Vec<u8> {
 pub fn missing_labels<'w>(wanted: &'w [String], offered: &[String]) -> Vec<&'w str> {
     wanted.iter().filter(|label| !offered.contains(label)).map(String::as_str).collect()
 }
-
-/// Whether a text can be a label, as in `gpu` or `os:linux`.
-pub fn is_label(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | '+');
-    !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain)
-}

@@ -80,12 +80,14 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         let diagnostic = loss.diagnostic(Code::IgnoredByAlias, entry, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
     };
-    const KEYS: [&str; 24] = [
+    const KEYS: [&str; 26] = [
         "artifacts",
         "cache",
         "durable",
         "max-parallel",
+        "on",
         "on-lost",
+        "runs-on",
         "input-schema",
         "returns",
         "produces",

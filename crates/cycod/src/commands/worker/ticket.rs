@@ -16,7 +16,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_app::App;
 use cycod_engine::{
     Approved, Asker, AttemptOutcome, Caller, Carrier, Control, Driver, Durable, Engine, Event, FlowEvent, FlowFact,
-    FlowWork, Given, Nobody, Plan, RunReport, Sink, StepDone, StepOrder, Stop, Surface,
+    FlowWork, Given, Nobody, Plan, RunPlace, RunReport, Sink, StepDone, StepOrder, Stop, Surface,
     definition::{Host, Value},
     diagnostic::{Code, Refusal},
     event_json, json, refused_step, report_json, run_step,
@@ -133,7 +133,7 @@ impl Errand<'_> {
         };
         let done = match (work, &ticket.step) {
             (Some(work), Some(step)) => self.step_in(&place.0, ticket, (work, step), stop, sink).map(Outcome::Step),
-            _ => self.run_in(&place.0, ticket, None, stop, sink).map(|report| Outcome::Run(Box::new(report))),
+            _ => self.run_in(&place.0, ticket, RunPlace::Here, stop, sink).map(|report| Outcome::Run(Box::new(report))),
         };
         done.unwrap_or_else(|refusal| Outcome::refused(work, refusal))
     }
@@ -155,7 +155,7 @@ impl Errand<'_> {
         let past = step.past.facts.iter().map(fact).collect::<Option<_>>().ok_or_else(unreadable)?;
         let order = StepOrder { work, past, elapsed: Duration::from_millis(step.past.elapsed) };
         let one = Arc::new(OneStep { order: Mutex::new(Some(order)), done: Mutex::new(None) });
-        let report = self.run_in(place, ticket, Some(Arc::clone(&one) as Arc<dyn Carrier>), stop, sink)?;
+        let report = self.run_in(place, ticket, RunPlace::Carried(Arc::clone(&one) as Arc<dyn Carrier>), stop, sink)?;
         let done = one.done.lock().unwrap_or_else(PoisonError::into_inner).take();
         let done = done.unwrap_or_else(|| Err(report.refusal.unwrap_or_else(unreadable)))?;
         if done.entry.len() > step.past.room {
@@ -170,7 +170,7 @@ impl Errand<'_> {
         &self,
         place: &Path,
         ticket: &VerifiedTicket,
-        carrier: Option<Arc<dyn Carrier>>,
+        run_place: RunPlace,
         stop: &Stop,
         sink: &mut dyn Sink,
     ) -> Result<RunReport, Refusal> {
@@ -209,7 +209,7 @@ impl Errand<'_> {
             refusal.map_or_else(|| refused(&message), |refusal| *refusal)
         })?;
         let caller = Caller { surface: "person", host: Some("fleet".to_owned()), principal, is_local: false };
-        let control = Control { caller: Some(caller), carrier, ..Control::new(stop.clone()) };
+        let control = Control { caller: Some(caller), place: run_place, ..Control::new(stop.clone()) };
         let (mut report, recording) = engine.run_recorded(approved, &control, sink);
         if let Some(recording) = recording {
             let transcript = report.transcript.clone();
