@@ -40,6 +40,9 @@ const MOST_LOST: usize = 3;
 /// The most tasks of a member that have not ended.
 const MOST_TASKS: i64 = 1000;
 
+/// The most kinds of workers that the steps of a run need.
+const MOST_NEEDS: usize = 1000;
+
 /// How long a ticket may wait for a worker, in seconds.
 const LONGEST_WAIT: i64 = 24 * 3600;
 
@@ -63,6 +66,9 @@ pub(crate) struct GivenTask {
     /// What the conductor has to know of a durable run.
     #[serde(default)]
     pub(crate) flow: Option<Json>,
+    /// What its steps need of workers, in addition to what the ticket says.
+    #[serde(default)]
+    pub(crate) needs: Vec<Vec<String>>,
 }
 
 /// What a worker reports about a task.
@@ -183,8 +189,15 @@ pub(crate) fn give(
     if ticket.durable && !has_restate {
         return Ok(no_flows());
     }
-    if let Some(why) = no_worker(&ticket.labels, &FleetWorker::all(tx)?, now) {
-        return Ok(json!({"no_worker": why}));
+    if given.needs.len() > MOST_NEEDS || !given.needs.iter().flatten().all(|label| is_worker_label(label)) {
+        return Err(HubError::invalid("the steps need too many kinds of workers, or a label is none"));
+    }
+    let workers = FleetWorker::all(tx)?;
+    for needs in std::iter::once(&Vec::new()).chain(&given.needs) {
+        let wanted = flows::both(ticket.labels.iter().map(String::as_str), needs);
+        if let Some(why) = no_worker(&wanted, &workers, now) {
+            return Ok(json!({"no_worker": why}));
+        }
     }
     let open = "SELECT COUNT(*) FROM tasks WHERE member = $1 AND (state = 'waiting' OR state = 'leased')";
     let open = tx.row(open, &[member.name.as_str().into()])?.map_or(Ok(0), |row| row.number(0))?;

@@ -342,6 +342,37 @@ impl Plan {
         tools.flat_map(Tool::worker_labels).collect()
     }
 
+    /// What each of its steps asks of a worker, and each step of the tools that they call; each set of labels once.
+    pub fn labels_of_steps(&self) -> BTreeSet<Vec<String>> {
+        let mut seen = BTreeSet::new();
+        self.add_labels(&self.call.tool, &[], &mut seen);
+        seen.into_iter().map(|(_, labels)| labels).collect()
+    }
+
+    fn add_labels(&self, tool: &Arc<Tool>, within: &[String], seen: &mut BTreeSet<(String, Vec<String>)>) {
+        let Ok(tool) = self.library.effective(tool) else { return };
+        let mut add = |own: &[String], called: Option<&str>| {
+            let labels = labels(&labels(within, &tool.runs_on), own);
+            // What is called the same way in another place needs the same.
+            if seen.insert((called.unwrap_or_default().to_lowercase(), labels.clone()))
+                && let Some(called) = called.and_then(|name| self.library.get(name))
+            {
+                self.add_labels(called, &labels, seen);
+            }
+        };
+        match &tool.body {
+            Body::Use(tool_use) => add(&[], Some(&tool_use.tool)),
+            Body::Steps(steps) => {
+                for step in steps {
+                    let called =
+                        if let StepAction::Use(tool_use) = &step.action { Some(&*tool_use.tool) } else { None };
+                    add(&step.runs_on, called);
+                }
+            }
+            _ => add(&[], None),
+        }
+    }
+
     /// Whether a step calls another tool.
     pub fn calls_tools(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.action, PlannedAction::Tool(_)))

@@ -45,7 +45,7 @@ fn with_carrier(place: &Place, engine: &Engine, carrier: Arc<dyn Carrier>, sink:
 
 /// Has a step done by a machine that has the tools of a place.
 fn step(place: &Place, engine: &Engine, work: FlowWork, past: &[FlowFact]) -> Result<StepDone, Refusal> {
-    let order = StepOrder { work, past: past.to_vec(), elapsed: std::time::Duration::ZERO };
+    let order = StepOrder { work, past: past.to_vec(), elapsed: std::time::Duration::ZERO, labels: Vec::new() };
     let one = Arc::new(One(Mutex::new(Some(order)), Mutex::new(None)));
     _ = with_carrier(place, engine, Arc::<One>::clone(&one), &mut Collected::default());
     let done = one.1.lock().expect("no panic").take();

@@ -237,7 +237,8 @@ impl Fleet {
         let mut is_there = || tasks.watch_flow(&plan.run_id, 0, 0).map(|state| state.is_some());
         if known == 0 && !is_there().map_err(|error| failed(&error))? {
             let ticket = self.ticket(plan, true)?;
-            taken(tasks.give_flow(&ticket, &self.bytes, &flow_of(plan)?))?;
+            let needs: Vec<Vec<String>> = plan.labels_of_steps().into_iter().collect();
+            taken(tasks.give_flow(&ticket, &self.bytes, &flow_of(plan)?, &needs))?;
         }
         // The run has begun, though nothing is heard of it before a worker has time.
         sink.event(&Event::Quiet);

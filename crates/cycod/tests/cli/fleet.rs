@@ -118,6 +118,15 @@ impl Team {
     }
 }
 
+impl Worker {
+    /// Keeps it from asking for more; it is still known.
+    pub(crate) fn pause(&self) {
+        signal(&self.child, Signal::STOP);
+        // What it asked for before is over by then.
+        std::thread::sleep(Duration::from_millis(1500));
+    }
+}
+
 impl Drop for Worker {
     fn drop(&mut self) {
         _ = self.child.kill();

@@ -65,7 +65,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                     context.printer.say("The hub answers again");
                 }
                 let Some(given) = given else { continue };
-                let errand = Errand { machine: &machine, host: context.engine.host(), stop: &stop };
+                let errand = Errand { machine: &machine, host: context.engine.host(), labels: &labels, stop: &stop };
                 let ended = errand.carry_out(&given);
                 context.printer.say(&ended);
             }

@@ -22,7 +22,7 @@ use cycod_engine::{
     event_json, json, refused_step, report_json, run_step,
     trust::fingerprint,
 };
-use cycod_team::TicketDocument;
+use cycod_team::{TicketDocument, missing_labels};
 use cycod_team_sync::{GivenTicket, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine};
 use serde_json::{Value as Json, json as object};
 
@@ -51,6 +51,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Errand<'a> {
     pub(super) machine: &'a WorkerMachine,
     pub(super) host: &'a Host,
+    /// What it offers.
+    pub(super) labels: &'a [String],
     /// Ends the worker with what it runs.
     pub(super) stop: &'a Stop,
 }
@@ -127,6 +129,9 @@ impl Errand<'_> {
                 return Outcome::refused(None, ticket_refused(name, &format!("the step can't be read: {error}")));
             }
         };
+        if let [lacks, ..] = missing_labels(&ticket.document.labels, self.labels)[..] {
+            return Outcome::refused(work, ticket_refused(name, &format!("it doesn't offer `{lacks}`")));
+        }
         let place = match Unpacked::of(self.host, ticket) {
             Ok(place) => place,
             Err(why) => return Outcome::refused(work, ticket_refused(name, &why)),
@@ -153,7 +158,8 @@ impl Errand<'_> {
             Some(FlowFact { event, entry: STANDARD.decode(entry).ok()? })
         };
         let past = step.past.facts.iter().map(fact).collect::<Option<_>>().ok_or_else(unreadable)?;
-        let order = StepOrder { work, past, elapsed: Duration::from_millis(step.past.elapsed) };
+        let order =
+            StepOrder { work, past, elapsed: Duration::from_millis(step.past.elapsed), labels: self.labels.to_vec() };
         let one = Arc::new(OneStep { order: Mutex::new(Some(order)), done: Mutex::new(None) });
         let report = self.run_in(place, ticket, RunPlace::Carried(Arc::clone(&one) as Arc<dyn Carrier>), stop, sink)?;
         let done = one.done.lock().unwrap_or_else(PoisonError::into_inner).take();
