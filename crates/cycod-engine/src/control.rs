@@ -44,6 +44,8 @@ pub struct Control {
     pub session: Option<String>,
     /// The span in which the caller works; without one, that of the environment.
     pub trace: Option<SpanContext>,
+    /// Whether that is the span of this very run, and the caller writes those of its steps.
+    pub is_traced_elsewhere: bool,
     /// Where the run is carried out.
     pub place: RunPlace,
 }
@@ -61,6 +63,7 @@ impl Control {
             refreshes_cache: false,
             session: None,
             trace: None,
+            is_traced_elsewhere: false,
             place: RunPlace::AsDefined,
         }
     }

@@ -15,7 +15,7 @@ use cycod_engine::{
     trust::fingerprint,
 };
 use cycod_process::has_hung_up;
-use cycod_team::{BlobDigest, FORMAT, MOST_TICKET_BYTES, TicketDocument, TicketFile, TicketSchedule};
+use cycod_team::{BlobDigest, FORMAT, MOST_TICKET_BYTES, TicketDocument, TicketFile, TicketSchedule, TicketTrace};
 use cycod_team_sync::{FleetTasks, SyncError, TaskPiece, TaskTaken};
 use serde_json::Value as Json;
 
@@ -114,8 +114,8 @@ impl Fleet {
         labels.into_iter().map(str::to_owned).collect()
     }
 
-    /// The ticket for a call.
-    fn ticket(&self, plan: &Plan, durable: bool) -> Result<TicketDocument, Refusal> {
+    /// The ticket for a call, in the span of a trace that is told in this way.
+    fn ticket(&self, plan: &Plan, span: &[(&'static str, String)], durable: bool) -> Result<TicketDocument, Refusal> {
         let new = || FleetTasks::new_id().map_err(|error| Refusal::new(Code::HubFailed, error.to_string()));
         // Another process finds a durable run by its ID.
         let id = if durable { Ok(plan.run_id.clone()) } else { new() }?;
@@ -136,6 +136,7 @@ impl Fleet {
             }),
             durable,
             schedule: None,
+            trace: trace_of(span),
             expires: self.now.saturating_add(if durable { LASTING_DURABLE } else { LASTING }),
         })
     }
@@ -152,6 +153,12 @@ pub(crate) fn fleet_of(engine: &Engine, tool: &Tool, labels: Vec<String>) -> Res
 /// How a tool runs on this machine.
 fn here(tool: &str) -> String {
     format!("run it here: cycod run {tool} --on here")
+}
+
+/// The span of a run, for a worker.
+fn trace_of(told: &[(&'static str, String)]) -> Option<TicketTrace> {
+    let value = |wanted: &str| told.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.clone());
+    Some(TicketTrace { parent: value("traceparent")?, state: value("tracestate").unwrap_or_default() })
 }
 
 /// Why a call isn't one for a worker.
@@ -208,7 +215,7 @@ impl Carrier for Fleet {
         let carried = match (refused(plan), durable) {
             (Some(why), _) => Err(stays(plan.tool().name.as_str(), why)),
             (None, Some(durable)) => self.carry_flow(approved, driver, sink, durable),
-            (None, None) => self.ticket(plan, false).and_then(|ticket| {
+            (None, None) => self.ticket(plan, driver.run_trace, false).and_then(|ticket| {
                 let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
                 let stop = driver.stop;
                 Following { tasks: &mut tasks, stop, sink, open: BTreeSet::new() }.follow(&ticket, &self.bytes)
@@ -236,7 +243,7 @@ impl Fleet {
         let known = durable.past.len();
         let mut is_there = || tasks.watch_flow(&plan.run_id, 0, 0).map(|state| state.is_some());
         if known == 0 && !is_there().map_err(|error| failed(&error))? {
-            let ticket = self.ticket(plan, true)?;
+            let ticket = self.ticket(plan, driver.run_trace, true)?;
             let needs: Vec<Vec<String>> = plan.labels_of_steps().into_iter().collect();
             taken(tasks.give_flow(&ticket, &self.bytes, &flow_of(plan)?, &needs))?;
         }
@@ -283,7 +290,7 @@ impl Fleet {
                 durable,
                 expires,
                 labels: self.labels_of(plan, durable),
-                ..self.ticket(plan, false)?
+                ..self.ticket(plan, &[], false)?
             }),
         }
     }

@@ -16,7 +16,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_app::App;
 use cycod_engine::{
     Approved, Asker, AttemptOutcome, Caller, Carrier, Control, Driver, Durable, Engine, Event, FlowEvent, FlowFact,
-    FlowWork, Given, Nobody, Plan, RunPlace, RunReport, Sink, StepDone, StepOrder, Stop, Surface,
+    FlowWork, Given, Nobody, Plan, RunPlace, RunReport, Sink, SpanContext, StepDone, StepOrder, Stop, Surface,
     definition::{Host, Value},
     diagnostic::{Code, Refusal},
     event_json, json, refused_step, report_json, run_step,
@@ -215,7 +215,16 @@ impl Errand<'_> {
             refusal.map_or_else(|| refused(&message), |refusal| *refusal)
         })?;
         let caller = Caller { surface: "person", host: Some("fleet".to_owned()), principal, is_local: false };
-        let control = Control { caller: Some(caller), place: run_place, ..Control::new(stop.clone()) };
+        let trace = ticket.document.trace.as_ref();
+        let trace = trace.and_then(|trace| Some(SpanContext::parse(&trace.parent)?.with_state(Some(&trace.state))));
+        let is_traced_elsewhere = trace.is_some();
+        let control = Control {
+            caller: Some(caller),
+            place: run_place,
+            trace,
+            is_traced_elsewhere,
+            ..Control::new(stop.clone())
+        };
         let (mut report, recording) = engine.run_recorded(approved, &control, sink);
         if let Some(recording) = recording {
             let transcript = report.transcript.clone();
