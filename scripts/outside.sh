@@ -161,8 +161,11 @@ for part; do
             KUBERNETES_VALIDATE="$apart/python/bin/kubernetes-validate" "$apart/python/bin/python" tests/deploy/run.py
         ;;
     telemetry)
+        install_apart fleet
+        restate=$(echo "$apart"/node_modules/@restatedev/*/bin)
         install_apart telemetry
-        run "$part" "$apart/python/bin/python" tests/telemetry/run.py
+        build_hub
+        run "$part" env HUB="$built" PATH="$restate:$PATH" "$apart/python/bin/python" tests/telemetry/run.py
         ;;
     interpreters)
         install_apart interpreters

@@ -3,6 +3,7 @@
 HUB names the program cycod-hub, RESTATE the program restate-server.
 """
 
+import base64
 import json
 import os
 import re
@@ -102,6 +103,27 @@ steps:
 parameters:
   WHO: {type: string, description: Whom}
 """
+# In each way in which a tool may write it: as text and on standard error, as JSON, in a file, as an error, in pieces and while it
+# runs on. It is a single run on one worker, or each step on the next.
+TELLS = """description: Tells a secret of the worker in every way
+tags: [read]
+timeout: 60000
+environment: {{variables: {{TOKEN: '${{TOKEN}}'}}, secrets: [TOKEN]}}
+security: {{isolation: none}}
+reports: true
+parameters:
+  WHO: {{type: string, description: Whom}}
+steps:
+  - {{name: file, bash: 'echo "$TOKEN" > kept; echo "$TOKEN" > "{{TEMP}}/kept"; echo "{{WHO}} wrote"'}}
+  - {{name: streams, bash: 'echo "out $TOKEN"; echo "error $TOKEN" >&2', continue-on-error: true}}
+  - {{name: pieces, bash: 'printf "%s" "${{TOKEN:0:10}}"; sleep 0.5; echo "${{TOKEN:10}}"', continue-on-error: true}}
+  - {{name: data, bash: 'printf "{{\\"token\\": \\"%s\\"}}" "$TOKEN"', continue-on-error: true}}
+  - {{name: report, bash: 'echo "{{\\"progress\\": 1, \\"message\\": \\"$TOKEN\\"}}" >> "$CYCOD_REPORT"', continue-on-error: true}}
+  - {{name: fails, bash: 'echo "$TOKEN" >&2; exit 3', continue-on-error: true, error-handling: {{retry: {{attempts: 1, delay: 1}}}}}}
+  - {{name: waits, bash: 'echo "$TOKEN"; echo waits >> {marks}; until [ -e {marks}.go ]; do sleep 0.1; done', continue-on-error: true}}
+resources:
+  cleanup: [{{final-command: 'echo "cleaned $TOKEN"'}}]
+"""
 SLOW = """description: Takes its time
 durable: true
 tags: [read]
@@ -171,7 +193,8 @@ class Fleet:
         os.killpg(dev.pid, signal.SIGTERM)
         dev.wait()
         dev.stdout.close()
-        eventually(lambda: not self.open(self.port + 1), 10)
+        # Restate ends its parts one after the other, and the next one needs all of its ports.
+        expect(eventually(lambda: not any(self.open(self.port + more) for more in range(5)), 20), "a port is in use")
         for part in ("restate", "hub", "conductor", "worker-1", "worker-2"):
             self.start(part)
 
@@ -200,7 +223,9 @@ class Fleet:
         }.get(part, ([CYCOD, "worker"], self.hub, None))
         environment = dict(self.environment)
         if part.startswith("worker"):
-            environment |= {"CYCOD_HOME": str(self.hub / part), "TOKEN": CANARY}
+            temporary = self.path / "tmp" / part
+            temporary.mkdir(parents=True, exist_ok=True)
+            environment |= {"CYCOD_HOME": str(self.hub / part), "TMPDIR": str(temporary), "TOKEN": CANARY}
         self.running[part] = subprocess.Popen(words, env=environment, cwd=place, stdout=self.log, stderr=self.log,
                                               stdin=subprocess.DEVNULL)
         if opens and not eventually(lambda: self.open(opens), 20):
@@ -256,14 +281,22 @@ class Fleet:
         return lines
 
     def stored(self):
-        """Every byte that the hub, Restate and the member keep."""
-        for base in (self.hub, self.home):
-            for path in base.rglob("*"):
-                if path.is_file():
-                    try:
-                        yield path, path.read_bytes()
-                    except OSError:
-                        continue
+        """Every byte that the hub, Restate, the member and the workers keep, and what all of them said."""
+        for path in self.path.rglob("*"):
+            if path.is_file():
+                try:
+                    yield path, path.read_bytes()
+                except OSError:
+                    continue
+
+    def holding(self, text):
+        """The files that have a text, also within Base64 or behind escapes of JSON."""
+        forms = {text.encode()}
+        # Three of the offsets at which Base64 may begin, each without what its neighbours change.
+        for offset in range(3):
+            coded = base64.b64encode(b"\0" * offset + text.encode())
+            forms.add(coded[(4 if offset else 0) : len(coded) - 4])
+        return [path for path, held in self.stored() if any(form in held for form in forms)]
 
     def rows(self, select):
         """What the hub's database has."""
@@ -402,10 +435,26 @@ def by_the_clock(fleet):
 def no_secret(fleet):
     said = fleet.run("run", "secretive", "WHO=control-value", "--on", "fleet", "--format", "json")
     expect("after used by control-value" in said and "secrets don't leave the worker" in said, said)
-    held = [str(path) for path, text in fleet.stored() if CANARY.encode() in text]
-    expect(not held, f"the secret is in {held}")
-    # The same search finds what is there.
-    expect(any(b"control-value" in text for path, text in fleet.stored() if path.name.startswith("hub.db")), "control")
+    for more in ([], ["--durable"]):
+        fleet.marks.unlink(missing_ok=True)
+        go = Path(f"{fleet.marks}.go")
+        go.unlink(missing_ok=True)
+        run = fleet.background("tells", "WHO=control-value", *more)
+        fleet.until_marked("waits")
+        time.sleep(1)
+        # While it runs, only the worker's own directory of the run has what the tool wrote there itself.
+        held = fleet.holding(CANARY)
+        files = [path for path in held if path.name == "kept" and path.is_relative_to(fleet.path / "tmp")]
+        expect(len(held) == len(files) and (files or more), f"the secret is in {held}")
+        go.write_text("")
+        fleet.run("runs", "wait", run, code=None)
+        shown = fleet.run("runs", "show", run) + fleet.run("runs", "show", run, "--format", "json")
+        expect("control-value wrote" in shown and CANARY not in shown, shown)
+        expect(fleet.holding(CANARY) == [], f"the secret is in {fleet.holding(CANARY)}")
+    # The same search finds what is there, at the hub, with the member and on the worker.
+    control = {path.relative_to(fleet.path).parts[:2] for path in fleet.holding("control-value")}
+    expect({("hub", "hub.db"), ("home", ".cycod")} <= {part if part[1] != "hub.db-wal" else ("hub", "hub.db") for part in control}, control)
+    expect(any(part[0] == "hub" and part[1].startswith("worker-") for part in control), control)
 
 
 def forged(fleet):
@@ -467,7 +516,7 @@ def main():
     table = Table("outcome")
     with Fleet() as fleet:
         for name, text in {"four": FOUR, "inner": INNER, "rich": RICH, "fails": FAILS, "writes": WRITES, "reads": READS,
-                           "waits": WAITS, "secretive": SECRETIVE, "slow": SLOW}.items():
+                           "waits": WAITS, "secretive": SECRETIVE, "tells": TELLS, "slow": SLOW}.items():
             fleet.tool(name, text)
         for name, check in checks.items():
             if wanted and not any(word in name for word in wanted):

@@ -1,6 +1,13 @@
-"""A receiver of OpenTelemetry, made of its own definitions, reads what cycod sends."""
+"""A receiver of OpenTelemetry, made of its own definitions, reads what cycod sends.
+
+HUB names the program cycod-hub, and restate-server is on the search path, for the runs on workers.
+"""
 
 import json
+import os
+import re
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -314,9 +321,102 @@ def unasked():
         expect(receiver.got == [], "something is sent")
 
 
+class Fleet(Place):
+    """A project whose runs are traced, and whose tools run on two workers of a hub, with more in their environment."""
+
+    def __init__(self, receiver, **more):
+        super().__init__(receiver, OTEL_SERVICE_NAME="caller")
+        self.project = self.path / "project"
+        tools = self.project / ".cycod" / "tools"
+        tools.mkdir(parents=True)
+        for name, text in {"single": SINGLE, "workflow": WORKFLOW, "secretive": SECRETIVE}.items():
+            (tools / f"{name}.yaml").write_text(text)
+        subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
+        subprocess.run(["git", "add", "-A"], cwd=self.project, check=True)
+        port = next(port for port in range(23000, 60000, 10) if all(is_free(port + more) for more in range(5)))
+        environment = {**self.environment, **more, "PATH": f"{Path(CYCOD).parent}:{os.environ['PATH']}"}
+        words = [os.environ["HUB"], "dev", "--data", str(self.path / "hub"), "--listen", f"127.0.0.1:{port}"]
+        self.hub = subprocess.Popen(words, env=environment, cwd=self.path, stdout=subprocess.PIPE, start_new_session=True)
+        said = ""
+        while "The conductor is at" not in said:
+            line = self.hub.stdout.readline().decode()
+            expect(line, f"cycod-hub dev ended: {said}")
+            said += line
+        joined = self.run(*re.search(r"cycod (team join .*)", said)[1].split())
+        expect(joined.returncode == 0, joined)
+        for name in ("single", "workflow", "secretive"):
+            expect(self.run("trust", name, "--yes").returncode == 0, name)
+
+    def run(self, *arguments):
+        command = [CYCOD, *arguments]
+        return subprocess.run(command, cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True)
+
+    def __exit__(self, *arguments):
+        os.killpg(self.hub.pid, signal.SIGTERM)
+        self.hub.wait()
+        self.hub.stdout.close()
+        super().__exit__(*arguments)
+
+
+def is_free(port):
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) != 0
+
+
+def by_service(receiver):
+    """The spans that the caller sent, by their steps, and those that the workers sent."""
+    sent = {"caller": [], "worker": []}
+    for request in receiver.requests():
+        for of in request.resource_spans:
+            spans = [span for scope in of.scope_spans for span in scope.spans]
+            sent[attributes(of.resource)["service.name"]] += spans
+    return {attributes(span).get("cycod.step", ""): span for span in sent["caller"]}, sent["worker"]
+
+
+def on_the_fleet():
+    """One trace: the run and its steps come from the caller, and each worker adds what it did."""
+    receiver = Receiver()
+    with Fleet(receiver, OTEL_SERVICE_NAME="worker", TOKEN=SECRET) as place:
+        place.environment.update(TRACEPARENT=ABOVE, TRACESTATE="a=b")
+        for words, parts in (["single"], 1), (["workflow"], 1), (["workflow", "--durable"], 8):
+            receiver.got.clear()
+            ran = place.run("run", *words, "--on", "fleet")
+            expect(ran.returncode == 0, ran.stderr)
+            expect(eventually(lambda: len(by_service(receiver)[1]) >= parts, 20), by_service(receiver)[1])
+            steps, workers = by_service(receiver)
+            root = steps[""]
+            everything = [*steps.values(), *workers]
+            expect(all(span.trace_id.hex() == TRACE and span.trace_state == "a=b" for span in everything), "one trace")
+            expect(len({span.span_id for span in everything}) == len(everything), "each span is sent once")
+            expect(root.parent_span_id.hex() == PARENT, "the parent")
+            for worker in workers:
+                expect(worker.parent_span_id == root.span_id and worker.kind == Span.SPAN_KIND_SERVER, worker)
+                expect(event(worker, "cycod.decision")["verdict"] == "allow", "the worker decides again")
+            # What a step starts knows the span of the step.
+            last = steps["single" if words == ["single"] else next(path for path in steps if path.startswith("inner/"))]
+            told = ran.stdout.decode().strip().splitlines()[-1]
+            expect(told == f"00-{TRACE}-{last.span_id.hex()}-01", (told, last))
+        receiver.got.clear()
+        ran = place.run("run", "secretive", "--on", "fleet")
+        expect(ran.returncode == 3 and eventually(lambda: by_service(receiver)[1], 20), ran)
+        expect(SECRET.encode() not in receiver.raw(), "a secret is sent")
+
+
+def on_workers_that_send_nothing():
+    receiver = Receiver()
+    with Fleet(receiver, OTEL_SDK_DISABLED="true") as place:
+        ran = place.run("run", "single", "--on", "fleet")
+        _, step = receiver.spans()
+        expect(ran.stdout.decode().strip() == f"00-{step.trace_id.hex()}-{step.span_id.hex()}-01", ran)
+        # Without a trace here, there is none there.
+        place.environment["OTEL_SDK_DISABLED"] = "true"
+        expect(place.run("run", "single", "--on", "fleet").stdout.strip() == b"", "it has a trace")
+
+
 def main():
     table = Table()
-    for test in (single, within, workflow, mcp, over_http, to_servers, masked, away, unasked):
+    for test in (single, within, workflow, mcp, over_http, to_servers, masked, away, unasked, on_the_fleet,
+                 on_workers_that_send_nothing):
         table.check(test.__name__, "a receiver reads it", test)
     return table.show("OpenTelemetry")
 

@@ -70,6 +70,7 @@ const ARROWS: [(&str, &[&str]); 48] = [
             "cycod-thread",
             "cycod-file",
             "cycod-flow",
+            "cycod-definition",
             "cycod-conductor",
             "cycod-process",
             "cycod-http",

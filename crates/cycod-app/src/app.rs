@@ -8,7 +8,7 @@ use std::{
 
 use cycod_builtin::Toolbox;
 use cycod_cli_tools::CliTools;
-use cycod_engine::{BuiltIns, Engine, EngineBuilder, Together, Workers, definition::Host};
+use cycod_engine::{BuiltIns, Carriers, Engine, EngineBuilder, Together, Workers, definition::Host};
 use cycod_mcp_client::{Account, NoPerson, Person, RemoteServers};
 use cycod_model::ModelSource;
 use cycod_secret::{PassphrasePrompt, Store};
@@ -41,11 +41,12 @@ use crate::{
 pub struct App {
     person: Arc<dyn Person>,
     passphrase: Option<PassphrasePrompt>,
+    carriers: Option<Carriers>,
 }
 
 impl Default for App {
     fn default() -> Self {
-        Self { person: Arc::new(NoPerson), passphrase: None }
+        Self { person: Arc::new(NoPerson), passphrase: None, carriers: None }
     }
 }
 
@@ -71,6 +72,12 @@ impl App {
     #[must_use]
     pub fn passphrase(self, ask: PassphrasePrompt) -> Self {
         Self { passphrase: Some(ask), ..self }
+    }
+
+    /// Says how runs are carried out on other machines.
+    #[must_use]
+    pub fn carriers(self, carriers: Carriers) -> Self {
+        Self { carriers: Some(carriers), ..self }
     }
 
     /// Opens the place where `host` stands, with everything that a tool there may need.
@@ -122,6 +129,10 @@ impl App {
             .models(Arc::new(ModelsForTools::of(models, &settings)))
             .secrets(secrets)
             .history(Arc::clone(history));
+        let engine = match self.carriers {
+            Some(carriers) => engine.carriers(carriers),
+            None => engine,
+        };
         // Without it, a call that wants to run in the background is refused with the reason.
         match worker::background_run() {
             Some((program, arguments)) => engine.background(program, arguments),

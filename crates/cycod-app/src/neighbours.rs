@@ -1,6 +1,6 @@
 //! What is wrong between a tool and the tools it uses, which no file can know alone.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use cycod_engine::{
     Engine,
@@ -42,6 +42,14 @@ pub(crate) fn check(engine: &Engine, tool: &Tool, source: &SourceFile, names: &N
     {
         let at = spots.first().map_or_else(Span::default, |spot| spot.span);
         found.push(Diagnostic::error(Code::ToolCycle, at, refusal.why));
+    }
+    if let Ok(library) = engine.library(tool)
+        && let Err(refusal) = library.site(&Arc::new(tool.clone()))
+        && refusal.code == Code::NotForFleet
+    {
+        let at = spots.first().map_or_else(Span::default, |spot| spot.span);
+        let diagnostic = Diagnostic::error(refusal.code, at, refusal.why);
+        found.push(diagnostic.help(format!("write `on: fleet` in `{}`, too", tool.name)));
     }
     found
 }

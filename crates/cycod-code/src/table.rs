@@ -138,6 +138,7 @@ codes! {
     NoCommand               "no-command"                (file)
     NoDescription           "no-description"            (file)
     NoHandler               "no-handler"                (file)
+    NoHub                   "no-hub"                    (Failure        ToolError     Unprocessable   Decision)
     NoName                  "no-name"                   (file)
     NoStreamFile            "no-stream-file"            (file)
     NoWorker                "no-worker"                 (Failure        ToolError     Unavailable     Mishap)

@@ -177,7 +177,7 @@ impl<'a, 'c> Driving<'a, 'c> {
         loop {
             if let Some((turn, task)) = next.take() {
                 let is_over = turn.is_over;
-                if !self.carry_out(turn, task).await? || is_over {
+                if !self.carry_out(&course, turn, task).await? || is_over {
                     return Ok(());
                 }
             }
@@ -198,23 +198,28 @@ impl<'a, 'c> Driving<'a, 'c> {
     }
 
     /// Tells the queue what happened and what follows, and waits for that. Returns whether anyone still waits for the run.
-    async fn carry_out(&mut self, turn: FlowTurn, task: Option<String>) -> Result<bool, TerminalError> {
+    async fn carry_out(
+        &mut self,
+        course: &FlowCourse,
+        turn: FlowTurn,
+        task: Option<String>,
+    ) -> Result<bool, TerminalError> {
         let FlowTurn { event, timers, offers, stops, is_over } = turn;
         for (timer, after) in timers {
             let sleep = self.ctx.sleep(Duration::from_millis(after));
             self.waiting.push(Box::pin(sleep.map(move |_| Heard::Timer(timer))));
         }
-        let offers = offers.into_iter().map(|work| self.offer(work)).collect();
+        let offers = offers.into_iter().map(|work| self.offer(work, course.labels(work))).collect();
         let (run, number) = (self.run.clone(), self.number);
         self.number += 1;
         self.commit(FlowCommit { run, number, event, task, offers, stops, is_over }).await
     }
 
     /// Waits for what comes of work that goes into the queue.
-    fn offer(&mut self, work: FlowWork) -> FlowOffer {
+    fn offer(&mut self, work: FlowWork, labels: Vec<String>) -> FlowOffer {
         let (awakeable, answer) = self.ctx.awakeable::<Vec<u8>>();
         self.waiting.push(Box::pin(answer.map(move |answer| Heard::Answer(work, answer))));
-        FlowOffer { work, awakeable }
+        FlowOffer { work, labels, awakeable }
     }
 
     async fn commit(&mut self, commit: FlowCommit) -> Result<bool, TerminalError> {

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct FlowOffer {
     /// The work.
     pub work: FlowWork,
+    /// The labels of the workers that may do it, in addition to those of the run.
+    pub labels: Vec<String>,
     /// The ID of the awakeable.
     pub awakeable: String,
 }

@@ -53,6 +53,7 @@ pub const CODES: [Code; 86] = [
     Code::NoStreamFile,
     Code::NotAMapping,
     Code::NotCacheable,
+    Code::NotForFleet,
     Code::NumberFormat,
     Code::OnFailureOrder,
     Code::OutOfRange,

@@ -36,6 +36,7 @@ mod level;
 mod load;
 mod lower;
 mod parameter;
+mod placement;
 mod platform;
 mod programs_file;
 mod remote;
@@ -77,6 +78,7 @@ pub use lower::static_value;
 pub use parameter::{
     CodeReader, NamedTransform, Parameter, ParameterType, ParameterValidation, Placing, Shape, Transform, ValueFormat,
 };
+pub use placement::{RunSite, WORKER_LABEL, is_worker_label, worker_with};
 pub use platform::Platform;
 pub use programs_file::{Beside, ProgramsFile, Stated};
 pub use security::{AccessKind, Approval, Demand, Isolation, Permission, Privilege, Security};

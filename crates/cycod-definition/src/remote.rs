@@ -2,7 +2,7 @@ use cycod_shell::Programs;
 
 use crate::{
     Body, Environment, FilePaths, FunctionCalling, Hints, JsonSchema, Metadata, OfferedAs, Parameter, Produces,
-    RemoteTool, Requires, Resources, Security, SourceOrigin, Stated, TaskSupport, Tool, ToolName,
+    RemoteTool, Requires, Resources, RunSite, Security, SourceOrigin, Stated, TaskSupport, Tool, ToolName,
 };
 
 impl Tool {
@@ -39,6 +39,8 @@ impl Tool {
             durable: false,
             on_lost: None,
             schedule: None,
+            on: RunSite::Here,
+            runs_on: Vec::new(),
             max_parallel: None,
             ignore_errors: false,
             input: None,

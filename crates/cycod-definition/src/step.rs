@@ -33,6 +33,8 @@ pub struct Step {
     pub on_failure: bool,
     /// What follows in a durable run when a crash interrupted it; absent means the tool's.
     pub on_lost: Option<OnLost>,
+    /// The labels that a worker must offer to run it on the fleet, in addition to those of the tool.
+    pub runs_on: Vec<String>,
     /// How often and how fast to try again.
     pub retry: Option<Retry>,
     /// Run in the step's shell when all tries failed; its result replaces the step's.

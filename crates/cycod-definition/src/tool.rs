@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 use crate::{
     Caching, ChangelogEntry, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling,
     Handler, Hints, Interactive, JsonSchema, Level, Literal, Metadata, OfferedAs, OnLost, Parameter, Platform,
-    Produces, Requires, Resources, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase, ToolPage,
-    ToolQuestion, ToolUse, Value,
+    Produces, Requires, Resources, RunSite, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase,
+    ToolPage, ToolQuestion, ToolUse, Value,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -116,6 +116,10 @@ pub struct Tool {
     pub on_lost: Option<OnLost>,
     /// When the team's hub starts it, once a member permits that.
     pub schedule: Option<Schedule>,
+    /// Where it runs, unless the caller says so.
+    pub on: RunSite,
+    /// The labels that a worker must offer to run it on the fleet.
+    pub runs_on: Vec<String>,
     /// How many of its steps run at once at the most.
     pub max_parallel: Option<usize>,
     /// The default of `continue-on-error` for every step, and whether a failing single command counts as success.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cycod_call::Given;
 use cycod_catalog::ScopeFilter;
-use cycod_definition::{Level, Privilege};
+use cycod_definition::{Level, Privilege, RunSite, worker_with};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::{Plan, PlanError};
 use cycod_policy::{Answer, Approved, Approver, Breadth, Decision, Request, Surface, Verdict};
@@ -131,6 +131,8 @@ impl Engine {
         let entry = self.catalog().find(tool.name.as_str(), ScopeFilter::Any);
         let digest = self.fingerprint_of_plan(plan).digest().to_string();
         let commands = self.preview(plan).everything();
+        let is_on_fleet = plan.tool().on == RunSite::Fleet;
+        let site = is_on_fleet.then(|| format!("runs on {}", worker_with(plan.worker_labels())));
         Request {
             tool: tool.name.to_string(),
             title: tool.title.clone(),
@@ -142,7 +144,7 @@ impl Engine {
             arguments: masks.apply(&plan.call.arguments_json()).into_owned(),
             editable: arguments.map(|arguments| editable(arguments, plan).to_string()),
             working_directory: plan.working_directory.display().to_string(),
-            reach: plan.reach(),
+            reach: site.into_iter().chain(plan.reach()).collect(),
             rule: decision.rule.clone(),
             yields: decision.yields,
             justification: tool.security.justification.clone(),

@@ -28,7 +28,7 @@ use cycod_thread::Thread;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Caller, Carriers, Control, Engine, EngineError, Resumption, host,
+    Caller, Control, Engine, Resumption, host,
     order::{Order, OrderRow, asker},
     recording::{not_kept, told},
 };
@@ -93,9 +93,10 @@ impl Engine {
         if plan.privilege == Privilege::Elevated {
             return Err(unavailable("no user would be there to grant it elevated rights"));
         }
+        let placed = self.placed(plan, control)?;
         let mut order = self.order(approved, caller);
         order.durable = control.durable;
-        order.fleet = control.carrier.as_ref().and_then(|carrier| carrier.labels());
+        order.fleet = placed.place.carrier().and_then(|carrier| carrier.labels());
         let order = Wanted::Call(Box::new(order));
         self.start(&order, &plan.run_id, &plan.host().working_directory).map_err(|refusal| match refusal.code {
             Code::ToolChanged => refusal.place(name),
@@ -189,14 +190,12 @@ pub enum NotCarriedOn {
 }
 
 /// Carries a workflow on that another process started: reads from `input` what to run, and writes to `output` that it has
-/// begun, or why not. The tools are those that `open` opens, `carriers` makes what carries runs out on other machines, and `stop`
-/// ends it.
+/// begun, or why not. The tools are those that `open` opens, and `stop` ends it.
 ///
 /// # Errors
 /// What keeps it from saying even that.
 pub fn carry_on(
     open: impl FnOnce(Host) -> Engine,
-    carriers: Option<Carriers>,
     input: impl Read,
     mut output: impl Write,
     stop: Stop,
@@ -214,8 +213,8 @@ pub fn carry_on(
     let control = Control::new(stop);
     let mut follower = Beginner { tell: &mut tell, has_told: false, stop: control.stop.clone() };
     let done = match wanted {
-        Ok(order) => call(&engine, order, control, carriers, &mut follower),
-        Err(run) => resume(&engine, &run, control, carriers, &mut follower),
+        Ok(order) => call(&engine, order, control, &mut follower),
+        Err(run) => resume(&engine, &run, &control, &mut follower),
     };
     if !follower.has_told {
         // Where not even one step began, it may have been refused.
@@ -228,16 +227,10 @@ pub fn carry_on(
 }
 
 /// Runs what was approved, if it still is what it was.
-fn call(
-    engine: &Engine,
-    order: Order,
-    control: Control,
-    carriers: Option<Carriers>,
-    follower: &mut Beginner<'_>,
-) -> Result<RunReport, Refusal> {
-    let control = carried(engine, (&order.tool, order.fleet.as_deref()), control, carriers)?;
+fn call(engine: &Engine, order: Order, control: Control, follower: &mut Beginner<'_>) -> Result<RunReport, Refusal> {
     let (approved, _listening) = begin(engine, &order, &control)?;
-    let control = Control { durable: order.durable, caller: Some(order.caller), ..control };
+    let place = engine.place_of(&approved.subject().asked, order.fleet)?;
+    let control = Control { durable: order.durable, caller: Some(order.caller), place, ..control };
     let is_workflow = approved.subject().is_workflow;
     let (mut report, recording) = engine.run_here(approved, &control, follower);
     if let Some(recording) = recording {
@@ -246,32 +239,11 @@ fn call(
     Ok(report)
 }
 
-/// Has a run carried out where it was begun.
-fn carried(
-    engine: &Engine,
-    (tool, fleet): (&str, Option<&[String]>),
-    control: Control,
-    carriers: Option<Carriers>,
-) -> Result<Control, Refusal> {
-    let Some(labels) = fleet else { return Ok(control) };
-    let why = || Refusal::new(Code::BackgroundUnavailable, "this program doesn't know the workers of a hub");
-    let carriers = carriers.ok_or_else(why)?;
-    let tool = engine.tool(tool).map_err(EngineError::into_refusal)?;
-    Ok(Control { carrier: Some(carriers(engine, &tool, labels.to_vec())?), ..control })
-}
-
 /// Continues a run about which everything is decided.
-fn resume(
-    engine: &Engine,
-    run: &str,
-    control: Control,
-    carriers: Option<Carriers>,
-    follower: &mut Beginner<'_>,
-) -> Result<RunReport, Refusal> {
+fn resume(engine: &Engine, run: &str, control: &Control, follower: &mut Beginner<'_>) -> Result<RunReport, Refusal> {
     let history = engine.history().ok_or_else(|| not_kept(run))?;
     let resumption = Resumption::open(&history.journals(), run)?;
-    let control = carried(engine, (resumption.tool(), resumption.fleet()), control, carriers)?;
-    let report = engine.resume(resumption, &|_| None, false, &control, follower)?;
+    let report = engine.resume(resumption, &|_| None, false, control, follower)?;
     // Where the answer was that a step has failed, nothing may have happened that it could have seen.
     follower.begun();
     Ok(report)

@@ -12,7 +12,7 @@ use cycod_process::Pool;
 use cycod_run::{BuiltIns, Models, Remotes, Workers};
 use cycod_store::History;
 
-use crate::{Engine, ourselves::Ourselves};
+use crate::{Carriers, Engine, ourselves::Ourselves};
 
 /// Makes an engine.
 ///
@@ -108,6 +108,12 @@ impl EngineBuilder {
     /// [`carry_on`](crate::carry_on). Without it, no workflow runs in the background.
     pub fn background(mut self, program: PathBuf, arguments: Vec<OsString>) -> Self {
         self.engine.ourselves = Some(Ourselves { program, arguments });
+        self
+    }
+
+    /// Says how runs are carried out on other machines. Without it, none is.
+    pub fn carriers(mut self, carriers: Carriers) -> Self {
+        self.engine.carriers = Some(carriers);
         self
     }
 

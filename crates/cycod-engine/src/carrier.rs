@@ -35,7 +35,7 @@ pub trait Carrier: fmt::Debug + Send + Sync {
     }
 }
 
-/// Makes the carrier of a call again, by its labels.
+/// Makes the carrier of a call, by the labels that its caller adds to those of the tool.
 pub type Carriers = fn(&Engine, &Tool, Vec<String>) -> Result<Arc<dyn Carrier>, Refusal>;
 
 /// Writes an event, as a line of a journal with what a step wrote in it; nothing for one that says nothing.

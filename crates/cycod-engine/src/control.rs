@@ -4,6 +4,25 @@ use cycod_process::{Observer, Stop};
 
 use crate::{Caller, Carrier, SpanContext};
 
+/// Where a run is carried out.
+#[derive(Clone, Debug, Default)]
+pub enum RunPlace {
+    /// Where its tool says.
+    #[default]
+    AsDefined,
+    /// On this machine.
+    Here,
+    /// By others.
+    Carried(Arc<dyn Carrier>),
+}
+
+impl RunPlace {
+    /// What carries the run out, where others do.
+    pub(crate) fn carrier(&self) -> Option<&Arc<dyn Carrier>> {
+        if let Self::Carried(carrier) = self { Some(carrier) } else { None }
+    }
+}
+
 /// How a run is steered from outside.
 #[derive(Clone, Debug)]
 pub struct Control {
@@ -25,8 +44,10 @@ pub struct Control {
     pub session: Option<String>,
     /// The span in which the caller works; without one, that of the environment.
     pub trace: Option<SpanContext>,
-    /// What carries the run out; without it, this machine.
-    pub carrier: Option<Arc<dyn Carrier>>,
+    /// Whether that is the span of this very run, and the caller writes those of its steps.
+    pub is_traced_elsewhere: bool,
+    /// Where the run is carried out.
+    pub place: RunPlace,
 }
 
 impl Control {
@@ -42,7 +63,8 @@ impl Control {
             refreshes_cache: false,
             session: None,
             trace: None,
-            carrier: None,
+            is_traced_elsewhere: false,
+            place: RunPlace::AsDefined,
         }
     }
 }

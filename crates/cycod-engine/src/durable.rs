@@ -66,9 +66,9 @@ impl Resumption {
         &self.order.tool
     }
 
-    /// The labels of the workers that carry it out; nothing for a run of this machine.
-    pub fn fleet(&self) -> Option<&[String]> {
-        self.order.fleet.as_deref()
+    /// Whether workers carry it out.
+    pub fn is_on_fleet(&self) -> bool {
+        self.order.fleet.is_some()
     }
 
     /// The run.
@@ -198,7 +198,7 @@ impl Engine {
         control: &Control,
     ) -> Result<Option<Resumed<'static>>, Refusal> {
         let plan = approved.subject();
-        let goes_elsewhere = control.carrier.as_ref().map(|carrier| carrier.labels());
+        let goes_elsewhere = control.place.carrier().map(|carrier| carrier.labels());
         if !control.durable && !plan.call.tool.durable || goes_elsewhere == Some(None) {
             return Ok(None);
         }
@@ -241,8 +241,9 @@ impl Engine {
         }
         let decision = self.decide_ordered(&plan, &order, &asker);
         let (is_workflow, is_detached) = (plan.is_workflow, plan.is_detached());
+        let place = self.place_of(&plan.asked, order.fleet)?;
         let approved = decision.approve(&name, plan)?;
-        let control = Control { caller: Some(order.caller), ..control.clone() };
+        let control = Control { caller: Some(order.caller), place, ..control.clone() };
         // What went on by itself is ended where it was, whoever continues it.
         let _listening = is_detached.then(|| self.listen(&order.beginning.run_id, &control.stop)).transpose()?;
         let resumed = Resumed { ledger: Sealed(state), past, lost };

@@ -19,7 +19,7 @@ use cycod_store::{Digest, History};
 use cycod_trace::{TraceSettingsError, Tracer};
 
 use crate::{
-    Beginning, EngineError,
+    Beginning, Carriers, EngineError,
     moment::{Moments, Once},
     ourselves::Ourselves,
     rules::RulesHere,
@@ -51,6 +51,7 @@ pub struct Engine {
     pub(crate) absent: Vec<(String, Refusal)>,
     pub(crate) pool: Option<Arc<Pool>>,
     pub(crate) ourselves: Option<Ourselves>,
+    pub(crate) carriers: Option<Carriers>,
     pub(crate) secrets: Arc<dyn Secrets + Send + Sync>,
     pub(crate) history: Option<Arc<History>>,
     /// What sends traces, once the environment was asked.
@@ -96,6 +97,7 @@ impl Engine {
             absent: Vec::new(),
             pool: None,
             ourselves: None,
+            carriers: None,
             secrets: Arc::new(NoSecrets),
             history: None,
             tracer: OnceLock::new(),

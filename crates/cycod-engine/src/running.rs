@@ -89,6 +89,10 @@ impl Engine {
         may_wait: bool,
     ) -> (RunReport, Option<Recording>) {
         self.moments.hold(false);
+        let control = &match self.placed(approved.subject(), control) {
+            Ok(control) => control,
+            Err(refusal) => return (RunReport::refused(refusal), None),
+        };
         let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
         let run_id = approved.subject().run_id.clone();
         let has_artifacts = approved.subject().keeps_files();
@@ -119,7 +123,9 @@ impl Engine {
         let is_test = self.caller(control).surface == Caller::TEST;
         let artifacts = recording.as_ref().filter(|_| !is_test).map(Recording::artifacts);
         let mut trace = self.trace_or_warn(&approved, control, sink, &mut warnings);
-        let context = trace.as_ref().map(RunTrace::context);
+        let of_caller = control.trace.clone().filter(|_| control.is_traced_elsewhere);
+        let context = of_caller.or_else(|| trace.as_ref().map(RunTrace::context));
+        let run_trace = context.as_ref().map(tracing::told).unwrap_or_default();
         let trace_of = context.as_ref().map(|root| |step: &StepPath| tracing::names(root, step));
         let began = OnceLock::new();
         let caller = self.caller(control);
@@ -148,6 +154,7 @@ impl Engine {
             started: Some(&begin),
             interpreters: Some(&|| self.configured_interpreters()),
             trace: trace_of.as_ref().map(|of| of as &TraceOf<'_>),
+            run_trace: &run_trace,
         };
         let sink: &mut dyn Sink = &mut Traced { sink, trace: trace.as_mut() };
         let journal = recording.as_ref().and_then(|recording| recording.journal.clone());
@@ -195,7 +202,7 @@ fn carried(
     sink: &mut dyn Sink,
     durable: Option<Durable<'_>>,
 ) -> RunReport {
-    let Some(carrier) = &control.carrier else { return run(approved, driver, sink, durable) };
+    let Some(carrier) = control.place.carrier() else { return run(approved, driver, sink, durable) };
     // The other machine begins when it can.
     if let Some(started) = driver.started {
         started();

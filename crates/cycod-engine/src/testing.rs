@@ -15,7 +15,7 @@ use cycod_policy::{Nobody, Surface};
 use cycod_run::{Ignore, RunReport};
 use cycod_syntax::template::Template;
 
-use crate::{Caller, Control, Engine, ToolAnswer};
+use crate::{Caller, Control, Engine, RunPlace, ToolAnswer};
 
 /// The exit code of a call whose arguments do not fit.
 const WRONG_ARGUMENTS: i32 = Exit::Usage.in_result();
@@ -207,7 +207,7 @@ impl Engine {
         };
         let after = plan.clone();
         let approved = self.approve(plan, Surface::Person, &Nobody).map_err(|refusal| said(&refusal))?;
-        let control = Control { caller: Some(self.person(Caller::TEST)), ..control.clone() };
+        let control = Control { caller: Some(self.person(Caller::TEST)), place: RunPlace::Here, ..control.clone() };
         let report = self.run(approved, &control, &mut Ignore);
         let failures = self.check(&after, case, &report);
         let warnings = self.clean_up_after(after, case);
@@ -297,7 +297,7 @@ impl Engine {
         let (Ok(control), Ok(approved)) = (self.control(), self.approve(plan, Surface::Person, &Nobody)) else {
             return vec!["the cleanup could not be started".to_owned()];
         };
-        let control = Control { caller: Some(self.person(Caller::TEST)), ..control };
+        let control = Control { caller: Some(self.person(Caller::TEST)), place: RunPlace::Here, ..control };
         let report = self.run(approved, &control, &mut Ignore);
         let failed = report.steps.iter().filter(|step| step.is_failure() || !step.has_run());
         failed

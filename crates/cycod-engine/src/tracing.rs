@@ -79,7 +79,7 @@ impl Engine {
                 context,
                 parent: parent.map(|parent| parent.span_id),
                 name: format!("execute_tool {}", plan.tool().name),
-                is_server: caller.surface == "mcp",
+                is_server: caller.surface == "mcp" || control.is_traced_elsewhere,
                 start: 0,
                 end: 0,
                 attributes: Vec::new(),
@@ -91,6 +91,7 @@ impl Engine {
             began: (SystemTime::now(), Instant::now()),
             steps: BTreeMap::new(),
             dropped: 0,
+            has_steps: !control.is_traced_elsewhere,
         };
         trace.describe(approved, &caller);
         trace
@@ -99,7 +100,11 @@ impl Engine {
 
 /// How what a step starts or calls is told in which span it works.
 pub(crate) fn names(root: &SpanContext, step: &StepPath) -> Vec<(&'static str, String)> {
-    let span = root.span(step.as_str());
+    told(&root.span(step.as_str()))
+}
+
+/// How others are told that they work in a span.
+pub(crate) fn told(span: &SpanContext) -> Vec<(&'static str, String)> {
     let state = (!span.state.is_empty()).then(|| ("tracestate", span.state.clone()));
     std::iter::once(("traceparent", span.to_string())).chain(state).collect()
 }
@@ -113,6 +118,8 @@ pub(crate) struct RunTrace {
     began: (SystemTime, Instant),
     steps: BTreeMap<StepPath, StepSpan>,
     dropped: i64,
+    /// Whether the spans of the steps are in it.
+    has_steps: bool,
 }
 
 /// A step, and what it has written so far.
@@ -160,6 +167,9 @@ impl RunTrace {
     /// Takes note of what happened.
     fn heed(&mut self, event: &Event<'_>) {
         let text = |trace: &Self, text: &str| AttributeValue::from(shown(&trace.masks, text));
+        if !self.has_steps && !matches!(event, Event::Warning(_)) {
+            return;
+        }
         match event {
             Event::StepStarted { step, attempt, command } => {
                 let command = text(self, command);

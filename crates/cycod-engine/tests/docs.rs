@@ -42,7 +42,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("step-lost", "the tests of durable runs: a kill between two steps"),
     ("hub-failed", "the tests of workers: a hub that is gone"),
     ("no-worker", "the tests of workers: a label that none has"),
-    ("not-for-fleet", "the tests of workers: a secret as an argument"),
+    ("no-hub", "the tests of workers: a user without a team"),
     ("ticket-refused", "the tests of workers: a tool that was changed on the way"),
     ("worker-lost", "the tests of workers: one that is killed"),
     ("internal-error", "the tests of whole runs: a step that panics"),

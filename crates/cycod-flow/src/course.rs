@@ -160,6 +160,11 @@ impl FlowCourse {
         Ok(turn)
     }
 
+    /// The labels of the machines that may do something that is given away.
+    pub fn labels(&self, work: FlowWork) -> Vec<String> {
+        self.flow.labels(work)
+    }
+
     /// The attempts that are given away in a scope, or in one that was opened in it.
     fn attempts_in(&self, outermost: ScopeId) -> Vec<FlowWork> {
         let is_inside = |scope: ScopeId| {

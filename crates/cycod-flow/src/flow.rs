@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    AT_ONCE, Attempt, AttemptOutcome, Before, ConditionResult, FlowCommand, FlowEvent, FlowTask, LostAnswer,
+    AT_ONCE, Attempt, AttemptOutcome, Before, ConditionResult, FlowCommand, FlowEvent, FlowTask, FlowWork, LostAnswer,
     LostPolicy, MOST_LOSSES, ScopeId, Settled, StepId, StepShape,
     scope::{Phase, Scope, State},
 };
@@ -72,6 +72,25 @@ impl Flow {
     /// The attempt in which a scope was opened; nothing for the outermost one.
     pub fn opened_by(&self, scope: ScopeId) -> Option<FlowTask> {
         self.scopes.get(scope.0)?.by
+    }
+
+    /// The labels of the machines that may do something. A condition starts nothing, so any may evaluate it; what cleans up goes to
+    /// a machine that could carry out each step of the scope, as far as they have labels in common.
+    pub fn labels(&self, work: FlowWork) -> Vec<String> {
+        let steps = |scope: ScopeId| self.scopes.get(scope.0).map(|scope| scope.steps.as_slice()).unwrap_or_default();
+        match work {
+            FlowWork::Decide(_) => Vec::new(),
+            FlowWork::Attempt(task) => {
+                let step = steps(task.step.scope).get(task.step.index);
+                step.map(|step| step.shape.labels.clone()).unwrap_or_default()
+            }
+            FlowWork::CleanUp(scope) => {
+                let mut steps = steps(scope).iter().map(|step| &step.shape.labels);
+                let mut common = steps.next().cloned().unwrap_or_default();
+                steps.for_each(|labels| common.retain(|label| labels.contains(label)));
+                common
+            }
+        }
     }
 
     fn take(&mut self, event: FlowEvent, commands: &mut Vec<FlowCommand>) {

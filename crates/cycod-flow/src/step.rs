@@ -4,6 +4,7 @@ use crate::ScopeId;
 
 /// What a flow has to know of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StepShape {
     /// The steps of the same scope that it waits for, by index.
     pub after: Vec<usize>,
@@ -20,6 +21,9 @@ pub struct StepShape {
     pub has_fallback: bool,
     /// What follows the loss of an attempt.
     pub on_lost: LostPolicy,
+    /// The labels of the machines that may carry it out, in addition to those of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
 }
 
 /// What follows when whoever carried out an attempt is gone.

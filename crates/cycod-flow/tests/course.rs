@@ -116,6 +116,21 @@ fn what_is_lost_and_may_not_start_again_fails_since_nobody_can_be_asked() {
     assert_eq!(course.hear(ended(task(0, 0), AttemptOutcome::Succeeded)), Err(FlowMisfit::OtherWork));
 }
 
+#[test]
+fn work_asks_for_the_labels_of_its_step() {
+    let needs = |labels: &[&str]| StepShape {
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        ..StepShape::default()
+    };
+    let (course, _) = begin(vec![needs(&["gpu", "linux"]), needs(&["linux"])]);
+    let asks = |work| course.labels(work).join(" ");
+    assert_eq!([asks(attempt(0, 0)), asks(attempt(0, 1))], ["gpu linux", "linux"]);
+    // What all steps need, the cleanup needs. A condition starts nothing.
+    assert_eq!([asks(FlowWork::CleanUp(ScopeId(0))), asks(FlowWork::Decide(id(0, 0)))], ["linux", ""]);
+    // What is not there asks for nothing.
+    assert_eq!([asks(attempt(3, 0)), asks(attempt(0, 9)), asks(FlowWork::CleanUp(ScopeId(3)))], ["", "", ""]);
+}
+
 fn shape(index: usize) -> impl Strategy<Value = StepShape> {
     let on_lost = prop::sample::select(vec![LostPolicy::Retry, LostPolicy::Fail, LostPolicy::Ask]);
     (prop::collection::vec(0..index.max(1), 0..3), any::<bool>(), 0_u32..3, any::<bool>(), on_lost).prop_map(

@@ -267,6 +267,7 @@ fn step(index: usize) -> impl Strategy<Value = StepShape> {
             retries,
             has_fallback,
             on_lost,
+            ..StepShape::default()
         },
     )
 }

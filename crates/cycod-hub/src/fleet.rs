@@ -12,10 +12,11 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use cycod_definition::{WORKER_LABEL, is_worker_label};
 use cycod_schedule::{SCHEDULED, schedule_of};
 use cycod_team::{
-    BlobDigest, FORMAT, LeaseDocument, MOST_TICKET_BYTES, SignedRole, SignedText, TicketDocument, hex, is_label,
-    missing_labels, ticket_bytes,
+    BlobDigest, FORMAT, LeaseDocument, MOST_TICKET_BYTES, SignedRole, SignedText, TicketDocument, hex, missing_labels,
+    ticket_bytes,
 };
 use jiff::Timestamp;
 use ring::signature::{ED25519, UnparsedPublicKey};
@@ -38,6 +39,9 @@ const MOST_LOST: usize = 3;
 
 /// The most tasks of a member that have not ended.
 const MOST_TASKS: i64 = 1000;
+
+/// The most kinds of workers that the steps of a run need.
+const MOST_NEEDS: usize = 1000;
 
 /// How long a ticket may wait for a worker, in seconds.
 const LONGEST_WAIT: i64 = 24 * 3600;
@@ -62,6 +66,9 @@ pub(crate) struct GivenTask {
     /// What the conductor has to know of a durable run.
     #[serde(default)]
     pub(crate) flow: Option<Json>,
+    /// What its steps need of workers, in addition to what the ticket says.
+    #[serde(default)]
+    pub(crate) needs: Vec<Vec<String>>,
 }
 
 /// What a worker reports about a task.
@@ -114,8 +121,8 @@ impl FleetWorker {
 
 /// Makes a token with which one machine becomes a worker.
 pub(crate) fn token(tx: &mut dyn HubTransaction, name: &str, hours: u32, now: Timestamp) -> Result<String, HubError> {
-    if !is_label(name) {
-        return Err(HubError::invalid("a worker's name has at most 64 letters, digits and `.`, `_`, `-`, `:`, `+`"));
+    if !is_worker_label(name) {
+        return Err(HubError::invalid(format!("the name of a worker is a label, and {WORKER_LABEL}")));
     }
     let token = random::<24>()?;
     let expires = now.as_second().saturating_add(i64::from(hours) * 3600);
@@ -182,8 +189,15 @@ pub(crate) fn give(
     if ticket.durable && !has_restate {
         return Ok(no_flows());
     }
-    if let Some(why) = no_worker(&ticket.labels, &FleetWorker::all(tx)?, now) {
-        return Ok(json!({"no_worker": why}));
+    if given.needs.len() > MOST_NEEDS || !given.needs.iter().flatten().all(|label| is_worker_label(label)) {
+        return Err(HubError::invalid("the steps need too many kinds of workers, or a label is none"));
+    }
+    let workers = FleetWorker::all(tx)?;
+    for needs in std::iter::once(&Vec::new()).chain(&given.needs) {
+        let wanted = flows::both(ticket.labels.iter().map(String::as_str), needs);
+        if let Some(why) = no_worker(&wanted, &workers, now) {
+            return Ok(json!({"no_worker": why}));
+        }
     }
     let open = "SELECT COUNT(*) FROM tasks WHERE member = $1 AND (state = 'waiting' OR state = 'leased')";
     let open = tx.row(open, &[member.name.as_str().into()])?.map_or(Ok(0), |row| row.number(0))?;
@@ -264,7 +278,7 @@ pub(crate) fn checked_ticket(
     if ticket.format != FORMAT || ticket.team != team {
         return Err(HubError::invalid(format!("the ticket is not one of the team {team}")));
     }
-    if hex::bytes::<16>(&ticket.id).is_none() || !ticket.labels.iter().all(|label| is_label(label)) {
+    if hex::bytes::<16>(&ticket.id).is_none() || !ticket.labels.iter().all(|label| is_worker_label(label)) {
         return Err(HubError::invalid("the ID or a label of the ticket is none"));
     }
     Ok(ticket)
@@ -329,8 +343,8 @@ pub(crate) fn claim(
     labels: &[String],
     now: Timestamp,
 ) -> Result<Option<Json>, HubError> {
-    if labels.len() > 100 || !labels.iter().all(|label| is_label(label)) {
-        return Err(HubError::invalid("a label has at most 64 letters, digits and `.`, `_`, `-`, `:`, `+`"));
+    if labels.len() > 100 || !labels.iter().all(|label| is_worker_label(label)) {
+        return Err(HubError::invalid(WORKER_LABEL));
     }
     let worker = FleetWorker::of_key(tx, worker)?;
     let update = "UPDATE workers SET labels = $1, seen = $2 WHERE key = $3";

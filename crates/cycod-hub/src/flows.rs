@@ -9,6 +9,8 @@
 //!
 //! Restate gets which step ended and how, and never what it wrote.
 
+use std::collections::BTreeSet;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_conductor::{CommitError, FlowCommit, FlowQueue, TaskAnswer};
 use cycod_flow::{AttemptOutcome, FlowEvent, FlowStart, FlowWork, WorkAnswer};
@@ -46,6 +48,12 @@ fn broken(what: &str, error: impl std::fmt::Display) -> HubError {
 
 fn millis(now: Timestamp) -> i64 {
     now.as_millisecond()
+}
+
+/// The labels of a run and of a step, each once.
+pub(crate) fn both<'l>(of_run: impl IntoIterator<Item = &'l str>, of_step: &'l [String]) -> Vec<String> {
+    let all: BTreeSet<&str> = of_run.into_iter().chain(of_step.iter().map(String::as_str)).collect();
+    all.into_iter().map(str::to_owned).collect()
 }
 
 /// What the conductor has to know of a run, as it is sent to Restate.
@@ -337,6 +345,7 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
             "UPDATE tasks SET cancelled = 1 WHERE run = $1 AND work = $2 AND (state = 'waiting' OR state = 'leased')";
         tx.execute(update, &[run.as_str().into(), json!(work).to_string().into()])?;
     }
+    let of_run = flow.text(6)?;
     for (index, offer) in offers.iter().enumerate() {
         let insert = "INSERT INTO tasks (id, member, device, ticket, signature, tool, labels, again, state, worker, fence, \
                       piece, pieces, lease_until, lost, cancelled, made, ended, watched, expires, result, late, run, work, \
@@ -350,7 +359,7 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
             flow.text(3)?.into(),
             flow.text(4)?.into(),
             flow.text(5)?.into(),
-            flow.text(6)?.into(),
+            both(of_run.split_whitespace(), &offer.labels).join(" ").into(),
             i64::from(!is_attempt).into(),
             (if is_attempt { flow.number(7)? } else { 0 }).into(),
             millis(now).into(),

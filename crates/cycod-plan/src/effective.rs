@@ -1,6 +1,8 @@
+//! The tools that a plan reaches: which they are, what an alias stands for, where they run, and how dangerous all of them are.
+
 use std::{collections::BTreeMap, sync::Arc};
 
-use cycod_definition::{Body, Level, Parameter, Tool, judge, level};
+use cycod_definition::{Body, Level, Parameter, RunSite, Tool, judge, level};
 use cycod_diagnostic::{Code, Refusal};
 
 use crate::misuse::of_alias;
@@ -93,6 +95,24 @@ impl Library {
     /// Every tool in it.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.tools.values()
+    }
+
+    /// Where `tool` runs when its caller leaves that to it. A run is on one side as a whole.
+    ///
+    /// # Errors
+    /// As for [`Library::effective`], and when it uses a tool that runs on the fleet and is itself to run here.
+    pub fn site(&self, tool: &Arc<Tool>) -> Result<RunSite, Refusal> {
+        let site = self.effective(tool)?.on;
+        let other = self.tools().find(|used| site == RunSite::Here && used.on == RunSite::Fleet);
+        match other {
+            None => Ok(site),
+            Some(used) => {
+                let why = format!("`{}` runs on the fleet, and `{}`, which uses it, does not", used.name, tool.name);
+                Err(Refusal::new(Code::NotForFleet, why)
+                    .place(tool.name.as_str())
+                    .attempt(format!("write `on: fleet` in `{}`, too, or run all of it here: `--on here`", tool.name)))
+            }
+        }
     }
 
     /// Follows aliases from `tool` to the definition that runs.

@@ -1,6 +1,7 @@
 //! Everything that a call would do, made from the call alone.
 
 use std::{
+    collections::BTreeSet,
     path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -166,6 +167,8 @@ pub struct PlannedStep {
     pub on_failure: bool,
     /// What follows in a durable run when a crash interrupted it, where its author says so.
     pub on_lost: Option<OnLost>,
+    /// The labels that a worker must offer to run it on the fleet, in alphabetical order.
+    pub runs_on: Vec<String>,
     /// How often and how fast to try again.
     pub retry: Option<Retry>,
     /// Run when all tries failed.
@@ -333,6 +336,43 @@ impl Plan {
         self.through.as_ref().is_some_and(|through| through.is_detached)
     }
 
+    /// The labels that a worker must offer to run all of it.
+    pub fn worker_labels(&self) -> BTreeSet<&str> {
+        let tools = std::iter::once(self.tool()).chain(self.library.tools().map(|tool| &**tool));
+        tools.flat_map(Tool::worker_labels).collect()
+    }
+
+    /// What each of its steps asks of a worker, and each step of the tools that they call; each set of labels once.
+    pub fn labels_of_steps(&self) -> BTreeSet<Vec<String>> {
+        let mut seen = BTreeSet::new();
+        self.add_labels(&self.call.tool, &[], &mut seen);
+        seen.into_iter().map(|(_, labels)| labels).collect()
+    }
+
+    fn add_labels(&self, tool: &Arc<Tool>, within: &[String], seen: &mut BTreeSet<(String, Vec<String>)>) {
+        let Ok(tool) = self.library.effective(tool) else { return };
+        let mut add = |own: &[String], called: Option<&str>| {
+            let labels = labels(&labels(within, &tool.runs_on), own);
+            // What is called the same way in another place needs the same.
+            if seen.insert((called.unwrap_or_default().to_lowercase(), labels.clone()))
+                && let Some(called) = called.and_then(|name| self.library.get(name))
+            {
+                self.add_labels(called, &labels, seen);
+            }
+        };
+        match &tool.body {
+            Body::Use(tool_use) => add(&[], Some(&tool_use.tool)),
+            Body::Steps(steps) => {
+                for step in steps {
+                    let called =
+                        if let StepAction::Use(tool_use) = &step.action { Some(&*tool_use.tool) } else { None };
+                    add(&step.runs_on, called);
+                }
+            }
+            _ => add(&[], None),
+        }
+    }
+
     /// Whether a step calls another tool.
     pub fn calls_tools(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.action, PlannedAction::Tool(_)))
@@ -385,6 +425,8 @@ impl Plan {
             scripts,
             within: self.confinement.clone(),
         })?;
+        // What the step asks of a worker, it asks for all that it calls.
+        plan.steps.iter_mut().for_each(|nested| nested.runs_on = labels(&step.runs_on, &nested.runs_on));
         // What it is given may hold what is secret here.
         plan.call.more_secrets.extend(self.call.secrets().into_iter().chain(steps.secrets()));
         plan.granted = self.granted;
@@ -435,6 +477,7 @@ impl PlannedStep {
             continue_on_error: tool.ignore_errors,
             on_failure: false,
             on_lost: tool.on_lost,
+            runs_on: labels(&tool.runs_on, &[]),
             retry: None,
             fallback: None,
             output: output_of(tool),
@@ -446,6 +489,12 @@ impl PlannedStep {
             environment: Environment::default(),
         }
     }
+}
+
+/// The labels of a tool and of one of its steps, each once.
+fn labels(of_tool: &[String], of_step: &[String]) -> Vec<String> {
+    let labels: BTreeSet<&String> = of_tool.iter().chain(of_step).collect();
+    labels.into_iter().cloned().collect()
 }
 
 /// How much of the output of a tool's only command is kept: a picture or another file is of use only as a whole.
@@ -552,6 +601,7 @@ fn planned_step(tool: &Tool, step: &Step, is_first: bool, platform: Platform) ->
         continue_on_error: step.continue_on_error.unwrap_or(tool.ignore_errors),
         on_failure: step.on_failure,
         on_lost: step.on_lost.or(tool.on_lost),
+        runs_on: labels(&tool.runs_on, &step.runs_on),
         retry: step.retry,
         fallback,
         output: step.output.clone(),

@@ -60,6 +60,8 @@ pub struct Driver<'a> {
     pub interpreters: Option<&'a (dyn Fn() -> ConfiguredInterpreters + Sync)>,
     /// How what a step starts or calls learns in which span of a trace it works; without it, it does not.
     pub trace: Option<&'a TraceOf<'a>>,
+    /// How another machine learns in which span it carries out the run, in the same form; empty without a trace.
+    pub run_trace: &'a [(&'static str, String)],
 }
 
 /// Says of a step how others are told in which span it works: the names of W3C Trace Context with their values.

@@ -61,6 +61,7 @@ pub(crate) fn shapes(plan: &Plan) -> Vec<StepShape> {
         retries: step.retry.filter(|_| step.each.is_none()).map_or(0, |retry| retry.attempts),
         has_fallback: step.fallback.is_some() && step.each.is_none(),
         on_lost: on_lost(plan, index),
+        labels: step.runs_on.clone(),
     };
     plan.steps.iter().enumerate().map(shape).collect()
 }

@@ -70,6 +70,8 @@ pub struct StepOrder {
     pub past: Vec<FlowFact>,
     /// How long ago the run began.
     pub elapsed: std::time::Duration,
+    /// The labels of this machine.
+    pub labels: Vec<String>,
 }
 
 /// What came of it.

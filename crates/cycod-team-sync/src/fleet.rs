@@ -152,10 +152,10 @@ impl FleetTasks {
     /// # Errors
     /// When the hub can't be reached, or refuses.
     pub fn give(&mut self, ticket: &TicketDocument, files: &BTreeMap<String, Vec<u8>>) -> Result<TaskTaken, SyncError> {
-        self.give_with(ticket, files, None)
+        self.give_with(ticket, files, None, &[])
     }
 
-    /// The same for a durable run, with what the conductor has to know of it.
+    /// The same for a durable run, with what the conductor has to know of it, and with the labels that its steps need.
     ///
     /// # Errors
     /// When the hub can't be reached, or refuses.
@@ -164,8 +164,9 @@ impl FleetTasks {
         ticket: &TicketDocument,
         files: &BTreeMap<String, Vec<u8>>,
         flow: &Json,
+        needs: &[Vec<String>],
     ) -> Result<TaskTaken, SyncError> {
-        self.give_with(ticket, files, Some(flow))
+        self.give_with(ticket, files, Some(flow), needs)
     }
 
     fn give_with(
@@ -173,8 +174,12 @@ impl FleetTasks {
         ticket: &TicketDocument,
         files: &BTreeMap<String, Vec<u8>>,
         flow: Option<&Json>,
+        needs: &[Vec<String>],
     ) -> Result<TaskTaken, SyncError> {
-        let body = self.signed(ticket, files, flow)?;
+        let mut body = self.signed(ticket, files, flow)?;
+        if !needs.is_empty() {
+            body["needs"] = json!(needs);
+        }
         let answer: Json = self.asking.ask("tasks", &body)?.map_err(|why| refused(&why))?;
         Ok(taken(&answer))
     }

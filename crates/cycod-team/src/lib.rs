@@ -40,7 +40,7 @@ pub use review::{
 pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes, verify_signature};
 pub use ticket::{
     LATEST_START, LeaseDocument, MOST_TICKET_BYTES, PastDocument, StepLease, TicketDocument, TicketFile,
-    TicketSchedule, is_label, missing_labels, ticket_bytes,
+    TicketSchedule, TicketTrace, missing_labels, ticket_bytes,
 };
 pub use verify::{
     Anchor, LARGEST_FILE, MOST_BYTES, MOST_FILES, ReleaseFiles, VerifiedRelease, verify, verify_last, verify_roots,

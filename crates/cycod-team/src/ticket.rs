@@ -52,6 +52,9 @@ pub struct TicketDocument {
     /// The times at which the hub may start it; nothing for a call that starts once, as soon as it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<TicketSchedule>,
+    /// The span of the run, if the member's device sends traces. It writes the spans of the steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TicketTrace>,
     /// Until when a worker may begin, in seconds since 1970.
     pub expires: i64,
 }
@@ -106,6 +109,17 @@ impl TicketSchedule {
         }
         Ok(scheduled_run(&self.name, at))
     }
+}
+
+/// A span of a trace, as in W3C Trace Context.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TicketTrace {
+    /// The `traceparent`.
+    pub parent: String,
+    /// The `tracestate`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub state: String,
 }
 
 /// A ticket that the hub gives to one worker.
@@ -168,10 +182,4 @@ pub fn ticket_bytes(document: &str) -> Vec<u8> {
 /// The labels that a worker lacks for a ticket.
 pub fn missing_labels<'w>(wanted: &'w [String], offered: &[String]) -> Vec<&'w str> {
     wanted.iter().filter(|label| !offered.contains(label)).map(String::as_str).collect()
-}
-
-/// Whether a text can be a label, as in `gpu` or `os:linux`.
-pub fn is_label(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | '+');
-    !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain)
 }

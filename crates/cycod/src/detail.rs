@@ -12,8 +12,8 @@ use cycod_engine::{
     catalog::{Entry, Scope, ScopeFilter},
     definition::{
         Approval, Body, Cleanup, Hints, Interpreter, Isolation, Level, Literal, OfferedAs, Parameter,
-        ParameterValidation, PlatformKey, Privilege, Produces, Runtime, Step, StepAction, TaskSupport, Tool, Transform,
-        Value, Verdict, Whom, verdicts_by_parameter,
+        ParameterValidation, PlatformKey, Privilege, Produces, RunSite, Runtime, Step, StepAction, TaskSupport, Tool,
+        Transform, Value, Verdict, Whom, verdicts_by_parameter, worker_with,
     },
     diagnostic::Shown,
     group_of, tags_of,
@@ -116,6 +116,7 @@ impl<'a> Detail<'a> {
         page.fact("programs", &stated(tool, host).unwrap_or_default());
         page.fact("requires", &tool.requires.commands.join(", "));
         page.fact("requires env", &tool.requires.env.join(", "));
+        page.fact("runs on", &runs_on(tool));
         page.fact("timeout", &duration(tool.timeout.unwrap_or(Tool::DEFAULT_TIMEOUT)));
         if let Some(cost) = tool.token_cost {
             page.fact("declared cost", &format!("{cost} tokens"));
@@ -333,6 +334,14 @@ impl<'a> Detail<'a> {
     }
 }
 
+/// Where a tool runs, if that is not the machine of its caller.
+fn runs_on(tool: &Tool) -> String {
+    match tool.on {
+        RunSite::Here => String::new(),
+        RunSite::Fleet => worker_with(tool.worker_labels()),
+    }
+}
+
 fn settings(page: &mut Page, tool: &Tool) {
     let security = &tool.security;
     interface(page, tool);
@@ -342,6 +351,7 @@ fn settings(page: &mut Page, tool: &Tool) {
     if let Some(version) = &tool.min_cycod_version {
         page.fact("needs", &format!("cycod {version} or newer"));
     }
+    page.fact("runs on", &runs_on(tool));
     page.fact("timeout", &duration(tool.timeout.unwrap_or(Tool::DEFAULT_TIMEOUT)));
     if let Some(memory) = tool.resources.max_memory {
         page.fact("memory", &format!("at most {} MB", memory >> 20));

@@ -1,7 +1,9 @@
+use std::collections::BTreeSet;
+
 use cycod_engine::{
     Engine,
     catalog::{DirectoryStyle, Entry, ToolOrigin},
-    definition::{Body, TestCase, Tool, document_json, function_schema},
+    definition::{Body, RunSite, TestCase, Tool, document_json, function_schema},
     diagnostic::SourceFile,
 };
 use serde::Serialize;
@@ -48,6 +50,10 @@ pub struct ToolInfo<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stated: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<&'static str>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub runs_on: BTreeSet<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub examples: Option<Vec<String>>,
 }
 
@@ -64,6 +70,8 @@ impl<'a> ToolInfo<'a> {
             origin: OriginView::of(entry),
             permissions: tool.map(permissions),
             stated: tool.and_then(stated_json),
+            on: tool.filter(|tool| tool.on == RunSite::Fleet).map(|_| "fleet"),
+            runs_on: tool.map(Tool::worker_labels).unwrap_or_default(),
             examples: tool.map(|_| examples(entry, tool)),
         }
     }

@@ -11,5 +11,6 @@ pub(super) fn work(carriers: Option<Carriers>) -> Result<(), String> {
     let out = pipe::out().map_err(|error| error.to_string())?;
     let stop = Stop::new().map_err(unprepared)?;
     let _interrupts = cycod_process::host_interrupts(&stop).map_err(unprepared)?;
-    carry_on(|host| App::new().open(host), carriers, std::io::stdin(), out, stop).map_err(|error| error.to_string())
+    let app = carriers.map_or_else(App::new, |carriers| App::new().carriers(carriers));
+    carry_on(|host| app.open(host), std::io::stdin(), out, stop).map_err(|error| error.to_string())
 }

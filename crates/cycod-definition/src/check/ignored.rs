@@ -80,13 +80,15 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         let diagnostic = loss.diagnostic(Code::IgnoredByAlias, entry, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
     };
-    const KEYS: [&str; 25] = [
+    const KEYS: [&str; 27] = [
         "artifacts",
         "cache",
         "durable",
         "max-parallel",
+        "on",
         "on-lost",
         "schedule",
+        "runs-on",
         "input-schema",
         "returns",
         "produces",

@@ -3,6 +3,7 @@
 pub(crate) mod cache;
 pub(crate) mod conditions;
 pub(crate) mod confusable;
+pub(crate) mod fleet;
 pub(crate) mod graph;
 pub(crate) mod ignored;
 pub(crate) mod secrets;

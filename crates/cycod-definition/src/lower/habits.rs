@@ -82,7 +82,6 @@ const OF_TOOL: &[Habit] = &[
     guard("image", Shape("write `security: {isolation: container, container: {image: …}}`")),
     guard("volumes", Shape("write `security: {container: {mounts: [\"./from:/to:ro\"]}}`")),
     guard("os", Key("platforms")),
-    guard("runson", Key("platforms")),
     habit("timeoutminutes", Shape("write `timeout` in milliseconds: a minute has 60000")),
     habit("timeoutseconds", Shape("write `timeout` in milliseconds: a second has 1000")),
     habit("timeoutms", Key("timeout")),
@@ -100,7 +99,6 @@ const OF_TOOL: &[Habit] = &[
         Shape("write `security: {required-permissions: [\"filesystem:read:PATH\", \"network:external:HOST\"]}`"),
     ),
     guard("secrets", Shape("write `environment: {secrets: [NAME]}`")),
-    habit("on", Shape("a tool runs when it is called; nothing starts it by itself")),
 ];
 
 const OF_STEP: &[Habit] = &[

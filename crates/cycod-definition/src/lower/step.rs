@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Backoff, Command, Environment, ForEach, Literal, OnLost, OutputMode, ParameterType, Retry, Step, StepAction,
-    StepOutput, StreamTarget, check::graph::cycles, table::ENVIRONMENT,
+    StepOutput, StreamTarget, WORKER_LABEL, check::graph::cycles, is_worker_label, table::ENVIRONMENT,
 };
 
 /// How many steps, or items of a step, run at once at the most, whatever a file says.
@@ -139,6 +139,7 @@ impl Lowering<'_> {
             continue_on_error: view.flag("continue-on-error"),
             on_failure: view.flag("on-failure").unwrap_or(false),
             on_lost: on_lost(view),
+            runs_on: self.runs_on(view),
             retry,
             fallback,
             output,
@@ -310,6 +311,21 @@ impl Lowering<'_> {
             );
         }
         Some(most)
+    }
+
+    /// Reads the labels that a worker must offer.
+    pub(super) fn runs_on(&self, view: &View<'_>) -> Vec<String> {
+        for text in view.texts("runs-on").iter().filter(|text| !is_worker_label(&text.scalar.text)) {
+            self.sink.report(
+                Diagnostic::error(
+                    Code::InvalidName,
+                    text.span,
+                    format!("`{}` can't be the label of a worker", text.scalar.text),
+                )
+                .note(WORKER_LABEL),
+            );
+        }
+        view.strings("runs-on")
     }
 
     fn retry(&self, view: &View<'_>) -> Retry {

@@ -13,7 +13,7 @@ use super::{
     replace,
     step::on_lost,
 };
-use crate::{Body, Command, Level, Platform, PlatformKey, Runtime, SourceOrigin, Stated, Tool, ToolName};
+use crate::{Body, Command, Level, Platform, PlatformKey, RunSite, Runtime, SourceOrigin, Stated, Tool, ToolName};
 
 impl Lowering<'_> {
     /// Reads a whole tool, with its name whether or not the rest can be read.
@@ -91,6 +91,8 @@ impl Lowering<'_> {
             durable: view.flag("durable").unwrap_or(false),
             on_lost: on_lost(view),
             schedule: self.schedule(view),
+            on: if view.choice("on") == Some("fleet") { RunSite::Fleet } else { RunSite::Here },
+            runs_on: self.runs_on(view),
             max_parallel: self.max_parallel(view),
             ignore_errors: view.flag("ignore-errors").unwrap_or(false),
             input: view.text("input").map(|text| self.template(text, Scope::Call)),
@@ -152,6 +154,7 @@ impl Lowering<'_> {
         crate::check::ignored::in_tool(tool, view, self);
         crate::check::ignored::in_alias(tool, view, self);
         crate::check::cache::check(tool, view, self);
+        crate::check::fleet::check(tool, view, self);
     }
 
     /// The ending of the file.

@@ -55,6 +55,9 @@ pub(crate) const PROGRAMS: Takes = Choice(NATURES);
 /// What may follow the loss of a step.
 const ON_LOST: &[&str] = &["retry", "fail", "ask"];
 
+/// Where a tool runs.
+const ON: &[&str] = &["here", "fleet"];
+
 /// A whole file.
 pub(crate) static TOOL: Section = Section {
     noun: "a tool",
@@ -93,6 +96,8 @@ pub(crate) static TOOL: Section = Section {
         key("reports", Bool, "Whether its processes get a file in `CYCOD_REPORT` for progress and log messages, one JSON object per line.").or("false"),
         key("durable", Bool, "Whether a run can continue after a crash, with `cycod runs resume`.").or("false"),
         key("on-lost", Choice(ON_LOST), "The default of `on-lost` for every step.").or("`retry` for level read, else `ask`"),
+        key("on", Choice(ON), "Where it runs, for every caller: `here` on the machine of the caller, `fleet` on a worker of the team's hub. `--on` of `cycod run` takes precedence.").or("here"),
+        key("runs-on", Texts, "The labels that a worker must offer to run it on the fleet, such as `gpu` or `os:linux`.").or("none"),
         key("task", Choice(&["never", "offered", "required"]), "Whether hosts that support tasks may, or must, run it as one.").or("never"),
         key("programs", Map("PROGRAM", &Choice(NATURES)), "What programs that cycod doesn't know do with their arguments: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`. A programs file defines it for many tools; this key takes precedence.").chapter("Parameter Security"),
         key("type", Choice(&["alias"]), "`alias` makes the tool another name for `base-tool`.").chapter("Tool Aliasing"),
@@ -204,6 +209,7 @@ static STEP: Section = Section {
         key("error-handling", Object(&ERROR_HANDLING), "What to try if it fails.").chapter("Error Handling"),
         key("on-failure", Bool, "`true`: runs only if another step failed and stopped the workflow, after all others have ended and before the cleanup. It doesn't change the outcome.").or("false"),
         key("on-lost", Choice(ON_LOST), "What to do in a durable run if a crash interrupted the step: `retry` starts it again, `fail` fails it, `ask` asks the user.").or("the tool's `on-lost`"),
+        key("runs-on", Texts, "The labels that a worker must offer to run the step on the fleet, in addition to those of the tool.").or("none"),
         key("output", Object(&OUTPUT), "What happens to its output.").chapter("Output Management"),
         key("timeout", Milliseconds(1), "The limit of one attempt.").chapter("Set Appropriate Timeouts"),
         key("working-directory", Template, "Where it runs.").or("the tool's"),

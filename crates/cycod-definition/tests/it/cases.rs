@@ -3207,9 +3207,6 @@ mod habits {
                   help: write it at a step, as `run-condition`
                 11:1-11:6 warning[unknown-key]: a tool has no key `needs`
                   help: write `steps`, with `use-tool` for each tool that comes first
-                12:1-12:8 error[unknown-key]: a tool has no key `runs-on`
-                  help: write `platforms`
-                  fix: write `platforms`
                 13:1-13:6 error[unknown-key]: a tool has no key `image`
                   help: write `security: {isolation: container, container: {image: …}}`
             "#]],
@@ -3357,6 +3354,69 @@ mod habits {
               help: write `- final-command: …`
               fix: write each as `final-command`
         "#]],
+        );
+    }
+}
+
+mod fleet {
+    use super::*;
+
+    #[test]
+    fn what_only_the_machine_of_the_caller_has() {
+        check(
+            "name: a\ndescription: b\non: fleet\nartifacts: [a]\nproduces: image/png\nsecurity: {execution-privilege: elevated}\nsteps: [{name: x, bash: ls, artifacts: [b]}]\ntags: [read]\n",
+            expect![[r#"
+                4:1-4:10 error[not-for-fleet]: `artifacts` isn't possible with `on: fleet`
+                  help: remove `artifacts`, or `on`
+                5:1-5:9 error[not-for-fleet]: `produces` isn't possible with `on: fleet`
+                  help: remove `produces`, or `on`
+                6:12-6:31 error[not-for-fleet]: `execution-privilege` isn't possible with `on: fleet`
+                  help: remove `execution-privilege`, or `on`
+                7:29-7:38 error[not-for-fleet]: `artifacts` isn't possible with `on: fleet`
+                  help: remove `artifacts`, or `on`
+            "#]],
+        );
+        // Here, all of it is possible.
+        check(
+            "name: a\ndescription: b\non: here\nbash: ls\nartifacts: [a]\nproduces: image/png\ntags: [read]\n",
+            expect![""],
+        );
+    }
+
+    #[test]
+    fn labels_of_workers() {
+        check(
+            "name: a\ndescription: b\non: fleet\nruns-on: [gpu, os:linux, no label, '']\nsteps: [{name: x, bash: ls, runs-on: ünicode}]\ntags: [read]\n",
+            expect![[r#"
+                4:26-4:34 error[invalid-name]: `no label` can't be the label of a worker
+                4:36-4:38 error[invalid-name]: `` can't be the label of a worker
+                5:38-5:45 error[invalid-name]: `ünicode` can't be the label of a worker
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_alias_runs_where_its_base_does() {
+        check(
+            "name: a\ndescription: b\ntype: alias\nbase-tool: c\non: fleet\nruns-on: [gpu]\n",
+            expect![[r#"
+                5:1-5:3 warning[ignored-by-alias]: `on` has no effect on an alias
+                  help: set it in `c`, or remove it
+                6:1-6:8 warning[ignored-by-alias]: `runs-on` has no effect on an alias
+                  help: set it in `c`, or remove it
+            "#]],
+        );
+    }
+
+    #[test]
+    fn another_place() {
+        check(
+            "name: a\ndescription: b\nbash: ls\non: flee\ntags: [read]\n",
+            expect![[r#"
+                4:5-4:9 error[unknown-choice]: `on` cannot be `flee`
+                  help: did you mean `fleet`?
+                  fix: write `fleet`
+            "#]],
         );
     }
 }

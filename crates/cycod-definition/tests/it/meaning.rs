@@ -42,11 +42,11 @@ fn check(value: &impl std::fmt::Debug, expect: Expect) {
 fn nothing_is_wrong_with_the_file_that_has_every_key() {
     let (_, lines) = report(EVERYTHING, Some("everything"));
     expect![[r#"
-        14:16-14:21 warning[secret-in-argument]: `URL` is secret, and stands among the arguments of `curl`
+        16:16-16:21 warning[secret-in-argument]: `URL` is secret, and stands among the arguments of `curl`
           help: let `curl` read it from its environment or its standard input
-        34:18-34:32 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `make` would read it as an option
+        37:18-37:32 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `make` would read it as an option
           fix: write `-- {fetch.output}`; then any value passes
-        137:60-137:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
+        140:60-140:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
           fix: write `-- {fetch.output}`; then any value passes
     "#]]
     .assert_eq(&lines);
@@ -150,6 +150,7 @@ fn steps() {
             continue_on_error: Some(true),
             on_failure: false,
             on_lost: Some(Retry),
+            runs_on: ["fast"],
             retry: Some(Retry { attempts: 3, delay: 50ms, backoff: Linear}),
             fallback: Some(One(CommandText { interpreter: Bash, template: Template { segments: [Text("echo "), Hole(Placeholder { raw: false, value: Reference { of: Parameter("DEPTH"), transforms: [], format: None}})]}, options: ["e"], verdicts: Verdicts { command: [Verdict { proof: Free, guards: [], code: None, reason: "its values are numbers, booleans or texts of the author", help: "", rewrite: None, hint: None}], environment: [("LIST", [Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}, Verdict { proof: Data, guards: [], code: None, reason: "it is the value of a variable", help: "", rewrite: None, hint: None}]), ("A", [])], input: [Verdict { proof: Data, guards: [], code: None, reason: "`echo` reads it as text", help: "", rewrite: None, hint: None}]}})),
             output: StepOutput { mode: Stream, buffer_limit: 1572864, truncation: false, stream_callback: File(Template { segments: [Hole(Placeholder { raw: false, value: Reference { of: Predefined(Temp), transforms: [], format: None}}), Text("/log")]}), masked_values: [Template { segments: [Hole(Placeholder { raw: false, value: Reference { of: Parameter("KEY"), transforms: [], format: None}})]}]},

@@ -8,8 +8,8 @@ use std::{
 use cycod_diagnostic::{Code, Refusal};
 use cycod_engine::{
     Approved, AttemptOutcome, Carrier, Control, Driver, Durable, Engine, Event, FlowEvent, FlowFact, FlowNews,
-    FlowSource, FlowWork, Nobody, Plan, RunReport, Secrets, Sink, StepDone, StepOrder, Stop, Surface, flow_start,
-    follow, refused_step, run_step,
+    FlowSource, FlowWork, Nobody, Plan, RunPlace, RunReport, Secrets, Sink, StepDone, StepOrder, Stop, Surface,
+    flow_start, follow, refused_step, run_step,
 };
 use cycod_flow::{ConditionResult, FlowCourse, FlowHeard, FlowTask, ScopeId, StepId, WorkAnswer};
 use cycod_run::Ledger;
@@ -39,13 +39,13 @@ impl Carrier for One {
 
 fn with_carrier(place: &Place, engine: &Engine, carrier: Arc<dyn Carrier>, sink: &mut dyn Sink) -> RunReport {
     let approved = engine.approve(place.plan(engine, &[]), Surface::Person, &Nobody).expect("a person may");
-    let control = Control { carrier: Some(carrier), ..engine.control().expect("descriptors") };
+    let control = Control { place: RunPlace::Carried(carrier), ..engine.control().expect("descriptors") };
     engine.run(approved, &control, sink)
 }
 
 /// Has a step done by a machine that has the tools of a place.
 fn step(place: &Place, engine: &Engine, work: FlowWork, past: &[FlowFact]) -> Result<StepDone, Refusal> {
-    let order = StepOrder { work, past: past.to_vec(), elapsed: std::time::Duration::ZERO };
+    let order = StepOrder { work, past: past.to_vec(), elapsed: std::time::Duration::ZERO, labels: Vec::new() };
     let one = Arc::new(One(Mutex::new(Some(order)), Mutex::new(None)));
     _ = with_carrier(place, engine, Arc::<One>::clone(&one), &mut Collected::default());
     let done = one.1.lock().expect("no panic").take();

@@ -26,6 +26,7 @@ pub(crate) fn ticket(labels: &[&str], again: bool) -> TicketDocument {
         again,
         durable: false,
         schedule: None,
+        trace: None,
         expires: now().as_second() + 600,
     }
 }

@@ -113,8 +113,11 @@ struct Conducted<'a> {
 
 impl Conducted<'_> {
     fn event(&self, event: FlowEvent, task: Option<&str>, offers: &[FlowWork]) -> FlowCommit {
-        let offer =
-            |work: &FlowWork| FlowOffer { work: *work, awakeable: format!("{work:?}").replace(['{', '}', ' '], "") };
+        let offer = |work: &FlowWork| FlowOffer {
+            work: *work,
+            labels: Vec::new(),
+            awakeable: format!("{work:?}").replace(['{', '}', ' '], ""),
+        };
         FlowCommit {
             run: self.run.clone(),
             number: self.number,
@@ -156,7 +159,7 @@ struct Fleet<'a> {
 impl<'a> Fleet<'a> {
     fn give(&mut self, steps: usize) -> Conducted<'a> {
         let ticket = durable(&[]);
-        assert_eq!(self.ada.give_flow(&ticket, &files(), &json!(start(steps))), Ok(TaskTaken::Waits));
+        assert_eq!(self.ada.give_flow(&ticket, &files(), &json!(start(steps)), &[]), Ok(TaskTaken::Waits));
         let mut conducted = Conducted { hub: self.hub, run: ticket.id, number: 0 };
         conducted.begin(steps);
         conducted
@@ -204,7 +207,7 @@ pub(crate) fn durable_runs(store: Arc<dyn HubStore>) {
     let without = team.served();
     let mut ada = tasks(&team, &without, "ada");
     let why = "durable runs need Restate, and the hub was started without it".to_owned();
-    assert_eq!(ada.give_flow(&durable(&[]), &files(), &json!(start(1))), Ok(TaskTaken::NoFlows(why)));
+    assert_eq!(ada.give_flow(&durable(&[]), &files(), &json!(start(1)), &[]), Ok(TaskTaken::NoFlows(why)));
 
     let restate = StandIn::start();
     let hub = team.other();
@@ -230,19 +233,26 @@ fn given(fleet: &mut Fleet<'_>, cem: &mut FleetTasks) {
     let Fleet { ada, restate, .. } = fleet;
     let one = json!(start(1));
     refused(ada.give(&durable(&[]), &files()), "only a durable run has a flow");
-    refused(ada.give_flow(&ticket(&[], false), &files(), &one), "only a durable run has a flow");
-    refused(ada.give_flow(&durable(&[]), &files(), &json!({"steps": []})), "the flow can't be read");
+    refused(ada.give_flow(&ticket(&[], false), &files(), &one, &[]), "only a durable run has a flow");
+    refused(ada.give_flow(&durable(&[]), &files(), &json!({"steps": []}), &[]), "the flow can't be read");
     let newer = json!(FlowStart { version: VERSION + 1, ..start(1) });
-    refused(ada.give_flow(&durable(&[]), &files(), &newer), "of another version than this hub");
-    refused(ada.give_flow(&durable(&[]), &files(), &json!(start(2000))), "too many steps");
+    refused(ada.give_flow(&durable(&[]), &files(), &newer, &[]), "of another version than this hub");
+    refused(ada.give_flow(&durable(&[]), &files(), &json!(start(2000)), &[]), "too many steps");
     let expires = now().as_second() + 8 * 24 * 3600;
     let later = cycod_team::TicketDocument { expires, ..durable(&[]) };
-    refused(ada.give_flow(&later, &files(), &one), "valid for too long");
+    refused(ada.give_flow(&later, &files(), &one, &[]), "valid for too long");
+
+    // What a step needs must be there when the run begins.
+    let needs = |label: &str| [vec![label.to_owned()]];
+    let lacks = TaskTaken::NoWorker("no worker offers `tpu`: the nearest is `one`".to_owned());
+    assert_eq!(ada.give_flow(&durable(&[]), &files(), &one, &needs("tpu")), Ok(lacks));
+    refused(ada.give_flow(&durable(&[]), &files(), &one, &needs("a b")), "a label is none");
+    refused(ada.give_flow(&durable(&[]), &files(), &one, &vec![Vec::new(); 1001]), "too many kinds of workers");
 
     restate.status.store(503, Ordering::SeqCst);
     let first = durable(&[]);
-    assert_eq!(ada.give_flow(&first, &files(), &one), Ok(TaskTaken::Waits));
-    refused(ada.give_flow(&first, &files(), &one), "was given before");
+    assert_eq!(ada.give_flow(&first, &files(), &one, &[]), Ok(TaskTaken::Waits));
+    refused(ada.give_flow(&first, &files(), &one, &[]), "was given before");
     assert_eq!(cem.watch_flow(&first.id, 0, 0), Ok(None), "it isn't Cem's");
     refused(cem.cancel(&first.id), "there is no such task");
     assert_eq!(ada.watch_flow(&first.id, 0, 0).expect("a state").expect("it is hers").state, "running");

@@ -1,13 +1,13 @@
 //! `cycod run`: one tool with arguments of the user, planned, shown, approved and run.
 
-use std::{fs, io::Read, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fs, io::Read, sync::Arc, time::Duration};
 
 use clap::{ArgAction, ArgMatches, Args, Command, CommandFactory, Parser, ValueEnum};
 use cycod_app::command_line::pair;
 use cycod_engine::{
-    Approved, Carrier, Control, Engine, EngineError, Given, Plan, RunReport, Surface,
+    Approved, Control, Engine, EngineError, Given, Plan, RunPlace, RunReport, Surface,
     catalog::ScopeFilter,
-    definition::{Parameter, Tool, Value},
+    definition::{Parameter, RunSite, Tool, Value, WORKER_LABEL, is_worker_label},
     diagnostic::Code,
     json, result_json, result_json_of,
 };
@@ -18,7 +18,6 @@ use crate::{
     command_error::{CommandError, exit},
     commands::{
         approvals::{TerminalOrQueue, asker},
-        team,
         trust::{ByHand, settle},
         usage_of::{usage_of, with_pairs},
     },
@@ -26,7 +25,7 @@ use crate::{
     help,
     options::{TextOrJson, parsed},
     rules::{self, RuleOptions},
-    run::{Display, Fleet, answers, completed, not_planned, preview_json, preview_text},
+    run::{Display, answers, completed, not_planned, preview_json, preview_text},
     scope::{ScopeOptions, entry},
 };
 
@@ -62,10 +61,11 @@ struct Arguments {
     /// Return when the run has begun, and print its ID; see `cycod help background-runs`
     #[arg(long, conflicts_with_all = ["dry_run", "show_command"])]
     background: bool,
-    /// Where the tool runs: on this machine, or on a worker of your team's hub; see `cycod help guide fleet`
-    #[arg(long, value_name = "here|fleet", default_value = "here")]
-    on: Where,
-    /// What the worker must offer; repeat for several
+    /// Where the tool runs, instead of where its file says: on this machine, or on a worker of your team's hub; see
+    /// `cycod help guide fleet`
+    #[arg(long, value_name = "here|fleet")]
+    on: Option<Where>,
+    /// What the worker must offer, in addition to the labels of the tool; repeat for several
     #[arg(long, value_name = "LABEL")]
     label: Vec<String>,
     #[command(flatten)]
@@ -131,24 +131,45 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let tool = opened.as_ref().ok().map(|opened| Arc::new(opened.tool.clone()));
     let done = opened.and_then(|opened| {
         let tool = Arc::new(opened.tool);
+        let site = site(context, &tool, args.on, &args.label)?;
         if !args.dry_run && !args.show_command {
             let (durable, in_background, refreshes_cache) = (args.durable, args.background, args.no_cache);
-            let fleet = match args.on {
-                Where::Here if !args.label.is_empty() => {
-                    return Err(CommandError::usage("`--label` is for a run with `--on fleet`"));
-                }
-                Where::Here => None,
-                Where::Fleet => Some(args.label),
-            };
-            let how = How { timeout, json, durable, refreshes_cache, in_background, asks: true, fleet };
+            let how =
+                How { timeout, json, durable, refreshes_cache, in_background, asks: true, site, labels: args.label };
             return execute(context, &tool, arguments, how);
         }
         let arguments = completed(context, &tool, arguments)?;
         let arguments = context.engine.by_person(&tool, arguments)?;
         let plan = context.engine.plan_unasked(&tool, arguments, timeout).map_err(|error| not_planned(name, error))?;
-        show(context, &plan, args.dry_run, json)
+        let fleet = (site == RunSite::Fleet).then(|| on_fleet(&plan, &args.label));
+        show(context, &plan, fleet.as_deref(), args.dry_run, json)
     });
     told(context, done, tool.as_deref(), json)
+}
+
+/// Where a tool runs: where the user says, else where its file says.
+fn site(context: &Context, tool: &Arc<Tool>, on: Option<Where>, labels: &[String]) -> Result<RunSite, CommandError> {
+    if let Some(wrong) = labels.iter().find(|label| !is_worker_label(label)) {
+        return Err(CommandError::usage(format!("`{wrong}` can't be a label: {WORKER_LABEL}")));
+    }
+    let site = match on {
+        Some(Where::Here) => RunSite::Here,
+        Some(Where::Fleet) => RunSite::Fleet,
+        None => context.engine.site_of(tool)?,
+    };
+    match site {
+        RunSite::Here if !labels.is_empty() => {
+            Err(CommandError::usage("`--label` is for a run on the fleet, and this one is on this machine")
+                .hint("add `--on fleet`"))
+        }
+        site => Ok(site),
+    }
+}
+
+/// The labels that a worker must offer for a run on the fleet.
+fn on_fleet(plan: &Plan, labels: &[String]) -> Vec<String> {
+    let all: BTreeSet<&str> = labels.iter().map(String::as_str).chain(plan.worker_labels()).collect();
+    all.into_iter().map(str::to_owned).collect()
 }
 
 /// Shows what a tool takes and what it may do.
@@ -168,20 +189,19 @@ pub(crate) fn call(
     arguments: Vec<(String, Given)>,
     json: bool,
 ) -> Result<u8, CommandError> {
-    let done = execute(
-        context,
-        tool,
-        arguments,
-        How {
+    let done = site(context, tool, None, &[]).and_then(|site| {
+        let how = How {
             timeout: None,
             json,
             durable: false,
             refreshes_cache: false,
             in_background: false,
             asks: false,
-            fleet: None,
-        },
-    );
+            site,
+            labels: Vec::new(),
+        };
+        execute(context, tool, arguments, how)
+    });
     told(context, done, Some(tool), json)
 }
 
@@ -227,15 +247,16 @@ struct How {
     in_background: bool,
     /// Whether the user is asked for what is missing.
     asks: bool,
-    /// The labels of the worker that is to run it; nothing for a run here.
-    fleet: Option<Vec<String>>,
+    site: RunSite,
+    /// What the worker must offer in addition to the labels of the tool.
+    labels: Vec<String>,
 }
 
 fn execute(
     context: &mut Context,
     tool: &Arc<Tool>,
     arguments: Vec<(String, Given)>,
-    How { timeout, json, durable, refreshes_cache, in_background, asks, fleet }: How,
+    How { timeout, json, durable, refreshes_cache, in_background, asks, site, labels }: How,
 ) -> Result<u8, CommandError> {
     let subjects = context.engine.subjects(tool)?;
     settle(context, subjects, ByHand::Tool)?;
@@ -246,15 +267,15 @@ fn execute(
         context.engine.look_again();
     }
     let failed = |error: std::io::Error| unprepared(&error);
-    let carrier: Option<Arc<dyn Carrier>> = match fleet {
-        Some(labels) => Some(Arc::new(Fleet::of(&context.engine, tool, team::fleet(&context.engine)?, labels)?)),
-        None => None,
+    let place = match site {
+        RunSite::Here => RunPlace::Here,
+        RunSite::Fleet => RunPlace::Carried(context.engine.carrier(tool, labels)?),
     };
     let control = Control {
-        is_attended: context.is_attended() && carrier.is_none(),
+        is_attended: context.is_attended() && site == RunSite::Here,
         durable,
         refreshes_cache,
-        carrier,
+        place,
         ..context.engine.control().map_err(failed)?
     };
     let interrupts = host_interrupts(&control.stop).map_err(failed)?;
@@ -403,7 +424,14 @@ fn json_arguments(text: &str) -> Result<Vec<(String, Given)>, CommandError> {
     }
 }
 
-fn show(context: &mut Context, plan: &Plan, whole: bool, json: bool) -> Result<u8, CommandError> {
+/// Shows what a plan would do; `fleet` has the labels of the workers that would do it.
+fn show(
+    context: &mut Context,
+    plan: &Plan,
+    fleet: Option<&[String]>,
+    whole: bool,
+    json: bool,
+) -> Result<u8, CommandError> {
     let preview = context.engine.preview(plan);
     let unpinned = if whole { context.engine.unpinned(&plan.asked) } else { Vec::new() };
     let interpreters = if whole { context.engine.interpreters(&plan.asked) } else { Vec::new() };
@@ -412,9 +440,9 @@ fn show(context: &mut Context, plan: &Plan, whole: bool, json: bool) -> Result<u
         return Err(refusal.clone().into());
     }
     match (whole, json) {
-        (true, false) => context.printer.text(&preview_text(plan, &preview, &interpreters, &unpinned, &outlook)),
+        (true, false) => context.printer.text(&preview_text(plan, &preview, fleet, &interpreters, &unpinned, &outlook)),
         (true, true) => {
-            context.printer.json(&preview_json(plan, &preview, &interpreters, &unpinned, &outlook).to_string());
+            context.printer.json(&preview_json(plan, &preview, fleet, &interpreters, &unpinned, &outlook).to_string());
         }
         (false, false) => context.printer.line(&preview.commands().join("\n")),
         (false, true) => context.printer.json(&serde_json::json!(preview.commands()).to_string()),

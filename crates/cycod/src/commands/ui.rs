@@ -19,6 +19,7 @@ use cycod_web::{PageOptions, PageServer, serve};
 
 use crate::{
     cli::Context, command_error::CommandError, commands::team::background::keep, options::parsed, printer::talk,
+    run::fleet_of,
 };
 
 /// Programs that open an address in the browser that the user prefers.
@@ -64,7 +65,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let opens = !args.no_open && !args.without_terminal;
     let options = PageOptions {
         host: host.clone(),
-        app: App::new(),
+        app: App::new().carriers(fleet_of),
         user_directory,
         port: args.port,
         is_read_only: args.read_only,

@@ -15,11 +15,14 @@ use cycod_engine::{
     trust::fingerprint,
 };
 use cycod_process::has_hung_up;
-use cycod_team::{BlobDigest, FORMAT, MOST_TICKET_BYTES, TicketDocument, TicketFile, TicketSchedule};
+use cycod_team::{BlobDigest, FORMAT, MOST_TICKET_BYTES, TicketDocument, TicketFile, TicketSchedule, TicketTrace};
 use cycod_team_sync::{FleetTasks, SyncError, TaskPiece, TaskTaken};
 use serde_json::Value as Json;
 
-use crate::{commands::team, secrets::seconds};
+use crate::{
+    commands::team::{self, NoFleet},
+    secrets::seconds,
+};
 
 /// How long a request waits for news of a run, in milliseconds.
 const WAIT: u64 = 500;
@@ -49,11 +52,32 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
+    /// The workers of the hub of the user's team, which have these labels in addition to those of the tool.
+    ///
+    /// # Errors
+    /// When the user has no hub, or the tool needs something that only this machine has.
+    pub(crate) fn joined(engine: &Engine, tool: &Tool, labels: Vec<String>) -> Result<Self, Refusal> {
+        let name = tool.name.as_str();
+        let no_hub = |why: &str, attempt: &str| {
+            let why = format!("`{name}` is to run on a worker, and {why}");
+            Refusal::new(Code::NoHub, why).place(name).attempt(format!("{attempt}, or {}", here(name)))
+        };
+        let hub = team::fleet(engine).map_err(|error| match error {
+            NoFleet::NotJoined => no_hub("you have joined no team", "join one by its hub: cycod team join HUB"),
+            NoFleet::NoHub(team) => no_hub(
+                &format!("this machine isn't enrolled at a hub of {team}"),
+                "join the team by its hub: cycod team join HUB",
+            ),
+            NoFleet::Failed(error) => Refusal::new(Code::HubFailed, error.to_string()),
+        })?;
+        Self::of(engine, tool, hub, labels)
+    }
+
     /// Collects what a worker needs to run a tool.
     ///
     /// # Errors
     /// When the tool needs something that only this machine has.
-    pub(crate) fn of(
+    fn of(
         engine: &Engine,
         tool: &Tool,
         (team, tasks): (String, FleetTasks),
@@ -82,8 +106,16 @@ impl Fleet {
         Ok(Self { tasks: Mutex::new(tasks), team, labels, digest, files, bytes, now })
     }
 
-    /// The ticket for a call.
-    fn ticket(&self, plan: &Plan, durable: bool) -> Result<TicketDocument, Refusal> {
+    /// What a worker must offer. The steps of a durable run say for themselves what more they need.
+    fn labels_of(&self, plan: &Plan, durable: bool) -> Vec<String> {
+        let of_tool =
+            if durable { plan.tool().runs_on.iter().map(String::as_str).collect() } else { plan.worker_labels() };
+        let labels: BTreeSet<&str> = self.labels.iter().map(String::as_str).chain(of_tool).collect();
+        labels.into_iter().map(str::to_owned).collect()
+    }
+
+    /// The ticket for a call, in the span of a trace that is told in this way.
+    fn ticket(&self, plan: &Plan, span: &[(&'static str, String)], durable: bool) -> Result<TicketDocument, Refusal> {
         let new = || FleetTasks::new_id().map_err(|error| Refusal::new(Code::HubFailed, error.to_string()));
         // Another process finds a durable run by its ID.
         let id = if durable { Ok(plan.run_id.clone()) } else { new() }?;
@@ -97,32 +129,41 @@ impl Fleet {
             files: self.files.clone(),
             arguments: arguments(plan)?,
             timeout,
-            labels: self.labels.clone(),
+            labels: self.labels_of(plan, durable),
             again: plan.steps.iter().all(|step| match step.on_lost {
                 Some(on_lost) => on_lost == OnLost::Retry,
                 None => plan.granted() == Level::Read,
             }),
             durable,
             schedule: None,
+            trace: trace_of(span),
             expires: self.now.saturating_add(if durable { LASTING_DURABLE } else { LASTING }),
         })
     }
 }
 
-/// The workers of the hub of the user's team, for a process that goes on with a call.
+/// The workers of the hub of the user's team, for the engine.
 ///
 /// # Errors
-/// When the user has no hub, or the tool needs something that only this machine has.
+/// As for [`Fleet::joined`].
 pub(crate) fn fleet_of(engine: &Engine, tool: &Tool, labels: Vec<String>) -> Result<Arc<dyn Carrier>, Refusal> {
-    let hub = team::fleet(engine).map_err(|error| Refusal::new(Code::HubFailed, error.message))?;
-    Ok(Arc::new(Fleet::of(engine, tool, hub, labels)?))
+    Ok(Arc::new(Fleet::joined(engine, tool, labels)?))
+}
+
+/// How a tool runs on this machine.
+fn here(tool: &str) -> String {
+    format!("run it here: cycod run {tool} --on here")
+}
+
+/// The span of a run, for a worker.
+fn trace_of(told: &[(&'static str, String)]) -> Option<TicketTrace> {
+    let value = |wanted: &str| told.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.clone());
+    Some(TicketTrace { parent: value("traceparent")?, state: value("tracestate").unwrap_or_default() })
 }
 
 /// Why a call isn't one for a worker.
 fn stays(tool: &str, why: &str) -> Refusal {
-    Refusal::new(Code::NotForFleet, format!("`{tool}` can't run on the fleet: {why}"))
-        .place(tool)
-        .attempt("run it here: leave out `--on fleet`")
+    Refusal::new(Code::NotForFleet, format!("`{tool}` can't run on the fleet: {why}")).place(tool).attempt(here(tool))
 }
 
 /// What a call has that can't leave this machine, or can't come back to it.
@@ -174,7 +215,7 @@ impl Carrier for Fleet {
         let carried = match (refused(plan), durable) {
             (Some(why), _) => Err(stays(plan.tool().name.as_str(), why)),
             (None, Some(durable)) => self.carry_flow(approved, driver, sink, durable),
-            (None, None) => self.ticket(plan, false).and_then(|ticket| {
+            (None, None) => self.ticket(plan, driver.run_trace, false).and_then(|ticket| {
                 let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
                 let stop = driver.stop;
                 Following { tasks: &mut tasks, stop, sink, open: BTreeSet::new() }.follow(&ticket, &self.bytes)
@@ -202,8 +243,9 @@ impl Fleet {
         let known = durable.past.len();
         let mut is_there = || tasks.watch_flow(&plan.run_id, 0, 0).map(|state| state.is_some());
         if known == 0 && !is_there().map_err(|error| failed(&error))? {
-            let ticket = self.ticket(plan, true)?;
-            taken(tasks.give_flow(&ticket, &self.bytes, &flow_of(plan)?))?;
+            let ticket = self.ticket(plan, driver.run_trace, true)?;
+            let needs: Vec<Vec<String>> = plan.labels_of_steps().into_iter().collect();
+            taken(tasks.give_flow(&ticket, &self.bytes, &flow_of(plan)?, &needs))?;
         }
         // The run has begun, though nothing is heard of it before a worker has time.
         sink.event(&Event::Quiet);
@@ -243,7 +285,13 @@ impl Fleet {
     ) -> Result<TicketDocument, Refusal> {
         match refused(plan) {
             Some(why) => Err(stays(plan.tool().name.as_str(), why)),
-            None => Ok(TicketDocument { schedule: Some(schedule), durable, expires, ..self.ticket(plan, false)? }),
+            None => Ok(TicketDocument {
+                schedule: Some(schedule),
+                durable,
+                expires,
+                labels: self.labels_of(plan, durable),
+                ..self.ticket(plan, &[], false)?
+            }),
         }
     }
 
@@ -268,9 +316,8 @@ fn taken(taken: Result<TaskTaken, SyncError>) -> Result<(), Refusal> {
         TaskTaken::NoWorker(why) => {
             Err(Refusal::new(Code::NoWorker, why).attempt("`cycod-hub worker list` shows the workers and their labels"))
         }
-        TaskTaken::NoFlows(why) => {
-            Err(Refusal::new(Code::NotForFleet, why).attempt("run it here, or on one worker: set `durable: false`"))
-        }
+        TaskTaken::NoFlows(why) => Err(Refusal::new(Code::NotForFleet, why)
+            .attempt("run it here with `--on here`, or on one worker: set `durable: false`")),
     }
 }
 

@@ -2,17 +2,18 @@
 
 use cycod_engine::{
     CacheOutlook, HeldTo, Plan, Preview, StepPreview,
-    definition::{Proof, Tool, Verdict, verdicts_by_parameter},
+    definition::{Proof, Tool, Verdict, verdicts_by_parameter, worker_with},
     refusal_json,
 };
 use serde_json::{Value, json};
 
 use cycod_app::views::{stated, stated_json};
 
-/// Writes a whole plan for a person.
+/// Writes a whole plan for a person; `fleet` has the labels of the workers that would carry it out.
 pub(crate) fn preview_text(
     plan: &Plan,
     preview: &Preview,
+    fleet: Option<&[String]>,
     interpreters: &[String],
     unpinned: &[String],
     outlook: &[(String, CacheOutlook)],
@@ -26,6 +27,9 @@ pub(crate) fn preview_text(
     );
     if let Some(held_to) = &plan.held_to {
         text.push_str(&format!("  {}\n", shortened(held_to)));
+    }
+    if let Some(labels) = fleet {
+        text.push_str(&format!("  on {}\n", worker_with(labels.iter().map(String::as_str))));
     }
     for warning in &plan.warnings {
         text.push_str(&format!("  warning: {warning}\n"));
@@ -156,6 +160,7 @@ fn write_command(
 pub(crate) fn preview_json(
     plan: &Plan,
     preview: &Preview,
+    fleet: Option<&[String]>,
     interpreters: &[String],
     unpinned: &[String],
     outlook: &[(String, CacheOutlook)],
@@ -171,6 +176,10 @@ pub(crate) fn preview_json(
         fields.insert("timeout_ms".into(), json!(u64::try_from(plan.timeout.as_millis()).unwrap_or(u64::MAX)));
         let held_to = plan.held_to.as_ref();
         fields.insert("timeout_set_by".into(), json!(held_to.map(|held_to| &held_to.by)));
+        if let Some(labels) = fleet {
+            fields.insert("on".into(), "fleet".into());
+            fields.insert("runs_on".into(), json!(labels));
+        }
         fields.insert("working_directory".into(), plan.working_directory.to_string_lossy().into());
         fields.insert("warnings".into(), json!(plan.warnings));
         fields.insert("unmet".into(), json!(plan.unmet));

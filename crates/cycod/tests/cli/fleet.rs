@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{BufRead as _, BufReader, Read as _},
+    path::Path,
     process::{Child, Stdio},
     time::{Duration, Instant},
 };
@@ -11,11 +12,14 @@ use std::{
 use cycod_hub::{Hub, HubStore as _, SqliteStore};
 use jiff::Timestamp;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use scripted_provider::{Script, ScriptedProvider, Turn};
+use serde_json::{Value, json};
 
 use crate::{
+    serve::Client,
     support::{Place, Ran, until},
     team_hub::{done, fails, hub, key},
+    ui::Page,
 };
 
 /// A member of a team with a hub, in a project with tools.
@@ -114,6 +118,15 @@ impl Team {
     }
 }
 
+impl Worker {
+    /// Keeps it from asking for more; it is still known.
+    pub(crate) fn pause(&self) {
+        signal(&self.child, Signal::STOP);
+        // What it asked for before is over by then.
+        std::thread::sleep(Duration::from_millis(1500));
+    }
+}
+
 impl Drop for Worker {
     fn drop(&mut self) {
         _ = self.child.kill();
@@ -170,6 +183,192 @@ fn a_tool_runs_on_a_worker_as_it_does_here() {
     assert!(worker_runs.contains("ada@acme"), "{worker_runs}");
 }
 
+/// A tool that says where it runs, and where it ran.
+const THERE: &str = "description: Say where\non: fleet\nruns-on: [fast]\nbash: echo \"Hello, {WHO}\"; pwd\ntags: [read]\n\
+                     parameters:\n  WHO: {type: string, description: Whom, required: true}\n";
+
+#[test]
+fn the_example_runs_on_a_worker() {
+    let team = Team::new();
+    for name in ["worker-facts", "machine-facts"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name).with_extension("yaml");
+        team.ada.tool(name, &fs::read_to_string(file).expect("an example"));
+    }
+    fails(&team.ada.run(&["run", "worker-facts"]), "error[no-worker]");
+    let worker = team.worker("build-1", &[]);
+    let facts: Value = serde_json::from_str(&done(&team.ada, &["run", "worker-facts"]).stdout()).expect("JSON");
+    assert_eq!(facts["system"], "Linux");
+    let there = done(&worker.place, &["runs", "list", "--all", "--format", "json"]).stdout();
+    assert!(there.contains("worker-facts"), "{there}");
+}
+
+/// A tool that waits on a worker, after it has said which process it is.
+const STAYS: &str =
+    "description: Stay\non: fleet\nbash: echo one; sleep 0.5; echo $$; sleep 600\ntimeout: 700000\ntags: [read]\n";
+
+#[track_caller]
+fn invalid(place: &Place, tool: &str, says: &str) {
+    let ran = place.run(&["validate", tool]);
+    assert!(ran.code() == 1 && ran.stdout().contains(says), "{}", ran.block());
+}
+
+#[test]
+fn a_file_says_where_its_tool_runs() {
+    let team = Team::new();
+    team.ada.tool("where", THERE);
+    let run = |words: &[&str]| team.ada.run(&[&["run", "where", "WHO=$(x) 'ü'"], words].concat());
+    let is_elsewhere = |ran: &Ran| {
+        assert_eq!(ran.code(), 0, "{}", ran.block());
+        assert!(ran.stdout().starts_with("Hello, $(x) 'ü'\n"), "{}", ran.block());
+        !ran.stdout().contains("[PLACE]/project")
+    };
+    // The labels of the file count, and the answer comes at once.
+    let slow = team.worker("slow-1", &[]);
+    let began = Instant::now();
+    fails(&run(&[]), "no worker offers `fast`: the nearest is `slow-1`");
+    assert!(began.elapsed() < Duration::from_secs(10));
+    drop(slow);
+    let _worker = team.worker("fast-1", &["--label", "fast", "--label", "gpu"]);
+    assert!(is_elsewhere(&run(&[])));
+    assert!(is_elsewhere(&run(&["--on", "fleet", "--label", "gpu"])));
+    assert!(is_elsewhere(&run(&["--label", "gpu"])));
+    fails(&run(&["--label", "tpu"]), "no worker offers `tpu`");
+    fails(&run(&["--label", "no label"]), "`no label` can't be a label");
+    assert!(!is_elsewhere(&run(&["--on", "here"])));
+    fails(&run(&["--on", "here", "--label", "gpu"]), "`--label` is for a run on the fleet");
+    assert!(is_elsewhere(&team.ada.run(&["tool", "run", "where", "WHO=$(x) 'ü'"])));
+    // What would happen says so, and what the tool is.
+    let on = "a worker of your team's hub that offers `fast`";
+    assert!(run(&["--dry-run"]).stdout().contains(&format!("on {on}\n")), "{}", run(&["--dry-run"]).block());
+    assert!(!run(&["--dry-run", "--on", "here"]).stdout().contains("on a worker"));
+    let plan: Value = serde_json::from_str(&run(&["--dry-run", "--format", "json"]).stdout()).expect("JSON");
+    assert_eq!((&plan["on"], &plan["runs_on"]), (&"fleet".into(), &vec!["fast"].into()));
+    assert!(done(&team.ada, &["info", "where"]).stdout().contains(on));
+    let info: Value =
+        serde_json::from_str(&done(&team.ada, &["info", "where", "--format", "json"]).stdout()).expect("JSON");
+    assert_eq!((&info["on"], &info["runs_on"]), (&"fleet".into(), &vec!["fast"].into()));
+    // Tests of a tool run where the user is.
+    team.ada.tool(
+        "tested",
+        &format!("{THERE}tests: [{{name: t, parameters: {{WHO: x}}, expected: {{output-contains: [project]}}}}]\n"),
+    );
+    _ = done(&team.ada, &["test", "tested"]);
+
+    // A run is on one side as a whole.
+    let outer = "description: Use it\ntags: [read]\nsteps: [{name: a, use-tool: where, with: {WHO: x}}, {name: b, bash: 'pwd; echo {a.output}'}]\n";
+    team.ada.tool("outer", outer);
+    fails(&team.ada.run(&["run", "outer"]), "`where` runs on the fleet, and `outer`, which uses it, does not");
+    invalid(&team.ada, "outer", "`where` runs on the fleet, and `outer`, which uses it, does not");
+    assert!(done(&team.ada, &["run", "outer", "--on", "here"]).stdout().contains("[PLACE]/project"));
+    team.ada.tool("outer", &format!("on: fleet\n{outer}"));
+    let ran = done(&team.ada, &["run", "outer"]);
+    assert!(ran.stdout().contains("Hello, x") && !ran.stdout().contains("[PLACE]/project"), "{}", ran.block());
+    team.ada.tool("again", "description: Under another name\ntype: alias\nbase-tool: where\n");
+    assert!(!done(&team.ada, &["run", "again", "WHO=x"]).stdout().contains("[PLACE]/project"));
+}
+
+#[test]
+fn where_a_tool_runs_is_part_of_what_its_user_trusts() {
+    let place = Place::cloned();
+    let tool = "description: t\nbash: echo t\ntags: [read]\n";
+    place.tool("t", &format!("{tool}on: here\nruns-on: [gpu]\n"));
+    _ = done(&place, &["tool", "trust", "t", "--yes"]);
+    assert_eq!(place.run(&["run", "t"]).code(), 0);
+    for changed in ["on: fleet\nruns-on: [gpu]\n", "on: here\nruns-on: [tpu]\n"] {
+        place.tool("t", &format!("{tool}{changed}"));
+        let ran = place.run(&["run", "t", "--on", "here"]);
+        assert!(ran.code() == 3 && ran.stderr().contains("error[tool-changed]"), "{changed}: {}", ran.block());
+    }
+}
+
+#[test]
+fn a_user_without_a_hub_learns_how_to_get_one() {
+    let place = Place::with_tool("where", THERE);
+    let ran = place.run(&["run", "where", "WHO=x"]);
+    fails(&ran, "error[no-hub]: `where` is to run on a worker, and you have joined no team");
+    assert!(ran.stderr().contains("cycod team join HUB") && ran.stderr().contains("cycod run where --on here"));
+    assert!(ran.stdout().is_empty(), "{}", ran.block());
+    assert_eq!(place.run(&["run", "where", "WHO=x", "--on", "here"]).code(), 0);
+    place.tool("keeps", "description: d\non: fleet\nbash: touch a\nartifacts: [a]\ntags: [write]\n");
+    invalid(&place, "keeps", "`artifacts` isn't possible with `on: fleet`");
+    place.tool("label", "description: d\non: fleet\nruns-on: [gpu, 'a b']\nbash: pwd\ntags: [read]\n");
+    invalid(&place, "label", "`a b` can't be the label of a worker");
+}
+
+#[test]
+fn a_host_gets_progress_from_a_worker_and_ends_what_it_cancels() {
+    let team = Team::new();
+    team.ada.tool("where", THERE);
+    team.ada.tool("stays", STAYS);
+    let _workers = [team.worker("fast-1", &["--label", "fast"]), team.worker("other-1", &[])];
+    let both = [Client::modern(&team.ada, &[], json!({})), Client::legacy(&team.ada, &[], json!({}))];
+    for mut client in both {
+        let answer = client.call("where", json!({"WHO": "$(x)"}));
+        let text = answer["content"][0]["text"].as_str().expect("a text").to_owned();
+        assert!(text.starts_with("Hello, $(x)\n") && !text.contains("/project"), "{answer}");
+        let id = client.begin("tools/call", json!({"name": "stays", "arguments": {}, "_meta": {"progressToken": "p"}}));
+        let progress = |client: &mut Client| {
+            let told = client.wait(|message| message["params"]["progressToken"] == "p");
+            told["params"]["message"].as_str().unwrap_or_default().to_owned()
+        };
+        assert_eq!(progress(&mut client), "one");
+        let pid = progress(&mut client);
+        assert!(alive(&pid), "it runs: {pid}");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+        until("the process on the worker ends", || !alive(&pid));
+        assert!(client.ask("tools/list", json!({})).get("result").is_some(), "the server goes on");
+    }
+}
+
+#[test]
+fn a_model_runs_a_tool_on_a_worker() {
+    let team = Team::new();
+    team.ada.tool("where", THERE);
+    let turns = || vec![Turn::calls([("where", json!({"WHO": "model"}))]), Turn::text("done")];
+    let agent = || {
+        let provider = ScriptedProvider::start(Script::of(turns()));
+        let mut command =
+            team.ada.command(&["agent", "Say", "--tools", "where", "--model", "openai/script-1", "--format", "json"]);
+        command.env("OPENAI_API_KEY", "sk-of-the-test").env("OPENAI_BASE_URL", provider.url("openai"));
+        let ran = team.ada.ran(command.output().expect("the program starts"));
+        (ran, provider.asked().last().expect("a request").results.concat())
+    };
+    let (_, told) = agent();
+    assert!(told.contains("no-worker"), "{told}");
+    let _worker = team.worker("fast-1", &["--label", "fast"]);
+    let (ran, told) = agent();
+    assert_eq!(ran.code(), 0, "{}", ran.block());
+    assert!(told.contains("Hello, model") && !told.contains("/project"), "{told}");
+}
+
+#[test]
+fn the_page_runs_a_tool_on_a_worker() {
+    let team = Team::new();
+    team.ada.tool("where", THERE);
+    let mark = team.ada.path("mark");
+    let stays = format!("echo $$ > '{}'; sleep 600", mark.display());
+    team.ada.tool("stays", &STAYS.replace("echo one; sleep 0.5; echo $$; sleep 600", &stays));
+    let _workers = [team.worker("fast-1", &["--label", "fast"]), team.worker("other-1", &[])];
+    let page = Page::open(&team.ada, &[]);
+    let begin = |tool: &str, body: &str| {
+        let started = page.post(&format!("/tool/{tool}/run"), body);
+        let path = started.head.lines().find_map(|line| line.strip_prefix("location: ")).expect("an address");
+        path.trim_start_matches("/run/").to_owned()
+    };
+    let id = begin("where", "arg.WHO=page&run=1");
+    let said = done(&team.ada, &["runs", "wait", &id]);
+    assert!(said.stdout().contains("Hello, page") && !said.stdout().contains("[PLACE]/project"), "{}", said.block());
+    let id = begin("stays", "run=1");
+    let mut pid = String::new();
+    until("it has begun", || {
+        pid = fs::read_to_string(&mark).unwrap_or_default();
+        pid.ends_with('\n')
+    });
+    assert!(alive(&pid), "it runs: {pid}");
+    assert_eq!(page.post(&format!("/run/{id}/cancel"), "").status, 303);
+    until("the process on the worker ends", || !alive(&pid));
+}
+
 #[test]
 fn the_guide_is_as_printed() {
     let page = include_str!("../../../../docs/guide/fleet.md");
@@ -202,6 +401,8 @@ fn the_guide_is_as_printed() {
     team.until_here("build-1");
     check(&team.ada, "cycod run train DATA=small --on fleet --label gpu");
     check(&team.ada, "cycod run train DATA=small --on fleet --label tpu");
+    check(&team.ada, "cycod run predict INPUT=x");
+    check(&team.ada, "cycod run predict INPUT=x --on here");
     drop(worker);
 }
 

@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::{
     fleet::{Team, alive},
     support::until,
-    team_hub::{done, served},
+    team_hub::{done, fails, served},
 };
 
 /// What someone tells Restate, and a timer that is over.
@@ -106,7 +106,10 @@ impl Conducting {
         let driven = self.runs.get_mut(run).expect("it is driven");
         let number = driven.number;
         driven.number += 1;
-        let offer = |(index, work)| FlowOffer { work, awakeable: format!("{run}.{number}.{index}") };
+        let offer = |(index, work)| {
+            let awakeable = format!("{run}.{number}.{index}");
+            FlowOffer { work, labels: driven.course.labels(work), awakeable }
+        };
         let offers: Vec<FlowOffer> = offers.into_iter().enumerate().map(offer).collect();
         for offer in &offers {
             _ = self.waiting.insert(offer.awakeable.clone(), (run.to_owned(), offer.work));
@@ -215,6 +218,67 @@ fn a_durable_run_goes_on_without_its_terminal_and_ends_when_it_is_cancelled() {
     assert!(done(&team.ada, &["runs", "list"]).stdout().contains("cancelled"));
 }
 
+const LABELS: &str = "description: Steps for several machines\ndurable: true\non: fleet\nruns-on: ['os:linux']\ntags: [read]
+steps:
+  - {name: any, bash: echo any}
+  - {name: each, for-each: [a, b, c, d], max-parallel: 4, bash: 'sleep 0.2; echo {ITEM}', runs-on: [gpu], parallel: true}
+  - {name: inner, use-tool: inner, runs-on: [gpu], parallel: true}
+  - {name: last, bash: 'echo {any.output} {each.output} {inner.output}', wait-for: [any, each, inner]}
+";
+const INNER: &str = "description: Is called\ntags: [read]\nsteps:
+  - {name: one, bash: 'sleep 0.2; echo one'}
+  - {name: two, bash: 'echo two {one.output}'}
+resources: {cleanup: [{final-command: echo cleaned}]}
+";
+
+#[test]
+fn a_step_goes_only_to_a_worker_that_has_its_labels() {
+    let team = durable_team();
+    team.ada.tool("labels", LABELS);
+    team.ada.tool("inner", INNER);
+    let plain = team.worker("plain-1", &[]);
+    // No one would take these steps, so the run does not begin.
+    fails(&team.ada.run(&["run", "labels"]), "no worker offers `gpu`: the nearest is `plain-1`");
+    let gpu = team.worker("gpu-1", &["--label", "gpu"]);
+    let ran = done(&team.ada, &["run", "labels"]);
+    assert!(ran.stdout().contains("two one"), "{}", ran.block());
+    let tasks = rows(&team, "SELECT labels, worker, work FROM tasks");
+    let of = |label: &str| {
+        let wanted =
+            tasks.iter().filter(|row| row.text(0).is_ok_and(|labels| labels.contains("gpu")) == (label == "gpu"));
+        wanted.map(|row| row.text(1).expect("a name")).collect::<Vec<_>>()
+    };
+    // The list and its items, and the call with its steps; each of the two has an end that cleans up.
+    assert_eq!(of("gpu"), ["gpu-1"; 10], "{}", ran.block());
+    assert!(of("").len() >= 2 && tasks.iter().all(|row| row.text(0).is_ok_and(|labels| labels.contains("os:linux"))));
+
+    // A label of a step within a tool that is called.
+    team.ada.tool("inner", &INNER.replace("name: two,", "name: two, runs-on: [tpu],"));
+    fails(&team.ada.run(&["run", "labels"]), "no worker offers `tpu`: the nearest is `gpu-1`");
+    // All of it on one worker needs all of it from that one.
+    fails(&team.ada.run(&["run", "inner", "--on", "fleet"]), "no worker offers `tpu`");
+    team.ada.tool("inner", INNER);
+
+    // What someone changes at the hub, the worker refuses.
+    gpu.pause();
+    let id = team.ada.run(&["run", "labels", "--background"]).stdout().trim().to_owned();
+    let database = SqliteStore::open(&team.ada.path("hub.db")).expect("a database");
+    until("a step waits for the other worker", || {
+        let mut changed = 0;
+        let change = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+            changed =
+                tx.execute("UPDATE tasks SET labels = '' WHERE state = 'waiting' AND labels LIKE '%gpu%'", &[])?;
+            Ok(())
+        };
+        database.transaction(change).expect("a change");
+        changed > 0
+    });
+    let ended = team.ada.run(&["runs", "wait", &id]);
+    let shown = done(&team.ada, &["runs", "show", &id, "--format", "json"]).stdout();
+    assert!(ended.code() != 0 && shown.contains("doesn't offer `gpu`, which the step needs"), "{shown}");
+    drop(plain);
+}
+
 /// What someone does to a ticket, its files, and the flow of the run.
 type Change<'a> = dyn Fn(&mut TicketDocument, &mut BTreeMap<String, Vec<u8>>, &mut serde_json::Value) + 'a;
 
@@ -261,7 +325,7 @@ fn a_worker_refuses_a_step_of_anything_else_than_what_was_signed() {
             let file = TicketFile { sha256: BlobDigest::of(bytes), executable: false };
             _ = ticket.files.insert(path.clone(), file);
         }
-        _ = ada.give_flow(&ticket, &files, &flow).expect("the hub takes it");
+        _ = ada.give_flow(&ticket, &files, &flow, &[]).expect("the hub takes it");
         let mut result = String::new();
         until("a step ends", || {
             let select = format!(

@@ -44,15 +44,15 @@ const ACTIONS: [&str; 11] = [
 ];
 
 /// A page and a browser that came in.
-struct Page {
+pub(crate) struct Page {
     server: Child,
     address: String,
     cookie: String,
 }
 
-struct Answer {
-    status: u16,
-    head: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
     body: String,
 }
 
@@ -64,7 +64,7 @@ impl Drop for Page {
 }
 
 impl Page {
-    fn open(place: &Place, options: &[&str]) -> Self {
+    pub(crate) fn open(place: &Place, options: &[&str]) -> Self {
         let (server, address, code) = started(place, options);
         let mut page = Self { server, address, cookie: String::new() };
         let answer = page.post("/in", &format!("code={code}"));
@@ -117,7 +117,7 @@ impl Page {
         String::from_utf8_lossy(&told).into_owned()
     }
 
-    fn post(&self, path: &str, body: &str) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
         let origin = format!("http://{}", self.address);
         let headers = [
             ("Host", self.address.as_str()),

@@ -32,6 +32,7 @@ use crate::{
     options::parsed,
     printer::talk,
     rules::RuleOptions,
+    run::fleet_of,
     servers::warn_of_mistakes,
 };
 
@@ -117,7 +118,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let retention = retention(&settings);
     // Who answers questions is the client's user, not the user at the terminal where the server was started.
     let relay = Relay::default();
-    let lasting = Arc::new(App::new().person(Arc::new(relay.clone())).lasting(&user));
+    let lasting = Arc::new(App::new().person(Arc::new(relay.clone())).carriers(fleet_of).lasting(&user));
     let servers = Arc::clone(&lasting);
     let tokens =
         |given: Option<u32>, default| given.map_or(default, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX));

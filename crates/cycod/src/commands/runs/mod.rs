@@ -167,7 +167,7 @@ fn followed_again(context: &Context, run: Run) -> Result<Run, CommandError> {
     }
     let history = history(context);
     match Resumption::open(&history.journals(), &run.id) {
-        Ok(resumption) if resumption.fleet().is_some() => {
+        Ok(resumption) if resumption.is_on_fleet() => {
             context.engine.resume_in_background(resumption)?;
             named(&history, &run.id)
         }

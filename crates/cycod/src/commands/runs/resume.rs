@@ -20,7 +20,7 @@ use crate::{
     },
     options::{TextOrJson, one_of, parsed},
     printer::Tty,
-    run::{Display, fleet_of},
+    run::Display,
 };
 
 /// What `cycod runs resume` takes.
@@ -97,12 +97,8 @@ fn resume(context: &mut Context, args: &Arguments, run: &Run) -> Result<u8, Comm
     let subjects = context.engine.subjects(&tool)?;
     settle(context, subjects, ByHand::Tool)?;
     let cannot = |error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
-    let carrier = match resumption.fleet() {
-        Some(labels) => Some(fleet_of(&context.engine, &tool, labels.to_vec())?),
-        None => None,
-    };
-    let is_attended = context.is_attended() && carrier.is_none();
-    let control = Control { is_attended, carrier, ..context.engine.control().map_err(cannot)? };
+    let is_attended = context.is_attended() && !resumption.is_on_fleet();
+    let control = Control { is_attended, ..context.engine.control().map_err(cannot)? };
     let interrupts = host_interrupts(&control.stop).map_err(cannot)?;
     let said = args.lost;
     let is_attended = context.is_attended();

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_engine::catalog::ScopeFilter;
+use cycod_engine::{
+    catalog::ScopeFilter,
+    definition::{WORKER_LABEL, is_worker_label},
+};
 use cycod_schedule::{MissedRuns, OverlappingRuns, Schedule, is_schedule_name};
-use cycod_team::{TicketDocument, TicketSchedule, is_label};
+use cycod_team::{TicketDocument, TicketSchedule};
 use jiff::Timestamp;
 
 use super::{shown, times, when_text};
@@ -15,7 +18,6 @@ use crate::{
     commands::{
         approvals::ConfirmationOptions,
         run::{ArgumentOptions, approved, arguments},
-        team,
         trust::{ByHand, settle},
     },
     options::parsed,
@@ -80,8 +82,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let message = format!("`{name}` can't name a schedule: use at most 40 lowercase letters, digits and `-`");
         return Err(CommandError::usage(message).hint("give it another name: --name NAME"));
     }
-    if let Some(wrong) = args.label.iter().find(|label| !is_label(label)) {
-        return Err(CommandError::usage(format!("`{wrong}` can't be a label")));
+    if let Some(wrong) = args.label.iter().find(|label| !is_worker_label(label)) {
+        return Err(CommandError::usage(format!("`{wrong}` can't be a label: {WORKER_LABEL}")));
     }
     let filter = args.scope.filter()?.unwrap_or(ScopeFilter::Any);
     let given = arguments(context, "cycod schedule add", &tool_name, &args.given, &args.scope)?;
@@ -106,7 +108,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let durable = args.durable || tool.durable;
     let approved = approved(context, plan)?;
     let plan = approved.subject();
-    let fleet = Fleet::of(&context.engine, &tool, team::fleet(&context.engine)?, args.label)?;
+    let fleet = Fleet::joined(&context.engine, &tool, args.label)?;
     let from = i64::try_from(seconds(context.engine.host().now)).unwrap_or(i64::MAX);
     let expires = from.saturating_add(i64::from(args.days) * 24 * 3600);
     let ticket = fleet.permission(plan, TicketSchedule { name, when, from }, (durable, expires))?;

@@ -28,7 +28,7 @@ struct Named {
 
 /// The schedules of the user's team.
 fn tasks(context: &Context) -> Result<FleetTasks, CommandError> {
-    fleet(&context.engine).map(|(_, tasks)| tasks)
+    Ok(fleet(&context.engine).map(|(_, tasks)| tasks)?)
 }
 
 /// A schedule of the team.

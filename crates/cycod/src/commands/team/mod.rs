@@ -149,17 +149,48 @@ fn hub_of(store: &TeamStore) -> Result<Option<(TeamHub, TeamSource)>, CommandErr
     Ok(Some((hub, TeamSource::Web(url))))
 }
 
+/// Why the user has no workers.
+pub(crate) enum NoFleet {
+    /// The user has joined no team.
+    NotJoined,
+    /// The user has joined this team, but not through a hub.
+    NoHub(String),
+    /// It can't be found out.
+    Failed(SyncError),
+}
+
+impl From<SyncError> for NoFleet {
+    fn from(error: SyncError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<NoFleet> for CommandError {
+    fn from(error: NoFleet) -> Self {
+        let hint = "join one by its hub: cycod team join HUB";
+        match error {
+            NoFleet::NotJoined => Self::failure("you have joined no team").hint(hint),
+            NoFleet::NoHub(team) => {
+                Self::failure(format!("this machine isn't enrolled at a hub of {team}, so it has no workers"))
+                    .hint(hint)
+            }
+            NoFleet::Failed(error) => not_synced(&error),
+        }
+    }
+}
+
 /// The name of the user's team, and the tasks that its workers run for this device.
-pub(crate) fn fleet(engine: &Engine) -> Result<(String, FleetTasks), CommandError> {
-    let store = joined_of(engine, false)?;
-    let member = store.member().map_err(|error| not_synced(&error))?;
-    let device = store.device().map_err(|error| not_synced(&error))?;
-    let source = member.as_ref().map(|member| TeamSource::parse(&member.source, "/".as_ref()));
-    let (Some(member), Some(Ok(TeamSource::Web(url))), Some(device)) = (&member, source, device) else {
-        return Err(CommandError::failure("your team has no hub, so it has no workers"));
-    };
-    let tasks = FleetTasks::open(&url, device).map_err(|error| not_synced(&error))?;
-    Ok((member.team.clone(), tasks))
+pub(crate) fn fleet(engine: &Engine) -> Result<(String, FleetTasks), NoFleet> {
+    let place = place_of(engine, false);
+    if !place.is_joined() {
+        return Err(NoFleet::NotJoined);
+    }
+    let store = TeamStore::at(place);
+    let member = store.member()?.ok_or(NoFleet::NotJoined)?;
+    match (TeamSource::parse(&member.source, "/".as_ref()), store.device()?) {
+        (Ok(TeamSource::Web(url)), Some(device)) => Ok((member.team, FleetTasks::open(&url, device)?)),
+        _ => Err(NoFleet::NoHub(member.team)),
+    }
 }
 
 /// A failure to put a release into force.

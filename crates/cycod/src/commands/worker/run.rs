@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_engine::Stop;
+use cycod_engine::{
+    Stop,
+    definition::{WORKER_LABEL, is_worker_label},
+};
 use cycod_process::{host_interrupts, is_below_a_run};
-use cycod_team::is_label;
 use cycod_team_sync::WorkerMachine;
 
 use super::ticket::Errand;
@@ -34,9 +36,8 @@ pub(crate) fn command() -> Command {
 /// Takes tasks until the user stops it.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
-    if let Some(wrong) = args.label.iter().find(|label| !is_label(label)) {
-        let message = format!("`{wrong}` can't be a label: use letters, digits and `.`, `_`, `-`, `:`, `+`");
-        return Err(CommandError::usage(message));
+    if let Some(wrong) = args.label.iter().find(|label| !is_worker_label(label)) {
+        return Err(CommandError::usage(format!("`{wrong}` can't be a label: {WORKER_LABEL}")));
     }
     if is_below_a_run() {
         return Err(CommandError::failure("a tool can't start a worker"));
@@ -64,7 +65,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                     context.printer.say("The hub answers again");
                 }
                 let Some(given) = given else { continue };
-                let errand = Errand { machine: &machine, host: context.engine.host(), stop: &stop };
+                let errand = Errand { machine: &machine, host: context.engine.host(), labels: &labels, stop: &stop };
                 let ended = errand.carry_out(&given);
                 context.printer.say(&ended);
             }

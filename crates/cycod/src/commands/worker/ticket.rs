@@ -16,13 +16,13 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_app::App;
 use cycod_engine::{
     Approved, Asker, AttemptOutcome, Caller, Carrier, Control, Driver, Durable, Engine, Event, FlowEvent, FlowFact,
-    FlowWork, Given, Nobody, Plan, RunReport, Sink, StepDone, StepOrder, Stop, Surface,
+    FlowWork, Given, Nobody, Plan, RunPlace, RunReport, Sink, SpanContext, StepDone, StepOrder, Stop, Surface,
     definition::{Host, Value},
     diagnostic::{Code, Refusal},
     event_json, json, refused_step, report_json, run_step,
     trust::fingerprint,
 };
-use cycod_team::TicketDocument;
+use cycod_team::{TicketDocument, missing_labels};
 use cycod_team_sync::{GivenTicket, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine};
 use serde_json::{Value as Json, json as object};
 
@@ -51,6 +51,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Errand<'a> {
     pub(super) machine: &'a WorkerMachine,
     pub(super) host: &'a Host,
+    /// What it offers.
+    pub(super) labels: &'a [String],
     /// Ends the worker with what it runs.
     pub(super) stop: &'a Stop,
 }
@@ -127,13 +129,16 @@ impl Errand<'_> {
                 return Outcome::refused(None, ticket_refused(name, &format!("the step can't be read: {error}")));
             }
         };
+        if let [lacks, ..] = missing_labels(&ticket.document.labels, self.labels)[..] {
+            return Outcome::refused(work, ticket_refused(name, &format!("it doesn't offer `{lacks}`")));
+        }
         let place = match Unpacked::of(self.host, ticket) {
             Ok(place) => place,
             Err(why) => return Outcome::refused(work, ticket_refused(name, &why)),
         };
         let done = match (work, &ticket.step) {
             (Some(work), Some(step)) => self.step_in(&place.0, ticket, (work, step), stop, sink).map(Outcome::Step),
-            _ => self.run_in(&place.0, ticket, None, stop, sink).map(|report| Outcome::Run(Box::new(report))),
+            _ => self.run_in(&place.0, ticket, RunPlace::Here, stop, sink).map(|report| Outcome::Run(Box::new(report))),
         };
         done.unwrap_or_else(|refusal| Outcome::refused(work, refusal))
     }
@@ -153,9 +158,10 @@ impl Errand<'_> {
             Some(FlowFact { event, entry: STANDARD.decode(entry).ok()? })
         };
         let past = step.past.facts.iter().map(fact).collect::<Option<_>>().ok_or_else(unreadable)?;
-        let order = StepOrder { work, past, elapsed: Duration::from_millis(step.past.elapsed) };
+        let order =
+            StepOrder { work, past, elapsed: Duration::from_millis(step.past.elapsed), labels: self.labels.to_vec() };
         let one = Arc::new(OneStep { order: Mutex::new(Some(order)), done: Mutex::new(None) });
-        let report = self.run_in(place, ticket, Some(Arc::clone(&one) as Arc<dyn Carrier>), stop, sink)?;
+        let report = self.run_in(place, ticket, RunPlace::Carried(Arc::clone(&one) as Arc<dyn Carrier>), stop, sink)?;
         let done = one.done.lock().unwrap_or_else(PoisonError::into_inner).take();
         let done = done.unwrap_or_else(|| Err(report.refusal.unwrap_or_else(unreadable)))?;
         if done.entry.len() > step.past.room {
@@ -170,7 +176,7 @@ impl Errand<'_> {
         &self,
         place: &Path,
         ticket: &VerifiedTicket,
-        carrier: Option<Arc<dyn Carrier>>,
+        run_place: RunPlace,
         stop: &Stop,
         sink: &mut dyn Sink,
     ) -> Result<RunReport, Refusal> {
@@ -209,7 +215,16 @@ impl Errand<'_> {
             refusal.map_or_else(|| refused(&message), |refusal| *refusal)
         })?;
         let caller = Caller { surface: "person", host: Some("fleet".to_owned()), principal, is_local: false };
-        let control = Control { caller: Some(caller), carrier, ..Control::new(stop.clone()) };
+        let trace = ticket.document.trace.as_ref();
+        let trace = trace.and_then(|trace| Some(SpanContext::parse(&trace.parent)?.with_state(Some(&trace.state))));
+        let is_traced_elsewhere = trace.is_some();
+        let control = Control {
+            caller: Some(caller),
+            place: run_place,
+            trace,
+            is_traced_elsewhere,
+            ..Control::new(stop.clone())
+        };
         let (mut report, recording) = engine.run_recorded(approved, &control, sink);
         if let Some(recording) = recording {
             let transcript = report.transcript.clone();
