@@ -375,7 +375,19 @@ fn a_word_behind_an_image_is_named_as_one_of_the_image() {
         "docker run --rm acme/audit analyze {X}",
         &programs,
         &expect![[r#"
-        data: `analyze` takes it as an argument; not beginning with `-`, which `analyze` would read as an option
+        data: `analyze` takes it as text; not beginning with `-`, which `analyze` would read as an option
+    "#]],
+    );
+}
+
+#[test]
+fn a_version_behind_a_name_is_no_part_of_it() {
+    check(
+        "npx n3dr@latest --path {X}; npx --yes n3dr@1.2 {Y}",
+        &building(&["n3dr"], &[]),
+        &expect![[r#"
+        data: `n3dr@latest` takes it as an argument (`n3dr@latest` is built by this project: `go.mod`); not beginning with `-`, which `n3dr@latest` would read as an option
+        data: `n3dr@1.2` takes it as an argument (`n3dr@1.2` is built by this project: `go.mod`); not beginning with `-`, which `n3dr@1.2` would read as an option
     "#]],
     );
 }

@@ -11,6 +11,26 @@ use super::value::{Atom, Tag, Text, literal};
 /// Holes by the command that may have written them.
 type Values = HashMap<u64, BTreeSet<usize>>;
 
+/// Commands whose files do not count.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Except<'a> {
+    /// This one, and what names in its code stand for.
+    pub(super) command: Option<u64>,
+    /// The commands whose code is walked, as they are told for names in their code.
+    pub(super) around: &'a [u64],
+}
+
+impl Except<'_> {
+    fn has(self, command: u64) -> bool {
+        self.command.is_some_and(|own| command == own || command == by_its_code(own)) || self.around.contains(&command)
+    }
+}
+
+/// What tells the files that names in the code of a command stand for from those that it names otherwise.
+pub(super) fn by_its_code(command: u64) -> u64 {
+    !command
+}
+
 /// The command that stands for all whose target is certain.
 pub(super) const ANY_COMMAND: u64 = 0;
 
@@ -61,17 +81,21 @@ impl Touched {
         }
     }
 
-    pub(super) fn holes(&self, text: &Text, command: u64) -> Vec<usize> {
-        [self.before.holes(text, command), self.now.holes(text, command)].concat()
+    pub(super) fn holes(&self, text: &Text, except: Except<'_>) -> Vec<usize> {
+        [self.before.holes(text, except), self.now.holes(text, except)].concat()
     }
 
-    pub(super) fn holes_of_file(&self, file: &Text, command: u64) -> Vec<usize> {
-        [self.before.holes_of_file(file, command), self.now.holes_of_file(file, command)].concat()
+    pub(super) fn holes_of_file(&self, file: &Text, except: Except<'_>) -> Vec<usize> {
+        [self.before.holes_of_file(file, except), self.now.holes_of_file(file, except)].concat()
     }
 
-    pub(super) fn holes_below(&self, directory: &Text, command: u64, counts: impl Fn(&str) -> bool) -> Vec<usize> {
-        [self.before.holes_below(directory, command, &counts), self.now.holes_below(directory, command, &counts)]
-            .concat()
+    pub(super) fn holes_below(
+        &self,
+        directory: &Text,
+        except: Except<'_>,
+        counts: impl Fn(&str) -> bool,
+    ) -> Vec<usize> {
+        [self.before.holes_below(directory, except, &counts), self.now.holes_below(directory, except, &counts)].concat()
     }
 }
 
@@ -116,20 +140,20 @@ impl Files {
     }
 
     /// Values in the files that a text is the name of, as far as it is one; of other commands than this one.
-    pub(super) fn holes(&self, text: &Text, command: u64) -> Vec<usize> {
-        if self.is_empty() {
+    pub(super) fn holes(&self, text: &Text, except: Except<'_>) -> Vec<usize> {
+        if self.named.is_empty() && self.others.is_empty() {
             return Vec::new();
         }
-        self.of_text(text, &Name::of(text), command).into_iter().collect()
+        self.of_text(text, &Name::of(text), except).into_iter().collect()
     }
 
-    fn of_text(&self, text: &Text, name: &Name, command: u64) -> BTreeSet<usize> {
+    fn of_text(&self, text: &Text, name: &Name, except: Except<'_>) -> BTreeSet<usize> {
         let mut holes = BTreeSet::new();
-        take(self.others.get(text).map(|(_, values)| values), command, &mut holes);
+        take(self.others.get(text).map(|(_, values)| values), except, &mut holes);
         match name {
-            Name::Whole(name) => self.of_name(name, command, false, &mut holes),
+            Name::Whole(name) => self.of_name(name, except, false, &mut holes),
             Name::Part(before, after) if !(before.is_empty() && after.is_empty()) => {
-                self.of_part(before, after, command, &mut holes);
+                self.of_part(before, after, except, &mut holes);
             }
             // As a text, it may be anything.
             Name::Part(..) | Name::Own => {}
@@ -138,19 +162,19 @@ impl Files {
     }
 
     /// Values in the files that run, or are read, when this is the name of one.
-    pub(super) fn holes_of_file(&self, file: &Text, command: u64) -> Vec<usize> {
+    pub(super) fn holes_of_file(&self, file: &Text, except: Except<'_>) -> Vec<usize> {
         if self.is_empty() {
             return Vec::new();
         }
         let name = Name::of(file);
-        let mut holes = self.of_text(file, &name, command);
+        let mut holes = self.of_text(file, &name, except);
         // What a value names is refused by itself.
         let is_value = file.iter().any(|atom| matches!(atom, Atom::Value { .. } | Atom::Derived(_)));
         match name {
-            Name::Whole(name) => self.of_name(&name, command, true, &mut holes),
+            Name::Whole(name) => self.of_name(&name, except, true, &mut holes),
             Name::Part(before, after) if before.is_empty() && after.is_empty() && !is_value => {
-                self.of_part("", "", command, &mut holes);
-                take(Some(&self.unnamed), command, &mut holes);
+                self.of_part("", "", except, &mut holes);
+                take(Some(&self.unnamed), except, &mut holes);
             }
             Name::Part(..) | Name::Own => {}
         }
@@ -158,22 +182,27 @@ impl Files {
     }
 
     /// Values in the files below, when this is the name of a directory.
-    pub(super) fn holes_below(&self, directory: &Text, command: u64, counts: impl Fn(&str) -> bool) -> Vec<usize> {
-        if self.is_empty() {
+    pub(super) fn holes_below(
+        &self,
+        directory: &Text,
+        except: Except<'_>,
+        counts: impl Fn(&str) -> bool,
+    ) -> Vec<usize> {
+        if self.named.is_empty() && self.others.is_empty() {
             return Vec::new();
         }
         let mut holes = BTreeSet::new();
         match Name::of(directory) {
             Name::Whole(name) if matches!(name.as_str(), "." | "..") => {
                 for (_, values) in self.named.iter().filter(|(name, _)| counts(name)) {
-                    take(Some(values), command, &mut holes);
+                    take(Some(values), except, &mut holes);
                 }
-                self.others.values().for_each(|(_, values)| take(Some(values), command, &mut holes));
+                self.others.values().for_each(|(_, values)| take(Some(values), except, &mut holes));
             }
-            Name::Whole(name) => take(self.below.get(&name), command, &mut holes),
+            Name::Whole(name) => take(self.below.get(&name), except, &mut holes),
             Name::Own => {
                 for name in directory.iter().filter_map(own_name) {
-                    take(self.below.get(&name), command, &mut holes);
+                    take(self.below.get(&name), except, &mut holes);
                 }
             }
             Name::Part(..) => {}
@@ -181,8 +210,8 @@ impl Files {
         holes.into_iter().collect()
     }
 
-    fn of_name(&self, name: &str, command: u64, is_file: bool, holes: &mut BTreeSet<usize>) {
-        take(self.named.get(name), command, holes);
+    fn of_name(&self, name: &str, except: Except<'_>, is_file: bool, holes: &mut BTreeSet<usize>) {
+        take(self.named.get(name), except, holes);
         for (other, (of_other, values)) in &self.others {
             // A value that names the whole file may name any; that is what such a template is for.
             let is_value = other.last().is_some_and(|last| !last.holes().is_empty());
@@ -192,15 +221,15 @@ impl Files {
                 Name::Whole(_) | Name::Own => false,
             };
             if may_be {
-                take(Some(values), command, holes);
+                take(Some(values), except, holes);
             }
         }
     }
 
-    fn of_part(&self, before: &str, after: &str, command: u64, holes: &mut BTreeSet<usize>) {
+    fn of_part(&self, before: &str, after: &str, except: Except<'_>, holes: &mut BTreeSet<usize>) {
         for (name, values) in &self.named {
             if name.starts_with(before) && name.ends_with(after) {
-                take(Some(values), command, holes);
+                take(Some(values), except, holes);
             }
         }
         for (of_other, values) in self.others.values() {
@@ -213,7 +242,7 @@ impl Files {
                 Name::Own => before.is_empty() && after.is_empty(),
             };
             if may_be {
-                take(Some(values), command, holes);
+                take(Some(values), except, holes);
             }
         }
     }
@@ -308,9 +337,9 @@ fn directories(path: &Text) -> Vec<String> {
     names
 }
 
-fn take(values: Option<&Values>, command: u64, holes: &mut BTreeSet<usize>) {
+fn take(values: Option<&Values>, except: Except<'_>, holes: &mut BTreeSet<usize>) {
     let values = values.into_iter().flatten();
-    holes.extend(values.filter(|(other, _)| **other != command || command == ANY_COMMAND).flat_map(|(_, holes)| holes));
+    holes.extend(values.filter(|(command, _)| !except.has(**command)).flat_map(|(_, holes)| holes));
 }
 
 /// Whether nothing is known of the name of a file.

@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
-use self::files::{ANY_COMMAND, Files, Touched, grow};
+use self::files::{ANY_COMMAND, Except, Files, Touched, by_its_code, grow};
 use self::graph::Graph;
 use self::value::{
     Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, part_of, texts_among,
@@ -285,6 +285,8 @@ pub(crate) struct Flow<'a> {
     /// The values in the words and in the input of the command that is read, and what tells it from others.
     in_words: Vec<usize>,
     command: u64,
+    /// The commands whose code is walked, as they are told when they write files that names in their code stand for.
+    around: Vec<u64>,
     /// The same of a command that may have several names, of which only one is its own: that of the command with all of them.
     whole: Option<u64>,
     /// `echo` reads escapes in all that it prints.
@@ -386,6 +388,7 @@ fn walk<'a>(
         touched: Touched::default(),
         in_words: Vec::new(),
         command: 0,
+        around: Vec::new(),
         whole: None,
         echo_escapes: shell.is_some_and(|shell| shell != Shell::Bash),
         captured: 0,
@@ -817,7 +820,7 @@ impl Flow<'_> {
             return Vec::new();
         }
         let texts = texts_among(fields);
-        let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text, ANY_COMMAND)).collect();
+        let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text, Except::default())).collect();
         holes.sort_unstable();
         holes.dedup();
         holes
@@ -826,8 +829,8 @@ impl Flow<'_> {
     /// Notes what may be in a file that is read.
     fn reads_file(&mut self, file: &Text) {
         if self.knows_files() {
-            self.in_files.extend(self.written.holes_of_file(file, ANY_COMMAND));
-            self.in_outputs.extend(self.touched.holes_of_file(file, self.command));
+            self.in_files.extend(self.written.holes_of_file(file, Except::default()));
+            self.in_outputs.extend(self.touched.holes_of_file(file, self.itself()));
         }
     }
 
@@ -841,16 +844,16 @@ impl Flow<'_> {
     /// A file runs, or something is loaded from it.
     fn runs_file(&mut self, file: &Text) {
         if self.knows_files() {
-            self.find_all(self.written.holes_of_file(file, ANY_COMMAND), &Reason::Written);
-            self.find_all(self.touched.holes_of_file(file, self.command), &Reason::Written);
+            self.find_all(self.written.holes_of_file(file, Except::default()), &Reason::Written);
+            self.find_all(self.touched.holes_of_file(file, self.itself()), &Reason::Written);
         }
     }
 
     /// What stands in a directory runs, or something is loaded from it.
     fn runs_below(&mut self, directory: &Text, counts: impl Fn(&str) -> bool) {
         if self.knows_files() {
-            self.find_all(self.written.holes_below(directory, ANY_COMMAND, &counts), &Reason::Written);
-            self.find_all(self.touched.holes_below(directory, self.command, &counts), &Reason::Written);
+            self.find_all(self.written.holes_below(directory, Except::default(), &counts), &Reason::Written);
+            self.find_all(self.touched.holes_below(directory, self.itself(), &counts), &Reason::Written);
         }
     }
 
@@ -897,8 +900,8 @@ impl Flow<'_> {
                             *input = opened;
                             return;
                         }
-                        let of_written = |text| self.written.holes_of_file(text, ANY_COMMAND);
-                        let of_touched = |text| self.touched.holes_of_file(text, ANY_COMMAND);
+                        let of_written = |text| self.written.holes_of_file(text, Except::default());
+                        let of_touched = |text| self.touched.holes_of_file(text, Except::default());
                         let mut holes: Vec<usize> = texts.iter().flat_map(of_written).collect();
                         let outputs: Vec<usize> = texts.iter().flat_map(of_touched).collect();
                         holes.extend(texts.iter().filter_map(|text| self.content_of(text)).collect::<Vec<_>>());
@@ -1474,7 +1477,7 @@ impl Flow<'_> {
         if literal(word).is_none_or(|name| name.contains('/') || name.contains("{}")) {
             self.runs_file(word);
         } else if self.knows_files() {
-            self.find_all(self.written.holes(word, ANY_COMMAND), &Reason::Written);
+            self.find_all(self.written.holes(word, Except::default()), &Reason::Written);
         }
         if is_module && let Some(name) = literal(word) {
             let file = name.rsplit('.').next().map(|last| vec![Atom::text(&format!("{last}.py"))]);
@@ -1621,14 +1624,14 @@ impl Flow<'_> {
         if place.is_file() || is_prefix {
             if is_of_option && matches!(entry.input, Reads::Arguments | Reads::Code { .. }) {
                 // `xargs -a`: it is read as the input is.
-                let holes = self.written.holes_of_file(text, ANY_COMMAND);
-                let outputs = self.touched.holes_of_file(text, self.command);
+                let holes = self.written.holes_of_file(text, Except::default());
+                let outputs = self.touched.holes_of_file(text, self.itself());
                 let input = std::mem::replace(&mut self.input, Input::Clean);
                 self.input = input.and(Input::made("", &holes)).and(Input::printed(outputs));
             }
             self.reads_file(text);
             let is_here = literal(text).is_some_and(|text| text.ends_with('.'));
-            let below = if is_here { Vec::new() } else { self.written.holes_below(text, ANY_COMMAND, |_| true) };
+            let below = if is_here { Vec::new() } else { self.written.holes_below(text, Except::default(), |_| true) };
             if !below.is_empty() {
                 // A directory is copied with what is in it.
                 self.in_files.extend(&below);
@@ -1642,7 +1645,7 @@ impl Flow<'_> {
                     let copied = [self.in_files.clone(), self.input.holes(), below.clone()].concat();
                     for file in files::unpacked(&file).into_iter().chain([file]).filter(|file| !files::is_any(file)) {
                         self.note_written(&file, &copied);
-                        self.touch(&file);
+                        self.touch(&file, self.command);
                     }
                 }
             }
@@ -1658,11 +1661,14 @@ impl Flow<'_> {
                 }
                 _ => Vec::new(),
             };
-            names.iter().for_each(|file| self.touch(file));
+            // Code of a shell is followed by itself, and what it runs is not what its names may write.
+            let is_followed = matches!(place.kind, PlaceKind::CodeIn(language) if is_shell(language));
+            let command = if is_followed { by_its_code(self.command) } else { self.command };
+            names.iter().for_each(|file| self.touch(file, command));
             if !names.is_empty() {
                 // It may write what is in its environment.
                 let holes: Vec<usize> = self.in_environment.iter().copied().collect();
-                names.iter().for_each(|file| self.touched.add(file, self.command, &holes));
+                names.iter().for_each(|file| self.touched.add(file, command, &holes));
             }
         }
         let is_input = matches!(literal(text), Some("-" | "/dev/stdin"));
@@ -1683,8 +1689,8 @@ impl Flow<'_> {
             PlaceKind::CodeIn("arithmetic") => {}
             PlaceKind::CodeIn(language) if self.knows_files() => {
                 for file in &files {
-                    self.find_all(self.written.holes(file, ANY_COMMAND), &Reason::Written);
-                    self.find_all(self.touched.holes(file, self.command), &Reason::Written);
+                    self.find_all(self.written.holes(file, Except::default()), &Reason::Written);
+                    self.find_all(self.touched.holes(file, self.itself()), &Reason::Written);
                 }
                 self.read_by_code(text, language, state.label());
             }
@@ -1695,7 +1701,8 @@ impl Flow<'_> {
             }
             _ if state.is_of_unknown_program() && self.knows_files() => {
                 let unknown = self.unknown_program(state.label());
-                let holes = files.iter().flat_map(|file| self.written.holes(file, ANY_COMMAND)).collect::<Vec<_>>();
+                let holes =
+                    files.iter().flat_map(|file| self.written.holes(file, Except::default())).collect::<Vec<_>>();
                 self.find_all(holes, &unknown);
             }
             _ => {}
@@ -1712,17 +1719,23 @@ impl Flow<'_> {
             return;
         }
         for file in files::names_in(code).iter().filter(|file| !literal(file).is_some_and(files::is_data)) {
-            let holes = self.written.holes(file, ANY_COMMAND);
+            let holes = self.written.holes(file, Except::default());
             self.find_unclear(holes, &format!("the code of `{program}` may run the file that holds it"));
         }
     }
 
-    /// Notes that the command may write what it was given to a file.
-    fn touch(&mut self, file: &Text) {
-        self.touched.add(file, self.command, &self.in_words);
+    /// Notes that a command may write what it was given to a file.
+    fn touch(&mut self, file: &Text, command: u64) {
+        self.touched.add(file, command, &self.in_words);
         if !self.in_outputs.is_empty() {
-            self.touched.add(file, self.command, &self.in_outputs);
+            self.touched.add(file, command, &self.in_outputs);
         }
+    }
+
+    /// What is not told from the command that is read: it runs nothing that it writes itself, and the code that it was given runs
+    /// nothing that only a name in that code says it writes.
+    fn itself(&self) -> Except<'_> {
+        Except { command: Some(self.command), around: &self.around }
     }
 
     /// What a program writes that its words do not name.
@@ -1758,8 +1771,8 @@ impl Flow<'_> {
             return;
         }
         for file in texts.iter().flat_map(files::names_in) {
-            self.find_all(self.written.holes(&file, ANY_COMMAND), &Reason::Written);
-            self.find_all(self.touched.holes(&file, self.command), &Reason::Written);
+            self.find_all(self.written.holes(&file, Except::default()), &Reason::Written);
+            self.find_all(self.touched.holes(&file, self.itself()), &Reason::Written);
         }
     }
 
@@ -1784,8 +1797,8 @@ impl Flow<'_> {
                 value::push(&mut stem, Atom::text("."));
                 stem.push(Atom::Unknown(Tag::Somewhere));
                 for file in [piece, stem] {
-                    let mut holes = self.written.holes(&file, ANY_COMMAND);
-                    holes.extend(self.touched.holes(&file, self.command));
+                    let mut holes = self.written.holes(&file, Except::default());
+                    holes.extend(self.touched.holes(&file, self.itself()));
                     self.find_by_kind(holes, &Reason::Written, "a file");
                 }
             }
@@ -1995,6 +2008,12 @@ impl Flow<'_> {
 
     /// Text that a program hands to a shell. `rest` are the words behind it, which the shell gets as arguments.
     fn shell_code(&mut self, text: &Text, language: &'static str, program: &Arc<str>, rest: Vec<Field>) {
+        self.around.push(by_its_code(self.command));
+        self.follow_shell_code(text, language, program, rest);
+        self.around.pop();
+    }
+
+    fn follow_shell_code(&mut self, text: &Text, language: &'static str, program: &Arc<str>, rest: Vec<Field>) {
         if language == "sh-joined" {
             // The program joins its words with blanks.
             let mut whole = text.clone();

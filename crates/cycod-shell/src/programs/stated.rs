@@ -152,6 +152,7 @@ impl<'a> Statements<'a> {
     }
 
     fn built(&self, name: &str) -> Option<&'a Built> {
+        let name = without_version(name);
         self.programs.project().built().iter().find(|built| built.name == name)
     }
 
@@ -164,7 +165,7 @@ impl<'a> Statements<'a> {
 
     /// The file that says that the project builds this program, when an answer rested on that.
     pub(crate) fn manifest(&self, program: &str) -> Option<String> {
-        self.grounds.borrow().built.get(program).cloned()
+        self.grounds.borrow().built.get(without_version(program)).cloned()
     }
 
     /// The text of a script that a command reads: one of the project, or one that it names relative to where it works.
@@ -206,6 +207,11 @@ impl<'a> Statements<'a> {
             }
         }
     }
+}
+
+/// The name of a program: what runs those of packages takes a version behind it.
+fn without_version(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(name, _)| name)
 }
 
 /// Whether a text that is nearly YAML may have this name in it. An escape can spell any.
