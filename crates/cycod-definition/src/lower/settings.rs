@@ -560,7 +560,8 @@ mod tests {
         };
         assert!(codes("{cron: '0 3 * * 1-5', zone: Europe/Berlin, missed: all, overlap: allow}").is_empty());
         assert!(codes("{cron: '@daily'}").is_empty());
-        for wrong in ["{}", "{zone: UTC}", "{cron: '0 3 * *'}", "{cron: '0 3 30 2 *'}", "{cron: '@daily', zone: Mars}"] {
+        for wrong in ["{}", "{zone: UTC}", "{cron: '0 3 * *'}", "{cron: '0 3 30 2 *'}", "{cron: '@daily', zone: Mars}"]
+        {
             assert_eq!(codes(wrong), [Code::InvalidSchedule], "{wrong}");
         }
     }
