@@ -4,7 +4,7 @@ use cycod_diagnostic::Code;
 ///
 /// A file's diagnostics also carry codes of the crates that read YAML, templates and conditions, and of the one
 /// that places values into shells.
-pub const CODES: [Code; 86] = [
+pub const CODES: [Code; 87] = [
     Code::AliasCommand,
     Code::AliasOfItself,
     Code::AliasWithoutBase,
