@@ -141,9 +141,9 @@ impl Watch<'_> {
                 let timed_out = self.spec.deadline.is_some_and(|deadline| now >= deadline);
                 if timed_out || self.stop.is_raised() {
                     if ASKS {
-                        self.group.ask()
+                        self.group.ask();
                     } else {
-                        self.group.kill()
+                        self.group.kill();
                     }
                     stopping = Some(Ending_ { timed_out, killed: !ASKS, kill_at: now + self.spec.grace });
                 }

@@ -15,7 +15,6 @@ use std::{
 };
 
 use peak_alloc::PeakAlloc;
-use rustix::time::{ClockId, clock_gettime};
 
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
@@ -122,11 +121,40 @@ fn best_of_three(input: &str, work: impl Fn(&str)) -> Cost {
 fn cost(input: &str, work: impl Fn(&str)) -> Cost {
     ALLOCATOR.reset_peak_usage();
     let held = ALLOCATOR.current_usage();
-    let begin = clock_gettime(ClockId::ProcessCPUTime);
+    let begin = clock::now();
     work(input);
-    let end = clock_gettime(ClockId::ProcessCPUTime);
+    let time = clock::since(begin);
     let memory = ALLOCATOR.peak_usage().saturating_sub(held);
-    Cost { time: Duration::try_from(end - begin).unwrap_or_default(), memory }
+    Cost { time, memory }
+}
+
+#[cfg(unix)]
+mod clock {
+    use std::time::Duration;
+
+    use rustix::time::{ClockId, Timespec, clock_gettime};
+
+    pub(super) fn now() -> Timespec {
+        clock_gettime(ClockId::ProcessCPUTime)
+    }
+
+    pub(super) fn since(begin: Timespec) -> Duration {
+        Duration::try_from(now() - begin).unwrap_or_default()
+    }
+}
+
+/// Elsewhere the time of the wall, in which other processes count, too.
+#[cfg(not(unix))]
+mod clock {
+    use std::time::{Duration, Instant};
+
+    pub(super) fn now() -> Instant {
+        Instant::now()
+    }
+
+    pub(super) fn since(begin: Instant) -> Duration {
+        begin.elapsed()
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 //! Real processes, started, stopped and killed.
+#![cfg(unix)]
 #![allow(unsafe_code, reason = "signals and descriptors, as in the library")]
 #![deny(clippy::undocumented_unsafe_blocks)]
 

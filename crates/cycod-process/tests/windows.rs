@@ -1,0 +1,218 @@
+//! What Windows does for a program: arguments, handles, jobs. It runs on Windows, and under Wine.
+//!
+//! The programs that are started are this one again, which then does what its first argument says.
+
+#![cfg_attr(windows, allow(unsafe_code, reason = "a test makes a handle that may be inherited"))]
+#![allow(clippy::print_stdout, reason = "this program is one that others start")]
+
+#[cfg(not(windows))]
+fn main() {}
+
+#[cfg(windows)]
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some("--print") => arguments.for_each(|argument| print!("[{argument}]")),
+        Some("--copy") => drop(std::io::copy(&mut std::io::stdin(), &mut std::io::stdout())),
+        Some("--wait") => std::thread::sleep(std::time::Duration::from_secs(60)),
+        Some("--exit") => std::process::exit(arguments.next().and_then(|code| code.parse().ok()).unwrap_or(0)),
+        _ => tests::all(),
+    }
+}
+
+#[cfg(windows)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::windows::io::AsRawHandle;
+    use std::path::PathBuf;
+    use std::time::{Duration, Instant};
+
+    use cycod_process::{
+        Conversation, EndedProcess, Ending, Input, ProcessLimits, Program, Session, Spec, StartError, Stop, Stream,
+    };
+    use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};
+
+    pub(super) fn all() {
+        let tests: [(&str, fn()); 9] = [
+            ("arguments_arrive_as_they_are", arguments_arrive_as_they_are),
+            ("an_exit_code_and_input_arrive", an_exit_code_and_input_arrive),
+            ("a_deadline_ends_the_whole_tree", a_deadline_ends_the_whole_tree),
+            ("a_stop_ends_the_whole_tree", a_stop_ends_the_whole_tree),
+            ("what_is_left_ends_with_the_session", what_is_left_ends_with_the_session),
+            ("a_program_inherits_its_streams_only", a_program_inherits_its_streams_only),
+            ("a_batch_file_is_no_program", a_batch_file_is_no_program),
+            ("what_windows_does_not_offer_is_refused", what_windows_does_not_offer_is_refused),
+            ("a_conversation_ends_with_its_tree", a_conversation_ends_with_its_tree),
+        ];
+        for (name, test) in tests {
+            test();
+            println!("test {name} ... ok");
+        }
+    }
+
+    fn own(arguments: &[&str]) -> Program {
+        let path = std::env::current_exe().expect("this program");
+        arguments
+            .iter()
+            .fold(with_system(Program::new(path, std::env::temp_dir())), |program, argument| program.arg(argument))
+    }
+
+    fn cmd(text: &str) -> Program {
+        let path = PathBuf::from(std::env::var_os("COMSPEC").expect("Windows names its command interpreter"));
+        let program = with_system(Program::new(path, std::env::temp_dir()));
+        ["/d", "/s", "/c", text].into_iter().fold(program, Program::arg)
+    }
+
+    /// This program in a command for `cmd.exe`.
+    fn named() -> String {
+        format!("\"{}\"", std::env::current_exe().expect("this program").display())
+    }
+
+    /// A command for `cmd.exe` that waits, after something else.
+    fn waiting(before: &str) -> String {
+        format!("{before}{} --wait", named())
+    }
+
+    fn with_system(program: Program) -> Program {
+        ["SYSTEMROOT", "PATH"].into_iter().fold(program, |program, name| match std::env::var_os(name) {
+            Some(value) => program.env(name, value),
+            None => program,
+        })
+    }
+
+    fn run(spec: &Spec, stop: &Stop) -> (EndedProcess, String) {
+        let session = Session::new().expect("a session");
+        let mut output = Vec::new();
+        let ended = session.run(spec, stop, &mut |stream, bytes| {
+            if stream == Stream::Stdout {
+                output.extend_from_slice(bytes);
+            }
+        });
+        (ended.expect("it starts"), String::from_utf8_lossy(&output).into_owned())
+    }
+
+    fn stop() -> Stop {
+        Stop::new().expect("a token")
+    }
+
+    fn arguments_arrive_as_they_are() {
+        let arguments = [
+            "",
+            " ",
+            "plain",
+            "two words",
+            "\"",
+            "a\"b",
+            "\\",
+            "\\\\",
+            "ends\\",
+            "ends with blank\\",
+            "\\\"",
+            "\\\\\"",
+            "\"\"",
+            "%PATH%",
+            "a&b",
+            "^",
+            "*",
+            "?",
+            "tab\there",
+            "line\nbreak",
+            "ünï 🦀",
+            "--x=\"y z\"",
+        ];
+        let expected: String = arguments.iter().map(|argument| format!("[{argument}]")).collect();
+        let (ended, output) = run(&Spec::new(own(&[&["--print"], &arguments[..]].concat())), &stop());
+        assert_eq!((ended.ending, output), (Ending::Exited(0), expected));
+    }
+
+    fn an_exit_code_and_input_arrive() {
+        assert_eq!(run(&Spec::new(own(&["--exit", "7"])), &stop()).0.ending, Ending::Exited(7));
+        let spec = Spec {
+            input: Input::Bytes((*b"given\r\n").into()),
+            ..Spec::new(cmd(&format!("{} --copy & exit 3", named())))
+        };
+        let (ended, output) = run(&spec, &stop());
+        assert_eq!((ended.ending, output.trim_end()), (Ending::Exited(3), "given"));
+    }
+
+    fn a_deadline_ends_the_whole_tree() {
+        let begun = Instant::now();
+        let spec = Spec { deadline: Some(begun + Duration::from_secs(2)), ..Spec::new(cmd(&waiting(""))) };
+        let (ended, _) = run(&spec, &stop());
+        assert_eq!(ended.ending, Ending::TimedOut { killed: true });
+        // Whoever is left would hold the pipe.
+        assert!(!ended.pipe_held && begun.elapsed() < Duration::from_secs(20), "{ended:?}");
+    }
+
+    fn a_stop_ends_the_whole_tree() {
+        let (token, begun) = (stop(), Instant::now());
+        let ended = std::thread::scope(|scope| {
+            let running = scope.spawn(|| run(&Spec::new(cmd(&waiting(""))), &token).0);
+            std::thread::sleep(Duration::from_secs(2));
+            token.ask();
+            running.join().expect("no panic")
+        });
+        assert_eq!(ended.ending, Ending::Stopped { killed: true });
+        assert!(!ended.pipe_held && begun.elapsed() < Duration::from_secs(20), "{ended:?}");
+    }
+
+    fn what_is_left_ends_with_the_session() {
+        let session = Session::new().expect("a session");
+        let ended =
+            session.run(&Spec::new(cmd(&waiting("start /b \"\" "))), &stop(), &mut |_, _| ()).expect("it starts");
+        assert_eq!(ended.ending, Ending::Exited(0));
+        let left = session.finish();
+        assert_eq!((left.processes, left.survived), (1, 0));
+    }
+
+    fn a_program_inherits_its_streams_only() {
+        let (mut read, write) = std::io::pipe().expect("a pipe");
+        // SAFETY: the handle is open.
+        let set = unsafe { SetHandleInformation(write.as_raw_handle(), HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT) };
+        assert_ne!(set, 0);
+        let (mut conversation, _streams) =
+            Conversation::start(own(&["--wait"]), ProcessLimits::default()).expect("it starts");
+        drop(write);
+        // With a copy of the handle in the program, this would wait for it.
+        assert_eq!(read.read(&mut [0; 1]).expect("the pipe ends"), 0);
+        assert!(!conversation.is_over());
+    }
+
+    fn a_batch_file_is_no_program() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("build.cmd");
+        std::fs::write(&file, "@echo %1\r\n").expect("a file");
+        let program = with_system(Program::new(&file, directory.path())).arg("a&b");
+        let session = Session::new().expect("a session");
+        let refused = session.run(&Spec::new(program), &stop(), &mut |_, _| panic!("it ran"));
+        assert!(matches!(refused, Err(StartError::Execute { .. })), "{refused:?}");
+        let missing = with_system(Program::new(directory.path().join("none.exe"), directory.path()));
+        let missing = session.run(&Spec::new(missing), &stop(), &mut |_, _| ());
+        assert!(missing.is_err_and(|error| error.is_program_missing()));
+    }
+
+    fn what_windows_does_not_offer_is_refused() {
+        let session = Session::new().expect("a session");
+        for limits in [
+            ProcessLimits { memory: Some(1 << 30), ..ProcessLimits::default() },
+            ProcessLimits { file_size: Some(1), ..ProcessLimits::default() },
+            ProcessLimits { open_files: Some(9), ..ProcessLimits::default() },
+        ] {
+            let refused =
+                session.run(&Spec { limits, ..Spec::new(own(&["--print"])) }, &stop(), &mut |_, _| panic!("it ran"));
+            assert!(matches!(refused, Err(StartError::Unsupported { .. })), "{refused:?}");
+        }
+    }
+
+    fn a_conversation_ends_with_its_tree() {
+        let program = cmd(&waiting(&format!("{} --copy & ", named())));
+        let (conversation, mut streams) = Conversation::start(program, ProcessLimits::default()).expect("it starts");
+        streams.stdin.write_all(b"x\r\n").expect("it reads");
+        drop(streams.stdin);
+        let mut line = [0; 1];
+        streams.stdout.read_exact(&mut line).expect("it answers");
+        assert_eq!(conversation.end(Duration::from_millis(300)), Ending::Stopped { killed: true });
+        // The pipe ends when no process of the tree has it.
+        drop(streams.stdout.read_to_end(&mut Vec::new()).expect("the pipe ends"));
+    }
+}
