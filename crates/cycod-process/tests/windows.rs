@@ -13,6 +13,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("--print") => arguments.for_each(|argument| print!("[{argument}]")),
+        Some("--copy") => drop(std::io::copy(&mut std::io::stdin(), &mut std::io::stdout())),
         Some("--wait") => std::thread::sleep(std::time::Duration::from_secs(60)),
         Some("--exit") => std::process::exit(arguments.next().and_then(|code| code.parse().ok()).unwrap_or(0)),
         _ => tests::all(),
@@ -62,9 +63,14 @@ mod tests {
         ["/d", "/s", "/c", text].into_iter().fold(program, Program::arg)
     }
 
-    /// A command for `cmd.exe` that starts this program and waits for it.
+    /// This program in a command for `cmd.exe`.
+    fn named() -> String {
+        format!("\"{}\"", std::env::current_exe().expect("this program").display())
+    }
+
+    /// A command for `cmd.exe` that waits, after something else.
     fn waiting(before: &str) -> String {
-        format!("{before}\"{}\" --wait", std::env::current_exe().expect("this program").display())
+        format!("{before}{} --wait", named())
     }
 
     fn with_system(program: Program) -> Program {
@@ -121,7 +127,10 @@ mod tests {
 
     fn an_exit_code_and_input_arrive() {
         assert_eq!(run(&Spec::new(own(&["--exit", "7"])), &stop()).0.ending, Ending::Exited(7));
-        let spec = Spec { input: Input::Bytes((*b"given\r\n").into()), ..Spec::new(cmd("findstr given & exit 3")) };
+        let spec = Spec {
+            input: Input::Bytes((*b"given\r\n").into()),
+            ..Spec::new(cmd(&format!("{} --copy & exit 3", named())))
+        };
         let (ended, output) = run(&spec, &stop());
         assert_eq!((ended.ending, output.trim_end()), (Ending::Exited(3), "given"));
     }
@@ -196,7 +205,7 @@ mod tests {
     }
 
     fn a_conversation_ends_with_its_tree() {
-        let program = cmd(&waiting("findstr x & "));
+        let program = cmd(&waiting(&format!("{} --copy & ", named())));
         let (conversation, mut streams) = Conversation::start(program, ProcessLimits::default()).expect("it starts");
         streams.stdin.write_all(b"x\r\n").expect("it reads");
         drop(streams.stdin);
