@@ -14,7 +14,7 @@ place=$repository/target/windows
 mkdir -p "$place"
 
 # The crates all of whose tests run under Wine. The tests of the others start Unix shells, or make links and FIFOs.
-suites="cycod-code cycod-flow cycod-syntax"
+suites="cycod-call cycod-code cycod-diagnostic cycod-flow cycod-policy cycod-syntax"
 
 packages() { # packages PROGRAM PACKAGE…: installs what is missing, told by a program or file that it brings
     missing=""

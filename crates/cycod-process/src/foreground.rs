@@ -1,3 +1,5 @@
+//! Programs that have our own terminal, as a user's editor has it.
+
 use std::io;
 use std::process::ExitStatus;
 

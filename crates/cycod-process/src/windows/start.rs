@@ -1,3 +1,5 @@
+//! `CreateProcessW` with a whole command line, three inherited handles and an environment of its own.
+
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::File;
 use std::io::{self, Read};
