@@ -2,18 +2,16 @@
 //!
 //! Everything else is as for a run of this machine: it is planned, decided, recorded and shown here.
 
-use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use cycod_definition::Tool;
-use cycod_diagnostic::Refusal;
 use cycod_plan::Plan;
 use cycod_policy::Approved;
 use cycod_run::{Driver, Durable, Event, RunReport, Sink, Status, StepPath, StepReport, ToolOutcome};
 use serde_json::{Value as Json, json};
 
 use crate::{
-    Engine, journal,
+    journal,
     refusal_json::{refusal_json, refusal_of},
 };
 
@@ -34,9 +32,6 @@ pub trait Carrier: fmt::Debug + Send + Sync {
         None
     }
 }
-
-/// Makes the carrier of a call, by the labels that its caller adds to those of the tool.
-pub type Carriers = fn(&Engine, &Tool, Vec<String>) -> Result<Arc<dyn Carrier>, Refusal>;
 
 /// Writes an event, as a line of a journal with what a step wrote in it; nothing for one that says nothing.
 pub fn event_json(event: &Event<'_>) -> Option<Json> {
@@ -200,7 +195,7 @@ fn duration(json: &Json) -> Duration {
 mod tests {
     use std::borrow::Cow;
 
-    use cycod_diagnostic::Code;
+    use cycod_diagnostic::{Code, Refusal};
     use cycod_process::Stream;
 
     use super::*;

@@ -19,7 +19,7 @@ use cycod_store::{Digest, History};
 use cycod_trace::{TraceSettingsError, Tracer};
 
 use crate::{
-    Beginning, Carriers, EngineError,
+    Beginning, Carrier, EngineError,
     moment::{Moments, Once},
     ourselves::Ourselves,
     rules::RulesHere,
@@ -28,6 +28,9 @@ use crate::{
         trusted::{Known, Trusted},
     },
 };
+
+/// Makes the carrier of a call, by the labels that its caller adds to those of the tool.
+pub type Carriers = fn(&Engine, &Tool, Vec<String>) -> Result<Arc<dyn Carrier>, Refusal>;
 
 /// The tools of one place, and everything that can be done with them.
 #[derive(Debug)]

@@ -89,10 +89,20 @@ impl Engine {
         may_wait: bool,
     ) -> (RunReport, Option<Recording>) {
         self.moments.hold(false);
-        let control = &match self.placed(approved.subject(), control) {
-            Ok(control) => control,
-            Err(refusal) => return (RunReport::refused(refusal), None),
-        };
+        match self.placed(approved.subject(), control) {
+            Ok(control) => self.run_placed(approved, &control, sink, resumed, may_wait),
+            Err(refusal) => (RunReport::refused(refusal), None),
+        }
+    }
+
+    fn run_placed(
+        &self,
+        approved: Approved<Plan>,
+        control: &Control,
+        sink: &mut dyn Sink,
+        resumed: Option<Resumed<'_>>,
+        may_wait: bool,
+    ) -> (RunReport, Option<Recording>) {
         let (through, workflow) = (approved.subject().through.clone(), Arc::clone(&approved.subject().call.tool));
         let run_id = approved.subject().run_id.clone();
         let has_artifacts = approved.subject().keeps_files();
@@ -181,9 +191,7 @@ impl Engine {
             recording.state = Some(kept.into_state());
         }
         report.warnings.extend(warnings);
-        if let Some(trace) = trace {
-            trace.end(&report);
-        }
+        trace.into_iter().for_each(|trace| trace.end(&report));
         if let Some(through) = through.filter(|_| !is_resumed || !stays_interrupted(&report)) {
             let refusal = self.answered_for(&through, &workflow, &run_id, &mut report);
             if let Some(recording) = &mut recording {
