@@ -5,7 +5,7 @@
 //! applied only if it helps.
 
 use cycod_diagnostic::{Code, Diagnostic, Edit, Span};
-use cycod_syntax::yaml::{MappingEntry, Node, NodeKind, ScalarStyle};
+use cycod_syntax::yaml::{MappingEntry, Node, NodeKind, Resolved, Scalar, ScalarStyle};
 
 use super::{Sink, sink::replace};
 use crate::table::{Section, TOOL, guards, parameter, step};
@@ -274,7 +274,7 @@ pub(super) fn of_shape(entry: &MappingEntry, section: &'static Section, sink: &S
                     .fix(format!("write `{shape}`"), written(value.span, &shape, entry, sink)),
             )
         }
-        ("`resources`", "cleanup", NodeKind::Scalar(scalar)) if !scalar.text.trim().is_empty() => {
+        ("`resources`", "cleanup", NodeKind::Scalar(scalar)) if says_something(scalar) => {
             let diagnostic =
                 wrong("`cleanup` takes a list of mappings".to_owned()).help("write `cleanup: [{final-command: …}]`");
             let command = serde_json::Value::from(scalar.text.as_str());
@@ -318,10 +318,14 @@ pub(super) fn of_shape(entry: &MappingEntry, section: &'static Section, sink: &S
     }
 }
 
+/// Whether it is neither empty nor `null`, which JSON writes for nothing.
+fn says_something(scalar: &Scalar) -> bool {
+    scalar.resolve() != Resolved::Null && !scalar.text.trim().is_empty()
+}
+
 /// Says what to write for a parameter that is only a word: its type, as in `NAME: string`, or what it is for.
 pub(super) fn of_parameter(entry: &MappingEntry) -> Option<Diagnostic> {
-    let scalar = entry.value.as_scalar().filter(|scalar| !scalar.text.trim().is_empty())?;
-    let text = scalar.text.trim();
+    let text = entry.value.as_scalar().filter(|scalar| says_something(scalar))?.text.trim();
     let is_type = ["string", "number", "integer", "boolean", "array", "object"].contains(&text);
     let key = if is_type { "type" } else { "description" };
     let shown = if is_type { text } else { "…" };
