@@ -49,7 +49,10 @@ fn json_reads_back_as_the_same_tool() {
 fn nothing_is_null_in_json() {
     let yaml = "name: t\ndescription: d\nbash: echo {P}\nparameters:\n  P:\nresources:\n  cleanup:\n";
     let json = document_json(&SourceFile::new("t.yaml", yaml)).expect("a document").to_string();
-    assert_eq!(json, r#"{"name":"t","description":"d","bash":"echo {P}","parameters":{"P":null},"resources":{"cleanup":null}}"#);
+    assert_eq!(
+        json,
+        r#"{"name":"t","description":"d","bash":"echo {P}","parameters":{"P":null},"resources":{"cleanup":null}}"#
+    );
     assert_eq!(read(yaml, "t.yaml"), read(&json, "t.json"));
 }
 
