@@ -3,7 +3,7 @@
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a chore starts cargo and talks to whoever runs it"
+    reason = "a chore starts cargo and talks to the developer"
 )]
 
 mod dist;

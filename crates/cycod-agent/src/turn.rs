@@ -619,7 +619,7 @@ fn joined(messages: &[Message]) -> Vec<Message> {
     joined
 }
 
-/// Asks whoever approves, and tells that it does.
+/// Asks the approver, and tells that it does.
 struct Asking<'a> {
     approver: &'a dyn Approver,
     call: &'a Call,

@@ -6,7 +6,7 @@
 //!  Analyzer ──► Job … output ──► read ─┘
 //! ```
 //!
-//! Whoever uses it opens the files and starts the analysers: this crate says which programs to start for which files, with
+//! The caller opens the files and starts the analysers: this crate says which programs to start for which files, with
 //! which arguments, and reads what they print. What it is given may have been written by somebody who means harm: files that
 //! are hard to parse, paths that are markup, analysers that print nonsense. None of it ends the process or is passed on as it is.
 //!

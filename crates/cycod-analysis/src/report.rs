@@ -30,7 +30,7 @@ pub enum ReportFormat {
 pub struct ReportExtent<'a> {
     /// The place, as the caller named it.
     pub place: &'a str,
-    /// Where files lie for whoever reads the report: put before their names.
+    /// Where files lie for the reader of the report: put before their names.
     pub prefix: &'a str,
     /// How many entries of a list are shown.
     pub most: usize,
@@ -64,7 +64,7 @@ impl ReportFormat {
 }
 
 impl ReportExtent<'_> {
-    /// A file's name for whoever reads the report.
+    /// A file's name for the reader of the report.
     fn path(&self, file: &str) -> String {
         format!("{}{file}", self.prefix)
     }

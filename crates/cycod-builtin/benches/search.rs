@@ -102,7 +102,7 @@ fn call(engine: &Engine, arguments: &Json) {
 fn rg(root: &Path, words: &[&str]) {
     let mut command = Command::new("rg");
     command.arg("--no-config").arg("-n").args(words).arg(".").current_dir(root).stdin(Stdio::null());
-    // Its output goes through a pipe, as it would to whoever reads it.
+    // Its output goes through a pipe, as it would to another program.
     let output = command.output().expect("rg is installed");
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -3,7 +3,7 @@ use cycod_diagnostic::Refusal;
 /// Why a call has no answer.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What was asked for cannot be had: a lowercase sentence that says what is wrong and how to fix it, for whoever called.
+    /// What was asked for cannot be had: a lowercase sentence that says what is wrong and how to fix it, for the caller.
     Failed(String),
     /// It was not allowed, or it was stopped.
     Refused(Refusal),

@@ -39,7 +39,7 @@ pub enum Given {
     Text(String),
     /// A value from JSON.
     Value(Value),
-    /// The answer to one of the tool's questions, by whoever was asked.
+    /// The answer to one of the tool's questions, by the person who was asked.
     Answer(Box<Given>),
 }
 

@@ -28,7 +28,7 @@ pub struct Instead {
 }
 
 impl Instead {
-    /// What to call again with, for whoever gives arguments as one JSON object; nothing where a person has to answer first.
+    /// What to call again with, for a caller that gives arguments as one JSON object; nothing where a person has to answer first.
     pub fn as_json(&self) -> Option<String> {
         if self.answers.iter().any(|(name, _)| self.changed.contains(name)) {
             return None;

@@ -606,7 +606,7 @@ impl Sink for Vec<OwnedPiece> {
                 OwnedWords::List { items: items.into_iter().map(carry).collect(), delimiter }
             }
         };
-        // A number is trusted where other values are not, so it has to be one, whoever made it.
+        // A number is trusted where other values are not, so it has to be one, also if cycod made it.
         let kind = match (&words, operand.kind) {
             (OwnedWords::One(text), Kind::Number) if !text.is_empty() && !json::is_number(text) => Kind::Text,
             (_, kind) => kind,

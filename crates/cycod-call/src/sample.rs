@@ -1,4 +1,4 @@
-//! Values that would do, for whoever has to be shown how a tool is called.
+//! Values that would do, for examples of calls.
 
 use cycod_definition::{Disclosure, Parameter, ParameterType, ParameterValidation, Shape, Value, static_value};
 

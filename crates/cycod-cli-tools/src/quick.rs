@@ -123,7 +123,7 @@ fn run_all(
                     let mut hear = |line: &str| {
                         let line =
                             if targets.len() > 1 { format!("{}: {line}", target.shown) } else { line.to_owned() };
-                        // Whoever listens does so until every thread has ended.
+                        // The receiver listens until every thread has ended.
                         _ = sender.send(Message::Line(line));
                     };
                     let ran = run(platform, target, arguments, limit, &mut hear);
@@ -172,7 +172,7 @@ fn run(
         ..Execute::default()
     };
     let mut said = [Said::default(), Said::default()];
-    // What is cut is masked before: half a secret would be no secret to whoever masks the answer.
+    // What is cut is masked before: half a secret would be no secret for the mask of the answer.
     let mut masks = [platform.mask(), platform.mask()];
     let mut lines = LineFollower::new(hear);
     let executed = platform.execute(&execute, &mut |stream, bytes| {

@@ -57,7 +57,7 @@ enum Elements {
 /// is asked for.
 ///
 /// Rules that forms do not have, such as `pattern`, are left out; the answer is held to them all the same. Defaults are left
-/// to whoever can resolve them.
+/// to code that can resolve them.
 pub fn form_schema(tool: &Tool, ask: &ToolQuestion) -> Json {
     const KNOWN: [&str; 12] = [
         "type",

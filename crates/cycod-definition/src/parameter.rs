@@ -55,7 +55,7 @@ pub struct Parameter {
 pub enum Placing {
     /// It is data wherever it stands: the author vouches for it.
     Data,
-    /// It is program text for this reader; whoever calls the tool with text of their own around a value has it placed there.
+    /// It is program text for this reader; a caller that gives the tool text of its own around a value has it placed there.
     Code(CodeReader),
 }
 

@@ -54,7 +54,7 @@ pub struct Violation<'a> {
     pub message: String,
     /// How to fix it.
     pub help: Option<String>,
-    /// What there was to choose from, for whoever wants to look for a near miss.
+    /// What there was to choose from, for callers that look for a near miss.
     pub choice: Option<UnknownChoice<'a>>,
 }
 

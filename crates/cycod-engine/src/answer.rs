@@ -1,4 +1,4 @@
-//! What a run gives back to whoever called the tool, in the kinds of content that hosts know.
+//! What a run gives back to the caller of the tool, in the kinds of content that hosts know.
 
 use std::borrow::Cow;
 

@@ -26,10 +26,10 @@ const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
 /// How long a request waits in the queue for its answer.
 pub const PATIENCE: Duration = Duration::from_secs(590);
 
-/// How often whoever waits is told so.
+/// How often a caller that waits is told so.
 const REMINDER: Duration = Duration::from_secs(10);
 
-/// How often the arguments of one call may be changed by whoever is asked.
+/// How often the arguments of one call may be changed by the approver.
 const MOST_EDITS: usize = 16;
 
 /// Who asks for a call.
@@ -255,7 +255,7 @@ impl Engine {
         self.approvals().remember(&StandingAnswer { key, session, given, expires, about })
     }
 
-    /// Plans a call by `plan` and has it approved. Where whoever is asked changes the arguments, it is planned, decided
+    /// Plans a call by `plan` and has it approved. Where the approver changes the arguments, it is planned, decided
     /// and asked again.
     ///
     /// # Errors
@@ -400,7 +400,7 @@ fn how_to_answer(id: &RequestId, surface: Surface) -> String {
     }
 }
 
-/// The arguments as whoever is asked may change them: one object, in which secrets are masked.
+/// The arguments as the approver may change them: one object, in which secrets are masked.
 fn editable(arguments: &[(String, Given)], plan: &Plan) -> Json {
     let masks = plan.masks();
     let is_secret = |name: &str| plan.tool().parameter(name).is_some_and(|parameter| parameter.sensitive);

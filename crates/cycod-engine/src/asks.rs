@@ -64,7 +64,7 @@ pub enum AnswerTo {
     /// An object with the fields of the form; for a model its text, for roots their addresses, under the question's name.
     /// What else is in it does not matter.
     Accept(Json),
-    /// Whoever was asked does not want to answer.
+    /// The person who was asked does not want to answer.
     Decline,
     /// Nobody answered.
     Cancel,
@@ -230,7 +230,7 @@ fn declined(ask: &ToolQuestion) -> Refusal {
         .attempt("ask the user what they want instead; do not repeat the same call")
 }
 
-/// Writes a question out. What is secret among the arguments is not shown to whoever is asked.
+/// Writes a question out. What is secret among the arguments is not shown to the person who is asked.
 fn question(definition: &Tool, ask: &ToolQuestion, call: &Call) -> Result<PendingQuestion, Refusal> {
     let words = ask.words().map(|words| call.text_pieces(words, &NoSteps)).transpose();
     let words =
@@ -257,7 +257,7 @@ fn question(definition: &Tool, ask: &ToolQuestion, call: &Call) -> Result<Pendin
 }
 
 /// The words of a question as a person reads them. A value stays on its line, and one that would begin a line stands in
-/// quotes: whoever gave it cannot add to the question.
+/// quotes: the value cannot add to the question.
 fn for_person(words: &[OwnedPiece], masks: &Masks) -> String {
     let mut text = String::new();
     for piece in words {

@@ -270,7 +270,7 @@ fn begin(engine: &Engine, order: &Order, control: &Control) -> Result<(Approved<
     Ok((approved, listening))
 }
 
-/// Tells whoever started the run that it has begun; a run of which nobody could be told ends.
+/// Tells the process that started the run that it has begun; a run of which that can't be told ends.
 struct Beginner<'a> {
     tell: &'a mut dyn FnMut(&Said) -> io::Result<()>,
     has_told: bool,

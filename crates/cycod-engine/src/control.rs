@@ -40,7 +40,7 @@ pub struct Control {
     pub durable: bool,
     /// Whether steps run although their results are stored; the new ones are stored instead.
     pub refreshes_cache: bool,
-    /// The session of whoever asks: functions share their interpreters, and what those hold, within one.
+    /// The session of the caller: functions share their interpreters, and what those hold, within one.
     pub session: Option<String>,
     /// The span in which the caller works; without one, that of the environment.
     pub trace: Option<SpanContext>,

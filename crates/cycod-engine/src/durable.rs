@@ -244,7 +244,7 @@ impl Engine {
         let place = self.place_of(&plan.asked, order.fleet)?;
         let approved = decision.approve(&name, plan)?;
         let control = Control { caller: Some(order.caller), place, ..control.clone() };
-        // What went on by itself is ended where it was, whoever continues it.
+        // What went on by itself is ended where it was, whichever process continues it.
         let _listening = is_detached.then(|| self.listen(&order.beginning.run_id, &control.stop)).transpose()?;
         let resumed = Resumed { ledger: Sealed(state), past, lost };
         let (mut report, recording) = self.run_or_resume(approved, &control, sink, Some(resumed), false);

@@ -44,7 +44,7 @@ pub fn retention(settings: &Settings) -> Retention {
     }
 }
 
-/// The outputs of this user, and of whoever a server let in; the directory is opened when the first is kept. Each belongs to
+/// The outputs of this user, and of users that a server let in; the directory is opened when the first is kept. Each belongs to
 /// the one for whom it was made, and to nobody else there is such an output.
 #[derive(Debug)]
 pub struct Shelf {

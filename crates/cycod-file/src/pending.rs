@@ -27,9 +27,9 @@ pub enum Durability {
 pub enum FileAccess<'a> {
     /// Only its owner.
     Private,
-    /// Whoever the user's mask lets.
+    /// The users whom the user's mask lets.
     Usual,
-    /// Whoever may read this one: its mode and, where possible, its owner are taken over.
+    /// The users who may read this one: its mode and, where possible, its owner are taken over.
     Like(&'a Metadata),
 }
 

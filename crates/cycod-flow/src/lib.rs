@@ -78,7 +78,7 @@ pub enum FlowEvent {
     },
     /// The pause before the next attempt of a step is over.
     Due(StepId),
-    /// Whoever carried out an attempt is gone, and with it what came of the attempt.
+    /// The process that carried out an attempt is gone, and its result with it.
     Lost(FlowTask),
     /// A person said what is to follow the loss of an attempt.
     Answered {

@@ -26,7 +26,7 @@ pub struct StepShape {
     pub labels: Vec<String>,
 }
 
-/// What follows when whoever carried out an attempt is gone.
+/// What follows when the process that carried out an attempt is gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LostPolicy {

@@ -22,7 +22,7 @@ use crate::{HttpError, Refused};
 pub enum HttpAccess {
     /// Every program of this machine; only for a loopback address.
     Anyone,
-    /// Whoever knows this token.
+    /// Every client that knows this token.
     Token(String),
     /// Whom an authorization server gave an access token for us.
     OAuth(OAuth),

@@ -8,7 +8,7 @@ use hyper::{
 pub struct Refused {
     /// The status of the answer.
     pub status: StatusCode,
-    /// What is wrong with it, for whoever sent it.
+    /// What is wrong with it, for the sender.
     pub why: String,
     /// What the answer has to carry, such as how to come in.
     pub header: Option<(HeaderName, HeaderValue)>,

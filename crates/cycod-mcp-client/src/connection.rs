@@ -467,7 +467,7 @@ fn listen(peer: Peer<RoleClient>, watch: &Arc<Watch>) {
             let Some(watch) = watch.upgrade() else { return };
             watch.set_stale();
         }
-        // Whoever no longer hears of changes has to look.
+        // A client that no longer hears of changes has to look.
         if let Some(watch) = watch.upgrade() {
             watch.set_stale();
         }

@@ -204,7 +204,7 @@ impl Transport<RoleClient> for Lines {
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        // Whoever still writes to a server that does not read would hold the lock for ever.
+        // A thread that still writes to a server that does not read would hold the lock for ever.
         if let Ok(mut write) = tokio::time::timeout(Duration::from_millis(100), self.write.lock()).await {
             write.take();
         }

@@ -146,7 +146,7 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
             if other.is_required && caller.is_modern() {
                 return Outcome::Protocol(ErrorData::missing_required_client_capability(other.needs()));
             }
-            // Whoever cannot be asked has not answered; whether the call goes on is for the engine to say.
+            // A user who cannot be asked has not answered; whether the call goes on is for the engine to say.
             call.answers.insert(other.key.clone(), Json::Null);
         }
         if !is_asked {
@@ -161,7 +161,7 @@ async fn rounds(mut call: Call, run: &Arc<Run>, caller: &Caller<'_>, goal: Goal)
                 match tokio::time::timeout(THINKING, asking).await {
                     Ok(Some(answers)) => call.answers.extend(answers),
                     Ok(None) => return cancelled(),
-                    // Whoever forgot the task must not keep its place for ever.
+                    // A client that forgot the task must not keep its place for ever.
                     Err(_) => {
                         let why = format!("no one answered within {} s", THINKING.as_secs());
                         return Outcome::Refused(Refusal::new(Code::QuestionUnanswered, why));
@@ -215,7 +215,7 @@ async fn ask(context: &RequestContext<RoleServer>, request: &InputRequest) -> Op
     tokio::time::timeout(THINKING, answer).await.ok().flatten()
 }
 
-/// Asks whoever answers the queue whether the tool may run, for a client that cannot ask its user.
+/// Asks the people who answer the queue whether the tool may run, for a client that cannot ask its user.
 async fn ask_others(call: &mut Call, pending: Pending, run: &Arc<Run>, caller: &Caller<'_>) -> Result<(), Refusal> {
     let is_too_long = pending.is_too_long;
     let Some(request) = pending.into_approval().map(Arc::new) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! What a run says while it works, on its way to whoever called it: a burst at once, then at most ten messages a second,
+//! What a run says while it works, on its way to the caller: a burst at once, then at most ten messages a second,
 //! however much is written. What is still to be told when it ends is in its answer.
 
 use std::{

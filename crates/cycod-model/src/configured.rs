@@ -6,7 +6,7 @@ use crate::{
     ErrorKind, Facts, Key, Limits, ModelError, Provider as _, Remote, Service, WireFormat, known, remote::set_key,
 };
 
-/// Hands out models, to whoever needs one.
+/// Hands out models.
 pub trait ModelSource: fmt::Debug + Send + Sync {
     /// Whether a model is configured for those who name none.
     fn has_default(&self) -> bool;
@@ -158,7 +158,7 @@ impl Configured {
             {
                 endpoint.base = if format == WireFormat::Ollama { ollama_base(&base) } else { base.trim().to_owned() };
                 endpoint.place = format!("{from} in the environment");
-                // Whoever answers there says itself whether it wants a key.
+                // The server there says itself whether it wants a key.
                 endpoint.is_open = true;
             }
         }

@@ -29,7 +29,7 @@ pub struct ToolSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// By the person, or whoever stands for one.
+    /// By the person, or a program in a person's place.
     User(String),
     /// By the model.
     Model(Reply),

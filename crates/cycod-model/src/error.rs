@@ -8,7 +8,7 @@ pub struct ModelError {
     pub kind: ErrorKind,
     /// What went wrong, in words that hold no key.
     pub message: String,
-    /// What whoever asked can do about it.
+    /// What the caller can do about it.
     pub attempt: Option<String>,
     /// The status of the provider's answer, where there was one.
     pub status: Option<u16>,

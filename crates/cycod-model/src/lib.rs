@@ -6,7 +6,7 @@
 //!                     └── again, after a pause, when that can help
 //! ```
 //!
-//! [`Provider`] is the seam: whoever embeds the loop can bring their own. [`Remote`] is ours, for everything that speaks one
+//! [`Provider`] is the seam: a program that embeds the loop can bring its own. [`Remote`] is ours, for everything that speaks one
 //! of five [formats](Format). A format is a pure pair: how a request is written, and a state machine that reads events; it
 //! sees neither a socket nor a clock.
 //!

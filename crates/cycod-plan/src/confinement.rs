@@ -153,7 +153,7 @@ impl PlannedConfinement {
         !self.layers.is_empty() && self.layers.iter().all(|layer| layer.iter().any(allows))
     }
 
-    /// What can be reached, a line each, for whoever decides.
+    /// What can be reached, a line each, for the one who decides.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         match self.privilege {

@@ -65,7 +65,7 @@ impl Library {
         Ok(())
     }
 
-    /// Says why a tool cannot run on this machine, as far as whoever collects the library has looked.
+    /// Says why a tool cannot run on this machine, as far as the collector of the library has looked.
     pub fn lacks(&mut self, tool: &Tool, why: Refusal) {
         self.lacking.insert(tool.name.key(), why);
     }

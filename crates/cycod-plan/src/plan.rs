@@ -81,7 +81,7 @@ pub struct Plan {
     pub is_workflow: bool,
     /// How dangerous it is, composition included; of a built-in tool, how dangerous this very call is.
     pub level: Level,
-    /// Up to which level whoever decides lets it act: the level of the plan that is decided about, also for the tools that it
+    /// Up to which level the decision lets it act: the level of the plan that is decided about, also for the tools that it
     /// uses.
     pub(crate) granted: Level,
     /// The limit of the whole run.
@@ -437,7 +437,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Program text that a step gives to another tool, with the values in it placed for whoever reads it.
+    /// Program text that a step gives to another tool, with the values in it placed for its readers.
     fn code(
         &self,
         step: &PlannedStep,
@@ -663,7 +663,7 @@ pub(crate) fn resolve_directory(
 }
 
 impl PlanError {
-    /// The refusal that stands for all of it, for whoever gives arguments as JSON.
+    /// The refusal that stands for all of it, for a caller that gives arguments as JSON.
     pub fn into_refusal(self, tool: &str) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal,
@@ -700,7 +700,7 @@ impl PlanError {
 }
 
 impl PlanError {
-    /// The refusal of a step that calls `tool`: whoever called the tool with the step cannot give other arguments.
+    /// The refusal of a step that calls `tool`: the caller of the tool with the step cannot give other arguments.
     pub fn in_step(self, step: &str, tool: &str) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal,

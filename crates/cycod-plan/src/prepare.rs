@@ -367,7 +367,7 @@ impl Plan {
         Ok(into_delivered(OwnedPiece::joined(&pieces)))
     }
 
-    /// Program text with its values placed, for whoever reads it besides this program.
+    /// Program text with its values placed, for its readers besides this program.
     pub(crate) fn placed(&self, step: &PlannedStep, text: &CommandText, steps: &dyn Steps) -> Result<String, Refusal> {
         let pieces = self.call.pieces(&text.template, steps).map_err(|error| self.unresolved(&error))?;
         let pieces = OwnedPiece::as_pieces(&pieces, &text.verdicts.command);

@@ -197,7 +197,7 @@ impl Preview {
         self.steps.iter().flat_map(of_step).collect()
     }
 
-    /// Everything that may run, for whoever must allow it: fallbacks and cleanup too, and for what cannot be shown, why.
+    /// Everything that may run, for the approver: fallbacks and cleanup too, and for what cannot be shown, why.
     pub fn everything(&self) -> Vec<String> {
         let shown = |command: &Result<String, Refusal>| match command {
             Ok(command) => command.clone(),
@@ -211,7 +211,7 @@ impl Preview {
         self.steps.iter().flat_map(of_step).chain(self.cleanup.iter().cloned()).collect()
     }
 
-    /// What everything in it can reach, for whoever must allow it: of the tools that it uses, where that is something else.
+    /// What everything in it can reach, for the approver: of the tools that it uses, where that is something else.
     pub fn reaches(&self) -> Vec<String> {
         let mut all = self.reach.clone();
         for nested in self.steps.iter().filter_map(|step| step.nested.as_deref()) {

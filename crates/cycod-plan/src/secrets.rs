@@ -86,7 +86,7 @@ impl Plan {
         self.secrets().map(|secret| secret.kept_as.as_str()).collect()
     }
 
-    /// What a run can reach and which secrets it is given, a line each, for whoever must allow it.
+    /// What a run can reach and which secrets it is given, a line each, for the approver.
     pub fn reach(&self) -> Vec<String> {
         let line = |secret: &Secret| match &*secret.hosts {
             [] => format!("is given the secret `{}`", secret.kept_as),

@@ -57,7 +57,7 @@ impl Decision {
                     .place(tool)
                     .attempt("do not repeat the same call; ask the user what they want instead"))
             }
-            // Whoever can plan again does so before it comes to this.
+            // A caller that can plan again does so before it comes to this.
             (Verdict::Ask, Answer::Edit(arguments)) => {
                 Err(self.unanswered(tool, Some(format!("call it with these arguments: {arguments}"))))
             }

@@ -20,7 +20,7 @@ pub struct Request {
     pub commands: Vec<String>,
     /// Its arguments as one JSON object, secrets masked.
     pub arguments: String,
-    /// The arguments as they were given, where whoever is asked may change them: one JSON object, secrets masked.
+    /// The arguments as they were given, where the approver may change them: one JSON object, secrets masked.
     pub editable: Option<String>,
     /// Where its commands run.
     pub working_directory: String,
@@ -34,7 +34,7 @@ pub struct Request {
     pub justification: Option<String>,
     /// What changed since it was last accepted.
     pub changes: Option<String>,
-    /// What else whoever is asked should know.
+    /// What else the approver should know.
     pub warnings: Vec<String>,
     /// The digest of everything that makes the tool what it is.
     pub digest: String,
@@ -46,7 +46,7 @@ pub struct Request {
     pub asker: String,
     /// Whether an answer may hold for more than this call.
     pub is_lasting: bool,
-    /// Whether whoever asks has a session that an answer may hold for.
+    /// Whether the caller has a session that an answer may hold for.
     pub has_session: bool,
 }
 
@@ -62,7 +62,7 @@ impl Request {
 pub enum Answer {
     /// Yes, this time.
     Once,
-    /// Yes, as long as the session of whoever asks lasts.
+    /// Yes, as long as the session of the caller lasts.
     Session(Breadth),
     /// Yes, as long as the tool is what it is.
     Always(Breadth),

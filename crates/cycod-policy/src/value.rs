@@ -1,4 +1,4 @@
-//! The ways in which a value may be read: whoever compares one must know them all.
+//! The ways in which a value may be read: code that compares one must know them all.
 
 use std::{borrow::Cow, cell::OnceCell};
 

@@ -229,7 +229,7 @@ impl fmt::Display for Mechanism {
 /// What this machine offers for confinement, found out by a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// What the answer depends on: another boot, kernel or user may have another. For whoever keeps it.
+    /// What the answer depends on: another boot, kernel or user may have another. For callers that keep it.
     pub key: String,
     /// The version of Landlock, if the kernel has it.
     pub landlock: Option<u32>,

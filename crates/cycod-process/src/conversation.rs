@@ -98,7 +98,7 @@ impl Conversation {
 
     /// Ends the program and everything that it started, in at most twice `grace`.
     ///
-    /// Close [`Streams::stdin`] before: a good program ends when its input does, and has `grace` for that. Whoever is left
+    /// Close [`Streams::stdin`] before: a good program ends when its input does, and has `grace` for that. A process that is left
     /// is asked to stop, has `grace` once more, and is killed.
     pub fn end(self, grace: Duration) -> Ending {
         match self.0 {

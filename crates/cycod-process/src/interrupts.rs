@@ -73,7 +73,7 @@ impl Drop for HostInterrupts {
             }
         }
         let stop = STOP.swap(std::ptr::null_mut(), Ordering::SeqCst);
-        // Whoever read the reference counted before, so that none is left once the count is nought. Handlers are short,
+        // A handler that read the reference counted before, so that none is left once the count is nought. Handlers are short,
         // and one that interrupts this thread here ends before it goes on.
         while RUNNING.load(Ordering::SeqCst) != 0 {
             std::hint::spin_loop();

@@ -140,7 +140,7 @@ mod tests {
         let spec = Spec { deadline: Some(begun + Duration::from_secs(2)), ..Spec::new(cmd(&waiting(""))) };
         let (ended, _) = run(&spec, &stop());
         assert_eq!(ended.ending, Ending::TimedOut { killed: true });
-        // Whoever is left would hold the pipe.
+        // A process that is left would hold the pipe.
         assert!(!ended.pipe_held && begun.elapsed() < Duration::from_secs(20), "{ended:?}");
     }
 

@@ -1,6 +1,6 @@
 //! Connections that lead to one host, and what is spoken on them.
 //!
-//! A host's address is often the address of many: whoever is connected to it chooses by the name in the `ClientHello`, or
+//! A host's address is often the address of many: a program that is connected to it chooses by the name in the `ClientHello`, or
 //! by `Host`. So what is spoken first is looked at, and the name in it has to be the one that was connected to.
 
 use std::{

@@ -18,7 +18,7 @@ pub trait BuiltIns: fmt::Debug + Send + Sync {
     /// How dangerous a call of `tool` with these arguments is, where that is less than the tool's own level: one that reads
     /// and writes may be asked to read. Nothing where it is not known for certain.
     ///
-    /// Whoever says so vouches for it: the call must change nothing and start nothing that its level does not allow.
+    /// The author of the built-in vouches for it: the call must change nothing and start nothing that its level does not allow.
     fn level(&self, _tool: &Tool, _arguments: &[(String, Value)]) -> Option<Level> {
         None
     }
@@ -56,7 +56,7 @@ pub trait BuiltIns: fmt::Debug + Send + Sync {
 pub struct Together(pub Vec<Arc<dyn BuiltIns>>);
 
 impl Together {
-    /// Whoever carries out `tool`.
+    /// The built-in that carries out `tool`.
     fn of(&self, tool: &Tool) -> Option<&Arc<dyn BuiltIns>> {
         let name = tool.built_in()?;
         self.0.iter().find(|built_ins| built_ins.names().contains(name))

@@ -39,7 +39,7 @@ pub struct Driver<'a> {
     pub built_ins: Option<&'a dyn BuiltIns>,
     /// What carries out functions in a language; without it, calling them is refused.
     pub workers: Option<&'a Workers>,
-    /// Names the session of whoever calls: functions share their interpreter within it.
+    /// Names the session of the caller: functions share their interpreter within it.
     pub worker_session: &'a str,
     /// The most bytes of each stream of a step to keep, below its own `buffer-limit`: for callers that take the bytes
     /// from the events. Steps that feed others keep what those need.

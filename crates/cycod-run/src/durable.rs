@@ -1,7 +1,7 @@
 //! What a run that can be continued after a crash writes down, and reads when it is.
 //!
 //! A run is told by the events of its flow that come from outside: attempts that began and ended, limits and pauses that
-//! were over, cleanups. The flow answers the same events with the same commands, so whoever carries out what it then asks
+//! were over, cleanups. The flow answers the same events with the same commands, so a driver that carries out what it then asks
 //! for goes on where the run was. Everything else follows from the plan and is not written.
 
 use std::{

@@ -27,7 +27,7 @@ use cycod_plan::{Plan, ReachTarget};
 /// How many entries of a directory are looked at before it counts as one that decides something.
 const MOST_ENTRIES: usize = 100_000;
 
-/// How far below a hidden entry of the home a file is known by itself whoever may read it: programs that are careless about
+/// How far below a hidden entry of the home a file is known by itself also if others may read it: programs that are careless about
 /// that keep their logins no deeper.
 const SHALLOW: usize = 3;
 

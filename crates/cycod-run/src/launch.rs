@@ -104,7 +104,7 @@ impl Worker<'_> {
         spec.observer = self.driver.observer.filter(|_| held.is_none()).cloned();
         spec.confinement = held.as_ref().map(|held| Arc::clone(&held.terms));
         if is_elevated && self.driver.is_attended {
-            // Whoever sits there may be asked for a password.
+            // The person there may be asked for a password.
             spec.terminal = Terminal::Inherit;
         }
         Ok(Launch { spec, held, removal })

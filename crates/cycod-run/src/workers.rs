@@ -477,7 +477,7 @@ fn listen(codec: Codec, stdout: PipeReader, stderr: PipeReader, tell: &SyncSende
     }
 }
 
-/// What a worker prints, on its way to whoever hears it.
+/// What a worker prints, on its way to the listener.
 struct Printed {
     stream: PipeReader,
     lines: Lines,

@@ -2,7 +2,7 @@ use serde_json::{Map, Value as Json};
 
 /// How to bring arguments back from a dialect.
 ///
-/// What cannot be undone stays as it is: whoever validates the arguments afterwards has words for it.
+/// What cannot be undone stays as it is: the validation afterwards has words for it.
 #[derive(Clone, Debug, Default)]
 pub struct Undo {
     parts: Vec<Part>,

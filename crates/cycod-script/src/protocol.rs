@@ -5,7 +5,7 @@
 //! carries out one call at a time, and may have several asks under way in it.
 //!
 //! Neither side trusts the other's lines: what is no message, too long or cut off is a typed error. Nothing can be read
-//! after one, so whoever sees it ends the conversation.
+//! after one, so a side that sees it ends the conversation.
 
 mod lines;
 

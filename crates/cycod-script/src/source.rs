@@ -42,7 +42,7 @@ pub struct Exports {
     pub default: bool,
     /// Every name that is exported, `default` too, in the order of the code.
     pub names: Vec<String>,
-    /// Whether there may be more, of which only whoever runs the code knows.
+    /// Whether there may be more, of which only a run of the code knows.
     pub is_open: bool,
 }
 

@@ -86,7 +86,7 @@ impl VaultKey {
         })
     }
 
-    /// Encrypts what is to be in `file`, for whoever could decrypt what was there `before`.
+    /// Encrypts what is to be in `file`, for everyone who could decrypt what was there `before`.
     pub(crate) fn encrypt(&self, file: &Path, before: Option<&[u8]>, plain: &[u8]) -> Result<Vec<u8>, SecretError> {
         let is_locked = match before {
             Some(before) => is_locked(before).map_err(|why| damaged(file, why))?,

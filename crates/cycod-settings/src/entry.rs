@@ -109,7 +109,7 @@ pub enum Transport {
     },
 }
 
-/// What cannot work about an entry, whoever wrote it.
+/// What cannot work about an entry, wherever it is from.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryProblem {
     /// No program can be started with it.
@@ -257,7 +257,7 @@ impl ServerEntry {
         Ok(entry)
     }
 
-    /// Says what cannot work, whoever wrote it.
+    /// Says what cannot work, wherever it is from.
     ///
     /// # Errors
     /// The first that was found.

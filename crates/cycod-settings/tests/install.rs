@@ -295,7 +295,7 @@ fn what_is_protected_stays() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("it is ours");
     let directory = place.path("home/.cursor");
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o555)).expect("it is ours");
-    // Whoever runs as root may write anyway.
+    // Root may write anyway.
     if fs::write(directory.join("probe"), "").is_err() {
         let error = offer(&[]).install(of("cursor"), &file, false).expect_err("the directory is read-only");
         assert!(error.to_string().starts_with("cannot write into"), "{error}");

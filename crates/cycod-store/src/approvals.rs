@@ -3,7 +3,7 @@
 //! ```text
 //! approvals/
 //!   lock                    held while anything below changes
-//!   watch                   held, shared, by whoever answers requests as they come
+//!   watch                   held, shared, by programs that answer requests as they come
 //!   queue/ID.KEY.json       a request, never changed; KEY is the digest of what the answer is good for
 //!         ID.wait           held by the process that waits for the answer; unheld, it died and the request with it
 //!         ID.answer         the answer, until the process that asked, or the next same call, takes it
@@ -57,7 +57,7 @@ impl Approvals {
     }
 }
 
-/// Puts a whole file in its place. Only whoever holds the lock does.
+/// Puts a whole file in its place. Only the holder of the lock does.
 fn write(path: &Path, row: &impl Serialize) -> Result<(), StoreError> {
     let json = serde_json::to_vec(row).map_err(|error| malformed(path, error.to_string()))?;
     cycod_file::replace(path, &json, FileAccess::Private, Durability::Power).map_err(StoreError::io("write", path))

@@ -11,7 +11,7 @@
 //! [head](head), a file beside the database, says how far the rows once went, so that the last ones cannot go unnoticed
 //! either. What retention removes it names in a row, with the digest from which the rest follows.
 //!
-//! Whoever can write both files can write another history. Against them helps a head that is kept elsewhere.
+//! A user who can write both files can write another history. Against that helps a head that is kept elsewhere.
 
 mod head;
 mod live;
@@ -253,7 +253,7 @@ impl History {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let prepare = |connection: &Connection| {
             connection.busy_timeout(PATIENCE)?;
-            // Whoever ends last would wait for the disk; the next to open finds everything in the log.
+            // The last process to end would wait for the disk; the next to open finds everything in the log.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)
         };

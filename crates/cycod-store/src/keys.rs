@@ -35,7 +35,7 @@ pub fn bearer_token(path: &Path) -> Result<String, StoreError> {
     Ok(token.to_owned())
 }
 
-/// Reads a small private file, or fills it with what is `fresh`: whoever has the lock on the empty file does.
+/// Reads a small private file, or fills it with what is `fresh`: the holder of the lock on the empty file does.
 pub fn key_file(path: &Path, fresh: &[u8]) -> Result<Vec<u8>, StoreError> {
     private::parent(path)?;
     let mut file = private::open(private::options().write(true).create(true), path)?;

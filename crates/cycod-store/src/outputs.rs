@@ -75,7 +75,7 @@ impl Outputs {
         Ok(self.get(id)?.filter(|kept| kept.maker().is_for(owner)))
     }
 
-    /// Returns an output that was written to a file, whoever it was made for; `None` when there is none, or none any more.
+    /// Returns an output that was written to a file, for any owner; `None` when there is none, or none any more.
     /// For the user of this machine.
     ///
     /// One that a power failure damaged is removed.
@@ -160,7 +160,7 @@ impl Outputs {
     }
 }
 
-/// Removes at least so many bytes, the oldest first, of whoever has the most: an owner, and among its tools the one that
+/// Removes at least so many bytes, the oldest first, of the one that has the most: an owner, and among its tools the one that
 /// does. What one writes can so never push out what others have kept. When what has the most is still being written, no
 /// other makes room for it.
 fn make_room(

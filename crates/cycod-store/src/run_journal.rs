@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A journal is written by one process and read by any. Bytes are in `out` before the line that names them, and a line is
-//! written whole, so whoever reads meanwhile sees a prefix of what happened. Events of the first moments are written
+//! written whole, so a reader meanwhile sees a prefix of what happened. Events of the first moments are written
 //! together: a run that is over by then can do without a journal, because the history has all of it.
 //!
 //! Nothing secret may be told to a journal: it is written as it is told.

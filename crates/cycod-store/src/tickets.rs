@@ -13,7 +13,7 @@ use crate::{StoreError, id::random};
 /// The longest ticket that is looked at. One may hold what a model has written.
 const LONGEST: usize = 1 << 20;
 
-/// What a ticket is good for. It can be read by whoever holds it, so it holds no secrets.
+/// What a ticket is good for. It can be read by anyone who holds it, so it holds no secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claims {
     /// Who may use it.

@@ -29,7 +29,7 @@ const CODES: usize = 64;
 const CARDS: usize = 4096;
 const SESSIONS: usize = 256;
 
-/// Whoever holds a code.
+/// The holder of a code.
 const BROWSER: &str = "browser";
 
 /// A browser that came in.

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     if writeln!(out, "{}", provider.url("")).and_then(|()| out.flush()).is_err() {
         return ExitCode::FAILURE;
     }
-    // Whoever started us holds the other end, and is gone when it closes.
+    // The process that started us holds the other end, and is gone when it closes.
     drop(io::stdin().lock().read_to_end(&mut Vec::new()));
     ExitCode::SUCCESS
 }

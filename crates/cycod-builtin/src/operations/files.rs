@@ -149,7 +149,7 @@ fn change(arguments: &Arguments<'_>, place: &Named<'_>, backup: bool) -> Result<
 
 fn delete(arguments: &Arguments<'_>, place: &Named<'_>, backup: bool) -> Result<Answer, Failure> {
     let path = arguments.platform().may_replace(&place.path)?;
-    // Once more for what came of a path such as `a/..`: whoever removes a directory writes to the one above it.
+    // Once more for what came of a path such as `a/..`: removing a directory writes to the one above it.
     let spot = Spot::of(arguments.platform().may_replace(&path)?, place.shown())?;
     let failed = |error| unable("deleted", place.shown(), &error);
     let folder = spot.folder(Folder::open)?;

@@ -117,7 +117,7 @@ impl Place {
         Ok(engine.run(approved, control, sink))
     }
 
-    /// What whoever calls a tool is told, whatever the arguments are.
+    /// What the caller of a tool is told, whatever the arguments are.
     pub(crate) fn told(&self, tool: &Tool, arguments: Vec<(String, Json)>, variables: &[(&str, &str)]) -> ToolAnswer {
         let engine = self.engine(variables);
         let given = arguments.into_iter().map(|(name, value)| (name, Given::Value(Value::from(value))));

@@ -222,7 +222,7 @@ impl Lowering<'_> {
     }
 
     /// The names that templates know as parameters. An alias knows the parameters it gives defaults for; its
-    /// base's other ones are resolved by whoever knows the base.
+    /// base's other ones are resolved where the base is known.
     fn parameter_names(&self, view: &View<'_>) -> Vec<String> {
         let keys = |entries: &[MappingEntry]| entries.iter().map(|entry| entry.key.clone()).collect::<Vec<_>>();
         let mut names = keys(view.map("parameters"));

@@ -96,7 +96,7 @@ fn a_tool_that_is_called_gets_its_own_and_no_others() {
     let plan = engine.plan(&engine.tool("t").expect("a tool"), Vec::new(), None).expect("a plan");
     assert_eq!(plan.secret_names().into_iter().collect::<Vec<_>>(), ["API_KEY", "github.token"]);
     let given = ["is given the secret `API_KEY`", "is given the secret `github.token`"];
-    assert_eq!(plan.reach()[1..], given.map(str::to_owned), "whoever must allow it is told");
+    assert_eq!(plan.reach()[1..], given.map(str::to_owned), "the approver is told");
     assert_eq!(run(&place, &[]).output, b"0 12\n");
 }
 

@@ -141,7 +141,7 @@ fn only_what_is_permitted(clocked: &mut Clocked<'_>) {
     assert_eq!(given.claimed(), Some((run.clone(), verified.fence)));
     refused(machine.verified(&given, next.as_second() - 61), "is in the future, or too long ago");
 
-    // What it writes stays for the member, whoever has read it before.
+    // What it writes stays for the member, also if another one has read it before.
     let event = [json!({"e": "out", "text": "one"})];
     _ = at_hub.report((&run, verified.fence), (1, &event), Some(&json!({"success": false, "exit": 3}))).expect("taken");
     for after in [0, 1, 0] {

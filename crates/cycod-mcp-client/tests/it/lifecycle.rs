@@ -34,7 +34,7 @@ fn a_server_that_keeps_failing_is_left_alone() {
     let servers = place.servers();
     let refusals: Vec<String> = (0..5).map(|_| call(&servers, "hello").unwrap_err().why).collect();
     assert!(refusals[4].contains("in a row and is left alone for"), "{refusals:?}");
-    // Whoever asks for it gets it.
+    // A caller that asks for it gets it.
     assert!(servers.visit("test").unwrap_err().why.contains("database"));
 }
 

@@ -1,5 +1,5 @@
 //! The sessions of clients that shake hands. The library keeps as many as there are handshakes, for as long as it hears
-//! of them, for whoever knows their number; here they are few, belong to who made them, and end with their calls.
+//! of them, for any client that knows their number; here they are few, belong to who made them, and end with their calls.
 
 use std::{
     collections::HashMap,

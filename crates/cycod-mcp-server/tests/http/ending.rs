@@ -1,4 +1,4 @@
-//! The end of things: whoever goes away takes what was started with them, however little it wants to end.
+//! The end of things: a client that goes away takes what was started with it, however little it wants to end.
 
 use std::{
     io::{BufReader, Write},

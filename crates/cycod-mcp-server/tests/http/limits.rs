@@ -117,7 +117,7 @@ fn connections_are_bounded() {
     });
 }
 
-/// Clients that begin a request and never finish it fill the server; whoever comes then is told so, and never cut off.
+/// Clients that begin a request and never finish it fill the server; a client that comes then is told so, and never cut off.
 #[test]
 fn half_open_connections_reset_nobody() {
     let bed = Bed::limited(|limits| limits.head_time = Duration::from_secs(8));

@@ -218,7 +218,7 @@ fn what_one_made_does_not_exist_for_another() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Whoever subscribes to an address learns nothing from the answer.
+/// A client that subscribes to an address learns nothing from the answer.
 #[test]
 fn a_subscription_does_not_tell_what_exists() {
     let place = Place::new();

@@ -63,7 +63,7 @@ fn what_is_nearer_counts() {
         resolved(&environment, Some("openrouter/meta/llama"), &[("OPENROUTER_API_KEY", "k")]),
         "openrouter/meta/llama at https://openrouter.ai/api/v1"
     );
-    // Whoever answers at an address of the user's own says itself whether it wants a key.
+    // The server at an address of the user's own says itself whether it wants a key.
     assert_eq!(resolved(&environment, None, &[]), "openai/gpt-5 at http://127.0.0.1:9/v1");
 }
 

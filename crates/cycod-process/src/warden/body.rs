@@ -161,7 +161,7 @@ unsafe fn exit(code: i32) -> ! {
 pub(super) unsafe extern "C" fn warden(launch: *mut Launch) -> ! {
     // SAFETY: `launch` is ours while we live; every call gets pointers into it or into this stack.
     unsafe {
-        // Out of the reach of whoever signals our group. A session of its own would cost as much as the rest of the warden,
+        // Out of the reach of signals to our group. A session of its own would cost as much as the rest of the warden,
         // where the kernel schedules by sessions.
         // A confined program on our terminal stays in our group, which it cannot name, by its warden's being in it.
         if (*launch).detached || !(*launch).is_confined() {
@@ -398,7 +398,7 @@ unsafe fn end_tree(launch: *mut Launch, group: i32) {
     // SAFETY: as `warden`; `room` is not in use by anyone else.
     unsafe {
         if (*launch).is_confined() {
-            // The kernel does it at once: nobody else is in our namespace, and whoever is can hide nowhere.
+            // The kernel does it at once: nothing else is in our namespace, and what is there can hide nowhere.
             kill(-1, libc::SIGKILL);
             return;
         }

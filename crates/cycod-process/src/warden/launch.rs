@@ -311,7 +311,7 @@ impl Warden {
     }
 
     /// Does from our side what a warden was told to do that does not come to it, because somebody stops it again and again:
-    /// ends everything below it, among which is whoever does that from within. One that is stopped from elsewhere is ended,
+    /// ends everything below it, among which is the process that does that from within. One that is stopped from elsewhere is ended,
     /// too; nothing is left below it then.
     pub(super) fn end_from_here(&self) {
         if self.gone {

@@ -126,7 +126,7 @@ pub(super) unsafe fn clone<T>(
     result
 }
 
-/// Closes a descriptor and ends the process, without touching memory in between: whoever sees the descriptor closed may use
+/// Closes a descriptor and ends the process, without touching memory in between: a process that sees the descriptor closed may use
 /// the stack again.
 #[inline(always)]
 pub(super) fn close_and_exit(fd: i32) -> ! {

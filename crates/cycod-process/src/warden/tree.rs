@@ -7,7 +7,7 @@ use super::sys::{errno, kill, sys};
 
 /// Room for one block of directory entries and one of process ids.
 pub(super) const SCRATCH: usize = 16 * 1024;
-/// The most processes that one walk finds. There is no harm in finding a part: whoever ends a tree walks again.
+/// The most processes that one walk finds. There is no harm in finding a part: the end of a tree walks again.
 pub(super) const MOST: usize = 32 * 1024;
 
 /// Where a walk puts what it finds.

@@ -45,7 +45,7 @@ pub(super) fn message(message: &ToWorker) -> Result<Vec<u8>, String> {
             writer.call(call)?;
             writer.names(["id", "call"].into_iter())?;
         }
-        // R asks for nothing. Whoever answers all the same is understood.
+        // R asks for nothing. An answer is understood all the same.
         ToWorker::Reply { .. } => {
             let json = serde_json::to_value(message).map_err(|error| error.to_string())?;
             writer.value(&json, None)?;

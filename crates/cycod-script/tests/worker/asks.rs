@@ -130,7 +130,7 @@ fn for_the_network_need_its_permission() {
 
 #[test]
 fn may_be_many_and_large_without_anybody_waiting_for_ever() {
-    // Neither side's pipe holds them all: whoever waited for the other before it went on would wait for ever.
+    // Neither side's pipe holds them all: a side that waited for the other before it went on would wait for ever.
     let body = "const big = 'x'.repeat(300000);
         const all = await Promise.all(Array.from({ length: 40 }, (_, i) => platform.fs.writeFile(`f${i}`, big)));
         return all.map((answer) => answer.length).reduce((a, b) => a + b)";

@@ -220,7 +220,7 @@ impl Approvals {
         self.queue().join(format!("{id}.{key}.json"))
     }
 
-    /// Returns every request, and removes what is over. Only whoever holds the lock does.
+    /// Returns every request, and removes what is over. Only the holder of the lock does.
     fn sweep(&self, now: u64) -> Result<Vec<PendingRequest>, StoreError> {
         let queue = self.queue();
         let names = names(&queue)?;

@@ -20,7 +20,7 @@ pub struct StandingAnswer {
     pub given: u64,
     /// From when on it is worth nothing.
     pub expires: Option<u64>,
-    /// What was shown to whoever gave it.
+    /// What was shown to the person who gave it.
     pub about: Value,
 }
 

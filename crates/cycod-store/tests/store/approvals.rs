@@ -220,7 +220,7 @@ fn a_kill_at_any_moment_leaves_whole_requests_and_no_dead_ones() {
             child.kill().unwrap();
             child.wait().unwrap();
         }
-        // Whoever waited is dead, so nothing waits; and nothing that is there is torn.
+        // The process that waited is dead, so nothing waits; and nothing that is there is torn.
         assert_eq!(approvals.pending(NOW).unwrap(), []);
         assert_eq!(place.queue(), [""; 0]);
     }

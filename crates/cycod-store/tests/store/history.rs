@@ -473,7 +473,7 @@ fn a_full_disk_is_told_and_loses_nothing() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_directory_that_cannot_be_written_is_told() {
-    // Nobody can make a file there, whoever runs the tests.
+    // No user can make a file there, not even root.
     let history = History::at(Path::new("/proc/self/cycod"));
     let body = json!({});
     let event = NewRow { kind: RowKind::Call, run: "r", tool: "t", surface: "person", status: "", body: &body };

@@ -1,4 +1,4 @@
-//! Journals: what was added is there, whatever became of whoever added it.
+//! Journals: what was added is there, whatever became of the process that added it.
 
 use std::{fs, io::Write};
 

@@ -106,7 +106,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(0)
 }
 
-/// What else matters to whoever wants to run it.
+/// What else matters to a caller that wants to run it.
 fn facts(
     entry: &Entry,
     tool: &Arc<Tool>,

@@ -39,7 +39,7 @@ pub(crate) enum Said {
 }
 
 impl Said {
-    /// Takes whoever wants out for a no.
+    /// Takes an interrupt or the end of input for a no.
     pub(crate) fn or_no(self) -> Self {
         if self == Self::Out { Self::Answer(Answer::No(None)) } else { self }
     }

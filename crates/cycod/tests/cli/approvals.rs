@@ -141,7 +141,7 @@ fn a_call_waits_for_its_answer_and_is_withdrawn_with_its_process() {
     assert!(ran.code() == 1 && ran.stderr().contains("was withdrawn"), "{}", ran.block());
     assert_eq!(waiting(&place), [] as [Value; 0]);
 
-    // Whoever waited long enough leaves the request to the next same call.
+    // A call that waited long enough leaves the request to the next same call.
     let child = begin(&place, "eggs", &["--wait-for-approval", "1"]);
     assert!(end(child).contains("cycod approvals approve"));
     assert_eq!(place.run(&["approvals", "approve", &waits(&place), "--without-terminal"]).code(), 0);

@@ -245,7 +245,7 @@ fn a_run_in_the_background_goes_on() {
     assert!(refused.stderr().contains("error[step-lost]"), "{}", refused.stderr());
     let resumed = place.run(&["runs", "resume", &id, "--lost", "again"]);
     assert_eq!((resumed.code(), log(&place).as_str()), (0, "one\ntwo\ntwo\nthree\n"), "{}", resumed.block());
-    // Whoever waits for it gets the answer of the tool that started it.
+    // A caller that waits for it gets the answer of the tool that started it.
     let waited: Value = serde_json::from_str(&place.run(&["runs", "wait", &id]).stdout()).expect("the answer");
     assert_eq!((&waited["status"], &waited["workflow_id"]), (&"completed".into(), &id.as_str().into()), "{waited}");
     assert_eq!((&waited["result"]["output"], states(&place)), (&"got ****-2\n".into(), 0), "{waited}");

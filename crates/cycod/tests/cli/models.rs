@@ -146,7 +146,7 @@ fn a_typescript_tool_asks_a_model_when_it_says_so() {
     assert_eq!(asked[1].body["max_tokens"], 50);
     assert_eq!(asked[1].turn, 1);
     assert!(asked.iter().all(|asked| asked.tools.is_empty()));
-    // Whoever decides is told, and so is the history.
+    // The approver is told, and so is the history.
     let plan = run(&place, &key, &["tool", "run", "ask", "--dry-run"]);
     assert!(plan.stdout().contains("sends text to the language model office/*"), "{}", plan.block());
     let record = run(&place, &key, &["runs", "show", "last", "--format", "json"]).stdout();

@@ -918,7 +918,7 @@ fn without_a_history_nothing_runs_for_a_client() {
     assert_eq!(client.finish(), 0);
 }
 
-/// Whoever asks for a run, a prompt or a resource that could not be carried out is told of it by the same code.
+/// A client that asks for a run, a prompt or a resource that could not be carried out gets the same code.
 #[test]
 fn whatever_starts_a_program_that_is_missing_has_failed() {
     let missing = "description: Start what is missing\nrun: no-such-program-anywhere\ntags: [read]\n";

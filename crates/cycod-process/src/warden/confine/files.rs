@@ -22,7 +22,7 @@ use crate::{Confinement, Mechanism, MountAccess, Network, Root, Terminal};
 pub(super) struct Files {
     /// What the program may change, as it sees it, and whether it is a directory.
     pub(super) writable: Vec<(PathBuf, bool)>,
-    /// Whether a directory is shown that the program may not change. Sockets may lie in it, and whoever sees a socket may speak with it.
+    /// Whether a directory is shown that the program may not change. Sockets may lie in it, and a program that sees a socket may speak with it.
     pub(super) shows_sockets: bool,
 }
 
@@ -170,7 +170,7 @@ pub(super) fn build(
     calls.toward(Mechanism::Mounts, "enter its root");
     if minimal {
         // It covers the root of the machine's tree, as everything else is covered that is not shown. Letting go of that tree
-        // would take the kernel a tenth of the whole start, and nobody inside can uncover anything: whoever could, could
+        // would take the kernel a tenth of the whole start, and no program inside can uncover anything: one that could, could
         // mount as well.
         add!(calls, libc::SYS_chroot, c".");
     }

@@ -60,7 +60,7 @@ pub(super) fn filter(unix: bool) -> &'static [Step] {
     FILTERS[usize::from(unix)].get_or_init(|| assemble(rules(unix), ALLOW, KILL))
 }
 
-/// A filter that asks whoever listens before these calls; before one of them only if an argument is given.
+/// A filter that asks its listener before these calls; before one of them only if an argument is given.
 pub(in crate::warden) fn asking(calls: impl Iterator<Item = c_long>, conditional: c_long, index: u32) -> Vec<Step> {
     let given = [step(LOAD, argument(index)), branch(IF_EQUAL, 0, 0, 1), step(RETURN, ALLOW), step(RETURN, ASK)];
     let rule = |call| (number(call), if call == conditional { given.to_vec() } else { vec![step(RETURN, ASK)] });

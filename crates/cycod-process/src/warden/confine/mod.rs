@@ -210,7 +210,7 @@ fn become_root(calls: &mut Calls) {
     write("map its group", c"/proc/self/gid_map", format!("{group} {group} 1\n"));
 }
 
-/// Gives up the terminal while it can be named. Whoever is no leader gives it up alone.
+/// Gives up the terminal while it can be named. A process that is no leader gives it up alone.
 fn leave_terminal(calls: &mut Calls) {
     calls.toward(Mechanism::Mounts, "leave the terminal");
     let slot = calls.slot();

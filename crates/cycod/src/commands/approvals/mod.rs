@@ -52,7 +52,7 @@ pub(crate) fn asker(surface: Surface, name: &str) -> Asker {
     Asker { name: name.to_owned(), session: SessionName::found_by(terminal_session), ..Asker::from(surface) }
 }
 
-/// Asks whoever answers the queue, and says so when that takes long.
+/// Asks the people who answer the queue, and says so when that takes long.
 pub(crate) fn queue(engine: &Engine, wait: Duration, stop: &Stop, request: &Request) -> Answer {
     let waits = |id: &RequestId, waited: Duration| {
         if waited < Duration::from_secs(1) {
@@ -62,7 +62,7 @@ pub(crate) fn queue(engine: &Engine, wait: Duration, stop: &Stop, request: &Requ
     Queue { approvals: engine.approvals(), wait, stop, waits: &waits }.answer(request)
 }
 
-/// Asks whoever answers the queue about a call of a model, and says how else it could be allowed.
+/// Asks the people who answer the queue about a call of a model, and says how else it could be allowed.
 pub(crate) fn queue_for_model(
     engine: &Engine,
     wait: Duration,

@@ -35,7 +35,7 @@ pub(crate) fn command() -> Command {
     Arguments::command()
 }
 
-/// Talks with a model until whoever types ends it.
+/// Talks with a model until the person ends it.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
     let given = args.choice.rules()?;

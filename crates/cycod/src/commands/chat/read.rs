@@ -8,7 +8,7 @@ use std::{
 use super::complete::Names;
 use crate::printer::talk;
 
-/// What came from whoever types.
+/// What came from the person who types.
 #[derive(Debug)]
 pub(super) enum Input {
     /// A text, of several lines where it goes on behind a backslash or was pasted.
@@ -32,7 +32,7 @@ pub(super) trait Reader {
     /// When what is typed cannot be read.
     fn read(&mut self, names: Names) -> io::Result<Input>;
 
-    /// Keeps a text for whoever wants it again.
+    /// Keeps a text, so that the person can have it again.
     fn remember(&mut self, _text: &str) {}
 }
 
@@ -59,7 +59,7 @@ impl Lines {
     /// # Errors
     /// When there is no standard input.
     pub(super) fn of_stdin() -> io::Result<Self> {
-        // A handle of its own: what the library has read ahead would be hidden from whoever waits.
+        // A handle of its own: what the library has read ahead would be hidden from the code that waits.
         let input = BufReader::new(stdin_file()?);
         Ok(Self { input, is_prompted: io::stdin().is_terminal(), count: 0 })
     }

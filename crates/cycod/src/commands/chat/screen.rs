@@ -25,7 +25,7 @@ const CALL: Style = AnsiColor::Cyan.on_default();
 /// How many lines of what a tool answered are shown.
 const SHOWN: usize = 8;
 
-/// Where what is shown goes: data to whoever wants the answers, talk to whoever follows.
+/// Where what is shown goes: data to the reader of the answers, talk to the person who follows.
 pub(super) trait Out {
     fn data(&mut self, text: &str);
     fn talk(&mut self, text: Shown);
@@ -254,7 +254,7 @@ impl<'a> Screen<'a> {
                 Ending::Repeats { tool } => Some(format!("the model made the same call of `{tool}` again and again")),
                 Ending::Stopped => Some("stopped".to_owned()),
             },
-            // Whoever asked shows it as any other error.
+            // The caller shows it as any other error.
             Err(_) => None,
         };
         if let Some(said) = said {

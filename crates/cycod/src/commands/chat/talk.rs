@@ -41,7 +41,7 @@ const LISTED: usize = 20;
 /// How many lines are shown of what was said last.
 const SHOWN: usize = 8;
 
-/// A conversation with whoever types.
+/// A conversation with the person who types.
 pub(super) struct Chat<'a> {
     context: &'a mut Context,
     session: Session,
@@ -79,7 +79,7 @@ impl<'a> Chat<'a> {
         let session = format!("chat {}", context.engine.begin().run_id);
         let asker =
             Asker { session: SessionName::named(session), ..asker(Surface::Agent, "a model, in a chat with you") };
-        // Whoever asks for a list of them is told why there is none.
+        // A person who asks for a list of them is told why there is none.
         let here = app().models(&context.engine);
         let models = here.configured.list(&here).unwrap_or_default().into_iter().filter(|model| model.is_ready);
         let models = models.filter_map(|model| Some(format!("{}/{}", model.provider, model.model?))).collect();
@@ -100,7 +100,7 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// Talks until whoever types ends it, and returns the exit code.
+    /// Talks until the person ends it, and returns the exit code.
     pub(super) fn go(&mut self) -> Result<u8, CommandError> {
         let mut reader = self.reader()?;
         self.greet()?;
@@ -434,7 +434,7 @@ impl<'a> Chat<'a> {
         Names {
             tools: entries.iter().map(|entry| (entry.name.clone(), is_on(entry))).collect(),
             models: self.models.clone(),
-            // What cannot be read cannot be completed; whoever asks for it is told why.
+            // What cannot be read cannot be completed; a person who asks for it is told why.
             waiting: list::waiting(self.context).unwrap_or_default(),
             kept: transcripts::names(engine).unwrap_or_default(),
             directory: engine.host().working_directory.clone(),

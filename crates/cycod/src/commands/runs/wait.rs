@@ -69,7 +69,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(exit_code(&run))
 }
 
-/// The exit code of a run, as whoever waited for it where it was started would have got it.
+/// The exit code of a run, as the process that started it would have got it.
 pub(super) fn exit_code(run: &Run) -> u8 {
     let code = run.end.as_ref().and_then(|(_, end)| end["exit_code"].as_i64());
     match run.state {
