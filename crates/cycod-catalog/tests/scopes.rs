@@ -165,6 +165,6 @@ fn each_platform_has_its_global_directories() {
     let unix = ["/etc/cycod/tools", "/usr/local/share/cycod/tools"].map(PathBuf::from);
     assert_eq!(global(Platform::Linux, "ProgramData"), unix);
     assert_eq!(global(Platform::Macos, "ProgramData"), unix);
-    let windows = PathBuf::from(r"C:\ProgramData").join("cycod").join("tools");
+    let windows = PathBuf::from(r"C:\ProgramData\cycod").join("tools");
     assert_eq!(global(Platform::Windows, "PROGRAMDATA"), [windows], "no variable moves it");
 }

@@ -7,8 +7,8 @@ const STATUS: &str = "description: Show the state of the shop\nbash: ./scripts/s
 /// A shop with a tool and what that starts, all of it committed.
 fn shop(place: &Place) {
     place.tool("status", STATUS);
-    place.write("scripts/status.sh", "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\nsay \"$1\"\n");
-    place.write("scripts/lib.sh", "say() { echo \"$1 is open\"; }\n");
+    place.write("scripts/status.sh", "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\nannounce \"$1\"\n");
+    place.write("scripts/lib.sh", "announce() { echo \"$1 is open\"; }\n");
     place.write("notes.txt", "nothing of it\n");
     place.write(".env", "KEY=hunter2\n");
     place.write(".gitignore", ".env\n");
@@ -134,7 +134,7 @@ cd ..; rm -r .cycod; cycod mcp bundle --bundle-version 1.0.0 --author Ada"#,
             notes.txt
             scripts/lib.sh
             scripts/status.sh
-        warning: cycod can't follow what `say` starts or loads: no table describes it; if it needs files of the project, add them with --include
+        warning: cycod can't follow what `announce` starts or loads: no table describes it; if it needs files of the project, add them with --include
         The tools run elsewhere once they are trusted there: cycod help guide mcp-bundles
         error: this project has no tools
           cycod help guide getting-started
