@@ -49,7 +49,9 @@ fn are_numbers_of_json(node: &Node) -> bool {
         NodeKind::Mapping(entries) => entries.iter().all(|entry| are_numbers_of_json(&entry.value)),
         NodeKind::Sequence(items) => items.iter().all(are_numbers_of_json),
         NodeKind::Scalar(scalar) => match scalar.resolve() {
-            Resolved::Float(number) => serde_json::json!(number).to_string() == scalar.text,
+            Resolved::Float(number) => {
+                serde_json::Number::from_f64(number).is_some_and(|number| number.to_string() == scalar.text)
+            }
             Resolved::BigInteger => false,
             _ => true,
         },
