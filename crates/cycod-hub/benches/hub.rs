@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cycod_hub::{HubStore, PostgresStore, SqliteStore};
+use cycod_hub::{HubStore, HubTransaction, PostgresStore, SqliteStore};
 use cycod_team::{ReviewVerdict, SignedText};
 use cycod_team_sync::{ReviewDesk as _, TeamHub};
 
@@ -127,7 +127,11 @@ impl Proposing {
                 });
             }
         });
-        (made.len() * PROPOSALS) as f64 / began.elapsed().as_secs_f64()
+        let rate = (made.len() * PROPOSALS) as f64 / began.elapsed().as_secs_f64();
+        // A hundred may wait, so they are closed as a release closes them.
+        let close = |tx: &mut dyn HubTransaction| tx.execute("UPDATE proposals SET closed = 1", &[]).map(drop);
+        self.team.store.transaction(&mut { close }).expect("they are closed");
+        rate
     }
 }
 
