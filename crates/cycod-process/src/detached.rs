@@ -10,9 +10,7 @@ use crate::Program;
 /// # Errors
 /// When it cannot be started, or does not read its input.
 pub fn start_detached(program: &Program, input: &[u8]) -> io::Result<PipeReader> {
-    if let Some(what) = program.nul() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{what} holds a NUL byte")));
-    }
+    program.without_nul()?;
     system::start(program, input)
 }
 
@@ -28,16 +26,8 @@ mod system {
 
     pub(super) fn start(program: &Program, input: &[u8]) -> io::Result<PipeReader> {
         let (output, its_output) = io::pipe()?;
-        #[expect(clippy::disallowed_methods, reason = "the home of `Command`: directory and environment are explicit")]
-        let mut command = Command::new(&program.path);
-        command
-            .args(&program.args)
-            .env_clear()
-            .envs(program.env.iter().map(|(name, value)| (name, value)))
-            .current_dir(&program.cwd)
-            .stdin(Stdio::piped())
-            .stdout(its_output)
-            .stderr(Stdio::null());
+        let mut command = program.command();
+        command.stdin(Stdio::piped()).stdout(its_output).stderr(Stdio::null());
         own_session(&mut command);
         let mut child = command.spawn()?;
         // Our copy of its end of the pipe would keep us from seeing that it is gone.

@@ -10,9 +10,7 @@ use crate::Program;
 /// It stays in our process group, has no limits, and nothing of it is captured. While it runs, an interrupt from the
 /// keyboard is its business alone: an editor may take Ctrl-C for a key, and what is edited must not be lost with us.
 pub fn run_foreground(program: &Program) -> io::Result<ExitStatus> {
-    if let Some(what) = program.nul() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{what} holds a NUL byte")));
-    }
+    program.without_nul()?;
     system::run(program)
 }
 
@@ -31,16 +29,7 @@ mod system {
     static RUNNING: Mutex<(usize, [libc::sighandler_t; 2])> = Mutex::new((0, [libc::SIG_DFL; 2]));
 
     pub(super) fn run(program: &Program) -> io::Result<ExitStatus> {
-        #[expect(clippy::disallowed_methods, reason = "the home of `Command`: directory and environment are explicit")]
-        let mut command = Command::new(&program.path);
-        command
-            .args(&program.args)
-            .env_clear()
-            .envs(program.env.iter().map(|(name, value)| (name, value)))
-            .current_dir(&program.cwd);
-        if let Some(arg0) = &program.arg0 {
-            command.arg0(arg0);
-        }
+        let mut command = program.command();
         let _deaf = Deaf::new(&mut command);
         command.status()
     }

@@ -1,7 +1,12 @@
 //! One program with everything it is given, and how it is found on the search path.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
+#[cfg(unix)]
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::process::Command;
 
 /// One program with everything it is given: nothing is taken from our own environment behind the caller's back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +43,28 @@ impl Program {
         self.env.retain(|(known, _)| *known != name);
         self.env.push((name, value.into()));
         self
+    }
+
+    /// Refuses a program of which a part holds a NUL byte.
+    pub(crate) fn without_nul(&self) -> io::Result<()> {
+        let Some(what) = self.nul() else { return Ok(()) };
+        Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{what} holds a NUL byte")))
+    }
+
+    /// The program with its arguments, its environment and its directory, and nothing of ours.
+    #[cfg(unix)]
+    #[expect(clippy::disallowed_methods, reason = "the home of `Command`: directory and environment are explicit")]
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.cwd);
+        if let Some(arg0) = &self.arg0 {
+            command.arg0(arg0);
+        }
+        command
     }
 
     /// Returns which part holds a NUL byte, if one does.

@@ -50,15 +50,9 @@ impl Group {
 }
 
 /// Starts the program in a group of its own, or in ours where it shares our terminal.
-#[expect(clippy::disallowed_methods, reason = "this is the home of `Command`")]
 pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
     let program = &spec.program;
-    let mut command = Command::new(&program.path);
-    command
-        .args(&program.args)
-        .env_clear()
-        .envs(program.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&program.cwd);
+    let mut command = program.command();
     command.stdin(match spec.input {
         Input::Closed => Stdio::null(),
         Input::Bytes(_) => Stdio::piped(),
@@ -83,9 +77,6 @@ pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
 }
 
 fn adapt(command: &mut Command, spec: &Spec) -> Result<(), StartError> {
-    if let Some(arg0) = &spec.program.arg0 {
-        command.arg0(arg0);
-    }
     if spec.terminal == Terminal::Detached {
         command.process_group(0);
     }
