@@ -184,7 +184,7 @@ fn hub(found: &mut Findings, data: &Path) {
 /// Whether the clocks of this machine, of the database and of the record of changes agree.
 fn clock(found: &mut Findings, hub: &cycod_hub::Hub) {
     let now = Timestamp::now();
-    let last = hub.audit().ok().and_then(|rows| Timestamp::from_second(rows.last()?.at).ok());
+    let last = hub.last_change().ok().flatten();
     let database = hub.database_clock();
     let fix = "set the clock: timedatectl set-ntp true";
     match (last, database) {

@@ -253,6 +253,15 @@ impl Hub {
         self.run(audit::checked)
     }
 
+    /// When the newest row of the record of changes was written; nothing if it has none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn last_change(&self) -> Result<Option<Timestamp>, HubError> {
+        let (rows, _) = self.run(|tx| audit::newest(tx, 1, 0))?;
+        Ok(rows.first().and_then(|row| Timestamp::from_second(row.at).ok()))
+    }
+
     /// Makes the next release before the last one expires. Returns its number, or nothing when there is time.
     ///
     /// # Errors
