@@ -113,7 +113,7 @@ pub(super) fn proposals(shown: &Proposals) -> Page {
                 }
             } @else {
                 table.rows {
-                    thead { tr { th scope="col" { "Proposal" } th scope="col" { "Changes" } th scope="col" { "State" } th scope="col" { "By" } th scope="col" { "Made" } } }
+                    (heads(&["Proposal", "Changes", "State", "By", "Made"]))
                     tbody { @for row in &shown.rows { (proposal_row(row)) } }
                 }
             }
@@ -265,7 +265,7 @@ pub(super) fn members(shown: &Members) -> Page {
                 (empty("No members yet.", html! { "Add one where the hub runs: " code { "cycod-hub member add --data DIR NAME --key FILE" } }))
             } @else {
                 table.rows {
-                    thead { tr { th scope="col" { "Member" } th scope="col" { "May" } th scope="col" { "Devices" } } }
+                    (heads(&["Member", "May", "Devices"]))
                     tbody {
                         @for member in &shown.rows {
                             tr {
@@ -303,7 +303,7 @@ pub(super) fn releases(shown: &Releases) -> Page {
         }
         div #list {
             table.rows {
-                thead { tr { th scope="col" { "Release" } th scope="col" { "State" } th scope="col" { "Made" } th scope="col" { "Expires" } th scope="col" { "SHA-256" } } }
+                (heads(&["Release", "State", "Made", "Expires", "SHA-256"]))
                 tbody {
                     @for row in &shown.rows {
                         tr {
@@ -400,7 +400,7 @@ pub(super) fn fleet(shown: &Fleet) -> Page {
             (empty("No workers yet.", html! { "Make a token for one where the hub runs: " code { "cycod-hub worker token --data DIR NAME" } }))
         } @else {
             table.rows {
-                thead { tr { th scope="col" { "Worker" } th scope="col" { "State" } th scope="col" { "Labels" } th scope="col" { "Runs" } } }
+                (heads(&["Worker", "State", "Labels", "Runs"]))
                 tbody {
                     @for (worker, is_here, runs) in &shown.workers {
                         tr {
@@ -419,7 +419,7 @@ pub(super) fn fleet(shown: &Fleet) -> Page {
                 (empty("No runs in the last hour.", html! { "The hub keeps a run for an hour after its end." }))
             } @else {
                 table.rows {
-                    thead { tr { th scope="col" { "Tool" } th scope="col" { "State" } th scope="col" { "Worker" } th scope="col" { "By" } th scope="col" { "Begun" } } }
+                    (heads(&["Tool", "State", "Worker", "By", "Begun"]))
                     tbody { @for row in &shown.tasks { (task_row(row)) } }
                 }
             }
@@ -427,6 +427,11 @@ pub(super) fn fleet(shown: &Fleet) -> Page {
         }
     };
     Page::new(Section::Fleet, "Workers", content)
+}
+
+/// The heads of the columns of a table.
+fn heads(columns: &[&str]) -> Markup {
+    html! { thead { tr { @for column in columns { th scope="col" { (column) } } } } }
 }
 
 fn task_row(row: &TaskRow) -> Markup {
@@ -466,7 +471,7 @@ pub(super) fn flows(shown: &Flows) -> Page {
             (empty("No schedules yet.", html! { "A member adds one: " code { "cycod schedule add TOOL --cron CRON --zone ZONE" } }))
         } @else {
             table.rows {
-                thead { tr { th scope="col" { "Schedule" } th scope="col" { "State" } th scope="col" { "Next" } th scope="col" { "Last times" } th scope="col" { "By" } } }
+                (heads(&["Schedule", "State", "Next", "Last times", "By"]))
                 tbody { @for schedule in &shown.schedules { (schedule_row(schedule)) } }
             }
         }
@@ -476,7 +481,7 @@ pub(super) fn flows(shown: &Flows) -> Page {
                 (empty("No durable runs in the last week.", html! { "The hub keeps a durable run for a week after its end." }))
             } @else {
                 table.rows {
-                    thead { tr { th scope="col" { "Tool" } th scope="col" { "State" } th scope="col" { "Workers" } th scope="col" { "By" } th scope="col" { "Begun" } } }
+                    (heads(&["Tool", "State", "Workers", "By", "Begun"]))
                     tbody { @for row in &shown.rows { (flow_row(row)) } }
                 }
             }
