@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, fs, io, path::PathBuf};
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::definition::Host;
 use cycod_team::{
-    Anchor, BlobDigest, ChangeClass, LatestRelease, ReviewRole, RootDraft, SignedRole, TeamChannel, TeamKey, TeamKeys,
-    TeamRoles, UnknownClass, verify_roots,
+    Anchor, BlobDigest, ChangeClass, LatestRelease, ReleaseFiles as _, ReviewRole, RootDraft, SignedRole, TeamChannel,
+    TeamKey, TeamKeys, TeamRoles, UnknownClass, verify_roots,
 };
 use cycod_team_sync::ReleaseDirectory;
 
@@ -123,10 +123,7 @@ fn latest(out: &ReleaseDirectory, root: u64) -> Result<BTreeMap<String, Vec<u8>>
     for channel in channels {
         let read = |file: &str| {
             let path = channel.path(file);
-            match fs::read(out.0.join(&path)) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-                bytes => bytes.map(Some).map_err(|error| failed_at(&path, error)),
-            }
+            out.read(&path, LatestRelease::LARGEST).map_err(|error| failed_at(&path, error))
         };
         if let (Some(release), Some(signatures)) = (read("release.json")?, read("release.json.sigs")?) {
             let latest = LatestRelease::bytes_of(root, release, signatures).map_err(|error| failed(&error))?;
