@@ -7,6 +7,7 @@
 #     scripts/aarch64.sh shell WORD…  runs a command in the machine, in the checkout
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/packages.sh
 repository=$PWD
 triple=aarch64-unknown-linux-gnu
 place=$repository/target/aarch64
@@ -17,20 +18,6 @@ mkdir -p "$place"
 # The crates whose own tests run in the machine, and the tests of the program that run there: what is built on system calls.
 suites="cycod-file cycod-flow cycod-plan cycod-process cycod-run cycod-secret cycod-store"
 program_suites="confine:: confined:: run::"
-
-packages() { # packages PROGRAM PACKAGE…: installs what is missing, told by a program that it brings
-    missing=""
-    while [ $# -gt 0 ]; do
-        command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
-        shift 2
-    done
-    [ -n "$missing" ] || return 0
-    root=""
-    [ "$(id -u)" = 0 ] || root="sudo"
-    $root apt-get update -qq
-    # shellcheck disable=SC2086 # a list of packages
-    DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >/dev/null
-}
 
 # The compiler of the system with the standard library for AArch64 beside its own. Debian has it as a package of the other architecture.
 toolchain() {

@@ -8,6 +8,7 @@
 #     scripts/windows.sh run WORD…  runs a program for Windows under Wine: scripts/windows.sh run target/…/cycod.exe --version
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/packages.sh
 repository=$PWD
 triple=x86_64-pc-windows-gnu
 place=$repository/target/windows
@@ -15,20 +16,6 @@ mkdir -p "$place"
 
 # The crates all of whose tests run under Wine. The tests of the others start Unix shells, or make links and FIFOs.
 suites="cycod-call cycod-code cycod-diagnostic cycod-flow cycod-policy cycod-syntax"
-
-packages() { # packages PROGRAM PACKAGE…: installs what is missing, told by a program or file that it brings
-    missing=""
-    while [ $# -gt 0 ]; do
-        [ -e "$1" ] || command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
-        shift 2
-    done
-    [ -n "$missing" ] || return 0
-    root=""
-    [ "$(id -u)" = 0 ] || root="sudo"
-    $root apt-get update -qq
-    # shellcheck disable=SC2086 # a list of packages
-    DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >/dev/null
-}
 
 # Debian has the source of the standard library for this compiler, so cargo builds it with the program.
 toolchain() {
