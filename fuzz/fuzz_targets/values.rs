@@ -5,10 +5,13 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 
+#[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../../crates/cycod-shell/tests/generated/canary.rs"]
 mod canary;
+#[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../../crates/cycod-shell/tests/generated/lab.rs"]
 mod lab;
+#[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../../crates/cycod-shell/tests/generated/scripts.rs"]
 mod scripts;
 #[path = "../../crates/cycod-shell/tests/common/template.rs"]
