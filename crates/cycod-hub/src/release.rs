@@ -239,9 +239,14 @@ pub(crate) mod current {
         serde_json::from_slice(document).map_err(|error| HubError::failed("the last release", error))
     }
 
-    /// The bytes with this digest.
+    /// The bytes with this digest: a file, a part, or the document of a release.
     pub(crate) fn blob(tx: &mut dyn HubTransaction, digest: &str) -> Result<Option<Vec<u8>>, HubError> {
-        tx.row("SELECT bytes FROM blobs WHERE digest = $1", &[digest.into()])?.map(|row| row.bytes(0)).transpose()
+        for select in ["SELECT bytes FROM blobs WHERE digest = $1", "SELECT document FROM releases WHERE digest = $1"] {
+            if let Some(row) = tx.row(select, &[digest.into()])? {
+                return row.bytes(0).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     pub(crate) fn put_blob(tx: &mut dyn HubTransaction, bytes: &[u8]) -> Result<(), HubError> {

@@ -10,6 +10,7 @@ mod device;
 mod error;
 mod events;
 mod fleet;
+mod history;
 mod http;
 mod hub;
 mod local;
@@ -26,6 +27,7 @@ pub use fleet::{
     FleetTasks, GivenTicket, ReportAnswer, ScheduleChange, TaskPiece, TaskState, TaskTaken, TeamSchedule,
     TeamScheduleRun, ToldFact, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine,
 };
+pub use history::ReleaseHistory;
 pub use hub::{EnrolmentProof, HubIssuer, HubRelease, TeamHub, find_hub};
 pub use remote::{Fetched, first_root};
 pub use source::{ReleaseDirectory, TeamSource, UnusableSource};

@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cycod_team::{BlobDigest, LARGEST_FILE, PARTS, ReleaseFiles as _, ReleasedFile};
+use cycod_team::{BlobDigest, LARGEST_FILE, PARTS, ReleaseDocument, ReleaseFiles as _, ReleasedFile};
 
-use crate::ReleaseDirectory;
+use crate::{ReleaseDirectory, remote::RELEASE};
 
 /// The file of a release that is in force with the list of its files.
 pub(crate) const LIST: &str = "list.json";
@@ -24,10 +24,7 @@ pub(crate) struct Here {
 impl Here {
     /// Looks what the directory of a release has.
     pub(crate) fn at(directory: &Path) -> Self {
-        let list = fs::read(directory.join(LIST)).unwrap_or_default();
-        let list: BTreeMap<String, ReleasedFile> = serde_json::from_slice(&list).unwrap_or_default();
-        let blob = |(path, file): (String, ReleasedFile)| (file.sha256, directory.join("tools").join(path));
-        Self { directory: directory.to_owned(), blobs: list.into_iter().map(blob).collect() }
+        Self { directory: directory.to_owned(), blobs: tools(directory).collect() }
     }
 
     /// Whether nothing is here.
@@ -81,6 +78,23 @@ impl Here {
         };
         there.len() == tools.len() && tools.iter().all(|(path, file)| has(path, file)) && PARTS.iter().all(is_part)
     }
+}
+
+/// The files below `tools` of a release that is here, by the digests that its list says.
+fn tools(directory: &Path) -> impl Iterator<Item = (BlobDigest, PathBuf)> {
+    let list = fs::read(directory.join(LIST)).unwrap_or_default();
+    let list: BTreeMap<String, ReleasedFile> = serde_json::from_slice(&list).unwrap_or_default();
+    list.into_iter().map(|(path, file)| (file.sha256, directory.join("tools").join(path)))
+}
+
+/// The document, the parts and the files of a release that is here, by the digests that it says.
+pub(crate) fn files_by_digest(directory: &Path) -> BTreeMap<BlobDigest, PathBuf> {
+    let path = directory.join(RELEASE);
+    let bytes = fs::read(&path).unwrap_or_default();
+    let release: Option<ReleaseDocument> = serde_json::from_slice(&bytes).ok();
+    let parts = release.into_iter().flat_map(|release| release.parts);
+    let parts = parts.filter_map(|(name, part)| Some((part.sha256, directory.join(part_file(&name)?))));
+    tools(directory).chain(parts).chain([(BlobDigest::of(&bytes), path)]).collect()
 }
 
 /// The file in which a part is kept.

@@ -18,7 +18,7 @@ use crate::{
     local::Here,
 };
 
-const RELEASE: &str = "release.json";
+pub(crate) const RELEASE: &str = "release.json";
 const SIGNATURES: &str = "release.json.sigs";
 
 /// A release of which every byte was checked.
@@ -54,14 +54,8 @@ fn fetch_once(
     (anchor, channel): (Anchor<'_>, &TeamChannel),
     now: Timestamp,
 ) -> Result<Fetched, SyncError> {
-    let unreachable = |why: String| SyncError::new(Code::TeamUnreachable, format!("`{source}` can't be read: {why}"));
-    let place = match source {
-        TeamSource::Directory(path) if path.is_dir() => Place::Directory(ReleaseDirectory(path.clone())),
-        TeamSource::Directory(_) => return Err(unreachable("there is no such directory".to_owned())),
-        TeamSource::Web(url) => Place::Web(Box::new(
-            Web::open(url.clone(), device.cloned()).map_err(|error| unreachable(error.to_string()))?,
-        )),
-    };
+    let unreachable = |why: String| unreachable(source, &why);
+    let place = Place::open(source, device).map_err(unreachable)?;
     let accepted = match anchor {
         Anchor::Seen(seen) => Some(format!("root/{}.json", seen.root.version)),
         Anchor::Root(_) => None,
@@ -107,21 +101,46 @@ fn fetch_once(
 /// When it can't be read.
 pub fn first_root(source: &TeamSource, device: Option<&DeviceKey>) -> Result<BlobDigest, SyncError> {
     const FILE: &str = "root/1.json";
-    let unreachable = |why: String| SyncError::new(Code::TeamUnreachable, format!("`{source}` can't be read: {why}"));
-    let read = match source {
-        TeamSource::Directory(path) => ReleaseDirectory(path.clone()).read(FILE, 1 << 20),
-        TeamSource::Web(url) => Web::open(url.clone(), device.cloned()).and_then(|web| web.read(FILE, 1 << 20)),
-    };
-    match read {
+    let unreachable = |why: String| unreachable(source, &why);
+    match Place::open(source, device).map_err(unreachable)?.read(FILE, 1 << 20) {
         Ok(Some(bytes)) => Ok(BlobDigest::of(&bytes)),
         Ok(None) => Err(unreachable(format!("`{FILE}` is missing"))),
         Err(error) => Err(unreachable(format!("`{FILE}`: {error}"))),
     }
 }
 
-enum Place {
+/// What says that a source can't be read, and why.
+pub(crate) fn unreachable(source: &TeamSource, why: &str) -> SyncError {
+    SyncError::new(Code::TeamUnreachable, format!("`{source}` can't be read: {why}"))
+}
+
+/// A source that is open.
+pub(crate) enum Place {
     Directory(ReleaseDirectory),
     Web(Box<Web>),
+}
+
+impl Place {
+    /// Opens a source; the error says why that can't be.
+    pub(crate) fn open(source: &TeamSource, device: Option<&DeviceKey>) -> Result<Self, String> {
+        match source {
+            TeamSource::Directory(path) if path.is_dir() => Ok(Self::Directory(ReleaseDirectory(path.clone()))),
+            TeamSource::Directory(_) => Err("there is no such directory".to_owned()),
+            TeamSource::Web(url) => {
+                let web = Web::open(url.clone(), device.cloned()).map_err(|error| error.to_string())?;
+                Ok(Self::Web(Box::new(web)))
+            }
+        }
+    }
+}
+
+impl ReleaseFiles for Place {
+    fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        match self {
+            Self::Directory(directory) => directory.read(path, most),
+            Self::Web(web) => web.read(path, most),
+        }
+    }
 }
 
 /// What the server says of the newest release and root.
@@ -186,12 +205,9 @@ impl ReleaseFiles for Remote {
             None if self.is_missing(path) => None,
             None => {
                 self.requests.set(self.requests.get() + 1);
-                let at = self.channel.path(path);
-                let read = match &self.place {
-                    Place::Directory(directory) => directory.read(&at, most),
-                    Place::Web(web) => web.read(&at, most),
-                };
-                read.inspect_err(|error| *self.failure.borrow_mut() = Some(format!("`{path}`: {error}")))?
+                self.place
+                    .read(&self.channel.path(path), most)
+                    .inspect_err(|error| *self.failure.borrow_mut() = Some(format!("`{path}`: {error}")))?
             }
         };
         if let Some(bytes) = &bytes {

@@ -27,7 +27,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    DeviceKey, Fetched, SyncError, TeamSource,
+    DeviceKey, Fetched, ReleaseHistory, SyncError, TeamSource,
     local::{Here, LIST, part_file},
     remote::fetch,
     turn,
@@ -181,6 +181,27 @@ impl TeamStore {
         fetch(source, Here::at(&self.place.active()), (Anchor::Seen(&seen), channel), now)
     }
 
+    /// The releases that the team had: up to the one in force, or up to the newest one, which is fetched for that.
+    ///
+    /// # Errors
+    /// When no team was joined, or what is needed can't be read.
+    pub fn history(&self, with_newest: bool, now: Timestamp) -> Result<ReleaseHistory, SyncError> {
+        let member = self.member()?.ok_or_else(|| not_joined(&self.place))?;
+        let source = self.source(&member)?;
+        let newest = with_newest.then(|| self.fetch(&source, None, &member.channel, now)).transpose()?;
+        let failed = |error: io::Error| SyncError::io("read", &self.file("releases"), &error);
+        let kept = fs::read_dir(self.file("releases")).map_err(failed)?;
+        let kept: io::Result<Vec<PathBuf>> = kept.map(|entry| Ok(entry?.path())).collect();
+        let release = self.place.release().map_err(|error| broken(&self.place.active(), &error.to_string()))?;
+        let active = (self.place.active(), release.number);
+        ReleaseHistory::new((source, self.device()?), active, &kept.map_err(failed)?, newest)
+    }
+
+    fn source(&self, member: &TeamMember) -> Result<TeamSource, SyncError> {
+        TeamSource::parse(&member.source, Path::new("/"))
+            .map_err(|why| broken(&self.file("member.json"), &format!("`{}`: {why}", member.source)))
+    }
+
     /// The entity tag of the newest release that was accepted, for a hub to compare; nothing when that can't be told.
     pub fn tag(&self) -> Option<String> {
         let seen: SeenRelease = self.read("seen.json").ok()??;
@@ -299,8 +320,7 @@ impl TeamStore {
     }
 
     fn synced(&self, member: &TeamMember, now: Timestamp) -> Result<Synced, SyncError> {
-        let source = TeamSource::parse(&member.source, Path::new("/"))
-            .map_err(|why| broken(&self.file("member.json"), &format!("`{}`: {why}", member.source)))?;
+        let source = self.source(member)?;
         let before = self.place.release().ok();
         let fetched = self.fetch(&source, None, &member.channel, now)?;
         let VerifiedRelease { release, tools, parts, .. } = &fetched.verified;

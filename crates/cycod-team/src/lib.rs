@@ -14,6 +14,7 @@ mod draft;
 mod error;
 pub mod hex;
 mod latest;
+mod past;
 mod path;
 mod request;
 mod review;
@@ -30,6 +31,7 @@ pub use document::{
 pub use draft::{DraftFile, ReleaseDraft, RootDraft};
 pub use error::ReleaseError;
 pub use latest::LatestRelease;
+pub use past::{PastRelease, past_files};
 pub use path::is_released_path;
 pub use request::{HubRequest, device_text, release_tag};
 pub use review::{

@@ -170,7 +170,7 @@ fn verified(
     if let Some(now) = now {
         check_time(&root, &release, now.max(made(&release, seen)))?;
     }
-    let (parts, tools) = read_parts(files, &release)?;
+    let (parts, tools) = read_parts(files, &release, |name, _| format!("parts/{name}"))?;
     let yanked = match now {
         Some(_) => check_reviews(&root, &release, (&parts, &tools), seen)?,
         None => BTreeSet::new(),
@@ -397,11 +397,16 @@ pub(crate) fn all_files(
     tools.iter().map(|(path, file)| (format!("tools/{path}"), *file)).chain(parts).collect()
 }
 
-fn read_parts(files: &dyn ReleaseFiles, release: &ReleaseDocument) -> Result<Parts, ReleaseError> {
+/// Reads the parts of a release, each from the path that `path` says.
+pub(crate) fn read_parts(
+    files: &dyn ReleaseFiles,
+    release: &ReleaseDocument,
+    path: impl Fn(&str, Part) -> String,
+) -> Result<Parts, ReleaseError> {
     let (mut parts, mut tools) = (BTreeMap::new(), BTreeMap::new());
     for (name, _) in PARTS {
         let Some(part) = release.parts.get(name) else { continue };
-        let file = format!("parts/{name}");
+        let file = path(name, *part);
         let bytes = known(files, &file, *part, largest(name))?;
         if name == "tools" {
             tools = ToolFiles::read(&file, &bytes)?.0;
@@ -444,7 +449,7 @@ pub(crate) fn check_amount(tools: &BTreeMap<String, ReleasedFile>) -> Result<(),
 }
 
 /// Reads a file whose bytes are known in advance.
-fn known(files: &dyn ReleaseFiles, file: &str, part: Part, most: u64) -> Result<Vec<u8>, ReleaseError> {
+pub(crate) fn known(files: &dyn ReleaseFiles, file: &str, part: Part, most: u64) -> Result<Vec<u8>, ReleaseError> {
     if part.size > most {
         let message = format!("it is {} bytes large; the most is {most}", part.size);
         return Err(ReleaseError::new(Code::ReleaseTooLarge, file, message));
@@ -465,7 +470,7 @@ fn known(files: &dyn ReleaseFiles, file: &str, part: Part, most: u64) -> Result<
     Ok(bytes)
 }
 
-fn mixed(file: &str) -> ReleaseError {
+pub(crate) fn mixed(file: &str) -> ReleaseError {
     ReleaseError::new(Code::ReleaseMixed, file, "it is not the file that was signed")
 }
 
@@ -473,7 +478,7 @@ fn missing(file: &str) -> ReleaseError {
     ReleaseError::new(Code::ReleaseTruncated, file, "it is missing")
 }
 
-fn required(files: &dyn ReleaseFiles, file: &str, most: u64) -> Result<Vec<u8>, ReleaseError> {
+pub(crate) fn required(files: &dyn ReleaseFiles, file: &str, most: u64) -> Result<Vec<u8>, ReleaseError> {
     optional(files, file, most)?.ok_or_else(|| missing(file))
 }
 

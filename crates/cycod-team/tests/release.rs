@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, fs, io, path::Path};
 
 use cycod_team::{
-    Anchor, BlobDigest, ChangeClass, DraftFile, FORMAT, LARGEST_FILE, NAMESPACE, Proposal, ProposalDocument,
-    ProposalState, ProposedChange, ReleaseDraft, ReleaseError, ReleaseFiles, ReleasedFile, ReviewDocument, ReviewList,
-    ReviewRole, ReviewVerdict, RootDraft, SeenRelease, SignedProposal, SignedRole, SignedText, TeamChannel, TeamKey,
-    TeamKeys, TeamRoles, VerifiedRelease, YankDocument, channel_files, proposal_text, reviewed_files, signed_bytes,
-    text, verify, verify_last,
+    Anchor, BlobDigest, ChangeClass, DraftFile, FORMAT, LARGEST_FILE, NAMESPACE, PastRelease, Proposal,
+    ProposalDocument, ProposalState, ProposedChange, ReleaseDocument, ReleaseDraft, ReleaseError, ReleaseFiles,
+    ReleasedFile, ReviewDocument, ReviewList, ReviewRole, ReviewVerdict, RootDraft, SeenRelease, SignedProposal,
+    SignedRole, SignedText, TeamChannel, TeamKey, TeamKeys, TeamRoles, VerifiedRelease, YankDocument, channel_files,
+    past_files, proposal_text, reviewed_files, signed_bytes, text, verify, verify_last,
 };
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -48,6 +48,19 @@ impl Signer {
 
     fn sign(&self, role: SignedRole, document: &[u8]) -> String {
         self.sign_in(NAMESPACE, role, document)
+    }
+}
+
+/// The same with the newest release among the past ones, as a client has it.
+struct Newest<'f>(&'f Files);
+
+impl ReleaseFiles for Newest<'_> {
+    fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let newest = past_files(self.0);
+        match newest.contains_key(path) {
+            true => Files(newest).read(path, most),
+            false => self.0.read(path, most),
+        }
     }
 }
 
@@ -122,6 +135,28 @@ impl Team {
         self.previous = Some(BlobDigest::of(&files["release.json"]));
         self.files.0.extend(files);
         self.sign(&self.release.sign(SignedRole::Release, &self.files.0["release.json"]));
+    }
+
+    /// Makes the next release, and keeps the one before.
+    fn add_next(&mut self, change: impl FnOnce(&mut ReleaseDraft)) {
+        let past = past_files(&self.files);
+        self.add_release(change);
+        self.files.0.extend(past);
+    }
+
+    /// A release of the past, with its tool.
+    fn past_release(&self, number: u64) -> Result<(ReleaseDocument, String), ReleaseError> {
+        let last = BlobDigest::of(&self.files.0["release.json"]);
+        let release = PastRelease::find(&Newest(&self.files), last, number)?;
+        let bytes = PastRelease::read(&self.files, release.files()["tools/deploy.yaml"])?;
+        Ok((release.release, String::from_utf8(bytes).expect("text")))
+    }
+
+    /// The tool of a release of the past.
+    fn past(&self, number: u64) -> Result<String, ReleaseError> {
+        let (release, tool) = self.past_release(number)?;
+        assert_eq!(release.number, number);
+        Ok(tool)
     }
 
     fn sign(&mut self, signatures: &str) {
@@ -965,4 +1000,87 @@ fn a_channel_has_what_stable_has_and_over_it_what_is_its_own() {
         )]),
     );
     assert!(proposal_text(&removal).expect_err("only stable").message.contains("only a proposal for `stable`"));
+}
+
+/// Three releases whose tool says their number.
+fn three() -> Team {
+    let mut team = Team::new();
+    for number in 1..=3 {
+        team.add_next(|draft| {
+            draft.tools.get_mut("deploy.yaml").expect("a tool").bytes = format!("description: {number}\n").into_bytes();
+        });
+    }
+    team
+}
+
+#[test]
+fn a_release_of_the_past_is_found() {
+    let team = three();
+    for number in 1..=3 {
+        assert_eq!(team.past(number).expect("it is there"), format!("description: {number}\n"));
+    }
+    let why = |number| team.past(number).expect_err("none").to_string();
+    assert_eq!(why(4), "`release 4`: there is no such release; the newest is 3");
+    assert_eq!(why(0), "`release 0`: there is no such release; the newest is 3");
+    let mut team = three();
+    let [_, second, _] = chain(&team);
+    let document = team.files.0.remove(&second).expect("it is there");
+    let other = String::from_utf8(document).expect("text").replace("2026-12-03", "2027-12-03");
+    team.files.0.insert(second.clone(), other.into_bytes());
+    let why = team.past(2).expect_err("another document").to_string();
+    assert_eq!(why, format!("`{second}`: it is not the file that was signed"));
+    team.files.0.remove(&second);
+    assert_eq!(team.past(3).expect("it is there"), "description: 3\n");
+    let why = team.past(1).expect_err("it is gone").to_string();
+    assert_eq!(why, "`release 1`: it can't be found: the release before 3 is gone");
+    team.previous = None;
+    team.add_next(|_| ());
+    let why = team.past(3).expect_err("it is not named").to_string();
+    assert_eq!(why, "`release 3`: it can't be found: release 4 doesn't say what was before it");
+}
+
+/// The paths of the documents of three releases, the newest first.
+fn chain(team: &Team) -> [String; 3] {
+    let mut digest = BlobDigest::of(&team.files.0["release.json"]);
+    [(); 3].map(|()| {
+        let path = format!("blobs/{digest}");
+        let bytes = team.files.0.get(&path).unwrap_or(&team.files.0["release.json"]);
+        let document: serde_json::Value = serde_json::from_slice(bytes).expect("JSON");
+        digest = document["previous"].as_str().map_or(digest, |previous| previous.parse().expect("a digest"));
+        path
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Who changes a byte of what is kept of the past changes no comparison: it fails, or the byte wasn't needed.
+    #[test]
+    fn the_past_can_not_be_changed(file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), flip in 1..=255u8) {
+        let mut team = three();
+        let all = |team: &Team| [1, 2, 3].map(|number| team.past_release(number));
+        let whole = all(&team);
+        let blobs: Vec<String> = team.files.0.keys().filter(|path| path.starts_with("blobs/")).cloned().collect();
+        let bytes = team.files.0.get_mut(&blobs[file.index(blobs.len())]).expect("a file");
+        let at = at.index(bytes.len());
+        bytes[at] ^= flip;
+        for (changed, whole) in all(&team).iter().zip(&whole) {
+            prop_assert!(changed.is_err() || changed == whole);
+        }
+    }
+}
+
+/// A key of the team can't make a loop, or lead to another channel or team.
+#[test]
+fn the_past_is_of_one_team_and_channel_and_gets_older() {
+    let refused = |what: &str, change: fn(&mut ReleaseDraft)| {
+        let mut team = Team::released();
+        team.add_next(change);
+        team.add_next(|_| ());
+        let why = team.past(1).expect_err(what);
+        assert!(why.to_string().ends_with("it isn't the release before 3"), "{what}: {why}");
+    };
+    refused("number", |draft| draft.number = 9);
+    refused("team", |draft| draft.team = "other".to_owned());
+    refused("channel", |draft| draft.channel = beta());
 }

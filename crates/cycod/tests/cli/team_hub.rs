@@ -155,6 +155,10 @@ fn three_people_and_a_machine_use_a_hub() {
     fails(&ben.run(&["run", "scan"]), "scan");
     assert!(done(&ben, &["team", "sync"]).stderr().contains("acme, release 3: nothing new"));
 
+    // Cem has only the first release, and reads the others at the hub.
+    assert!(done(&cem, &["team", "diff", "1", "2"]).stdout().contains("  scan.yaml: new"));
+    assert!(done(&cem, &["team", "diff", "2", "3"]).stdout().contains("  scan.yaml: removed"));
+
     hub.remove_member("ada", Timestamp::now()).expect("removed");
     fails(&ci.run(&["team", "sync"]), "doesn't know this device");
     assert_eq!(done(&ci, &["run", "scan"]).stdout(), "scanned by the team\n");

@@ -163,6 +163,56 @@ fn a_member_uses_what_the_team_releases() {
 }
 
 #[test]
+fn two_releases_of_the_past_are_compared() {
+    let team = Team::released();
+    let place = team.joined();
+    for number in 2..=5 {
+        team.place.tool("greet", &GREET.replace("Greet", &format!("Greet {number}")));
+        team.place.tool(&format!("tool{number}"), OWN);
+        team.release();
+        _ = done(&place, &["team", "sync"]);
+    }
+    let diff = |words: &[&str]| done(&place, &[&["team", "diff"], words].concat()).stdout();
+    let once = |number: u64| format!("greet.yaml: other description\n  tool{number}.yaml: new");
+    assert!(diff(&["1", "2"]).starts_with("acme, from release 1 to 2\n"), "{}", diff(&["1", "2"]));
+    for number in 2..=5 {
+        let two = diff(&[&(number - 1).to_string(), &number.to_string()]);
+        assert!(two.contains(&once(number)), "{number}: {two}");
+    }
+    let back = diff(&["3", "1"]);
+    assert!(back.contains("tool2.yaml: removed") && back.contains("tool3.yaml: removed"), "{back}");
+    assert!(diff(&["4"]).contains("from release 4 to 5") && diff(&["5", "5"]).contains("nothing changes"));
+    let json: Value = serde_json::from_str(&diff(&["1", "2", "--format", "json"])).expect("JSON");
+    assert_eq!((&json["from"], &json["to"]), (&1.into(), &2.into()));
+    fails(&place, &["team", "diff", "5", "6"], 1, "there is no such release; the newest is 5");
+    fails(&place, &["team", "diff", "0"], 2, "0");
+
+    // What is here needs no source: the release in force, and the two before it.
+    let away = team.place.project().join("away");
+    fs::rename(team.out(), &away).expect("renamed");
+    assert!(diff(&["4", "5"]).contains(&once(5)) && diff(&["3", "4"]).contains(&once(4)));
+    fails(&place, &["team", "diff", "2", "4"], 1, "team-unreachable");
+    fails(&place, &["team", "diff", "4"], 1, "team-unreachable");
+    fs::rename(&away, team.out()).expect("renamed");
+
+    // A release that a later one has yet to replace is compared before it is in force.
+    team.place.tool("tool6", OWN);
+    team.release();
+    assert!(diff(&["5", "6"]).contains("tool6.yaml: new") && shown(&place)["number"] == 5);
+
+    // In a directory that a cycod wrote which kept nothing, the past is gone.
+    let blobs = team.out().join("blobs");
+    for entry in fs::read_dir(&blobs).expect("it is there") {
+        let path = entry.expect("an entry").path();
+        if fs::read_to_string(&path).expect("text").contains("\"previous\"") {
+            fs::remove_file(path).expect("removed");
+        }
+    }
+    fails(&place, &["team", "diff", "1", "2"], 1, "`release 1`: it can't be found: the release before 3 is gone");
+    assert!(diff(&["3", "5"]).contains("tool4.yaml: new"));
+}
+
+#[test]
 fn joining_needs_consent_and_the_right_root() {
     let team = Team::released();
     let place = Place::cloned();

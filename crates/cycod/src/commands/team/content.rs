@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cycod_team::{BlobDigest, VerifiedRelease};
+use cycod_team::VerifiedRelease;
 use cycod_team_change::{is_tool, rules};
 
 /// The most names and rules that are listed.
@@ -59,9 +59,4 @@ pub(super) fn listed(items: &[String]) -> String {
 /// The name of a file without its ending.
 pub(super) fn stem(path: &str) -> String {
     path.rsplit_once('.').map_or(path, |(stem, _)| stem).to_owned()
-}
-
-/// The digest of each file, by path.
-pub(super) fn digests(verified: &VerifiedRelease) -> BTreeMap<&str, BlobDigest> {
-    verified.tools.iter().map(|(path, file)| (path.as_str(), file.sha256)).collect()
 }

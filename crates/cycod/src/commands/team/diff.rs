@@ -1,17 +1,14 @@
-//! `cycod team diff`: what the newest release of the team would change, by meaning.
+//! `cycod team diff`: how two releases of the team differ, by meaning.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::PathBuf,
-};
+use std::collections::BTreeSet;
 
-use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_team::{ReleaseDocument, ReleasedFile, VerifiedRelease};
+use clap::{ArgMatches, Command, CommandFactory, Parser, value_parser};
+use cycod_team::{PastRelease, ReleaseDocument, ReleasedFile};
 use cycod_team_change::{of_file, rules};
+use cycod_team_sync::{ReleaseHistory, SyncError};
 use serde_json::{Value, json};
 
-use super::{content::digests, joined, not_synced, now, numbered};
+use super::{joined, not_synced, now, numbered};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -20,8 +17,14 @@ use crate::{
 
 /// What `cycod team diff` takes.
 #[derive(Parser)]
-#[command(name = "diff", about = "Show what the newest release of your team would change")]
+#[command(name = "diff", about = "Show how two releases of your team differ")]
 struct Arguments {
+    /// The number of the release to compare with (default: the one in force)
+    #[arg(value_parser = value_parser!(u64).range(1..))]
+    from: Option<u64>,
+    /// The number of the release to look at (default: the newest)
+    #[arg(value_parser = value_parser!(u64).range(1..))]
+    to: Option<u64>,
     /// The team of this machine instead of yours
     #[arg(long)]
     machine: bool,
@@ -35,41 +38,29 @@ pub(crate) fn command() -> Command {
     Arguments::command()
 }
 
-/// Compares the release in force with the newest one, and puts nothing into force.
+/// Compares two releases, and puts nothing into force.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
     let store = joined(context, args.machine)?;
-    let member = store.member().map_err(|error| not_synced(&error))?;
-    let member = member.ok_or_else(|| CommandError::failure("the team was left in the meantime"))?;
-    let source = cycod_team_sync::TeamSource::parse(&member.source, "/".as_ref())
-        .map_err(|error| CommandError::failure(error.to_string()))?;
-    let fetched =
-        store.fetch(&source, None, &member.channel, now(context.engine.host())).map_err(|error| not_synced(&error))?;
-    let active = store.place().active();
-    let number = store
-        .place()
-        .release()
-        .map(|release| release.number)
-        .map_err(|error| CommandError::failure(error.to_string()))?;
-    let old = Old {
-        tools: fs::read(active.join("list.json"))
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default(),
-        directory: active,
-    };
-    let changes = changes(&old, &fetched.verified);
-    let release = &fetched.verified.release;
+    let in_force = store.place().release().map_err(|error| CommandError::failure(error.to_string()))?.number;
+    // What lies before the release in force needs no newer one, so that it can be compared while the source is away.
+    let needs_newest = args.to.is_none() || args.from.max(args.to).is_some_and(|number| number > in_force);
+    let failed = |error: SyncError| not_synced(&error);
+    let history = store.history(needs_newest, now(context.engine.host())).map_err(failed)?;
+    let old = args.from.map_or_else(|| history.in_force(), |number| history.find(number)).map_err(failed)?;
+    let new = args.to.map_or_else(|| history.newest(), |number| history.find(number)).map_err(failed)?;
+    let changes = changes(&history, &old, &new).map_err(failed)?;
+    let (from, release) = (old.release.number, &new.release);
     if args.format.is_json() {
         let changes: Vec<Value> = changes.iter().map(|(what, how)| json!({"what": what, "changes": how})).collect();
-        let whole = json!({"team": release.team, "from": number, "to": release.number, "changes": changes});
+        let whole = json!({"team": release.team, "from": from, "to": release.number, "changes": changes});
         context.printer.json(&format!("{whole:#}"));
         return Ok(0);
     }
     context.printer.line(&format!(
         "{}, from {} to {}",
         release.team,
-        numbered(&ReleaseDocument { number, ..release.clone() }),
+        numbered(&ReleaseDocument { number: from, ..release.clone() }),
         release.number
     ));
     for (what, how) in &changes {
@@ -81,46 +72,42 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     Ok(0)
 }
 
-/// The release that is in force.
-struct Old {
-    directory: PathBuf,
-    tools: BTreeMap<String, ReleasedFile>,
-}
-
 /// What changes, each with how.
-fn changes(old: &Old, new: &VerifiedRelease) -> Vec<(String, Vec<String>)> {
+fn changes(
+    history: &ReleaseHistory,
+    old: &PastRelease,
+    new: &PastRelease,
+) -> Result<Vec<(String, Vec<String>)>, SyncError> {
     let mut changes = Vec::new();
-    let digests = digests(new);
-    let paths: BTreeSet<&str> = old.tools.keys().map(String::as_str).chain(digests.keys().copied()).collect();
-    for path in paths {
-        let before = old.tools.get(path);
-        let after = new.tools.get(path);
+    for path in old.tools.keys().chain(new.tools.keys()).collect::<BTreeSet<_>>() {
+        let (before, after) = (old.tools.get(path), new.tools.get(path));
         if before == after {
             continue;
         }
-        let old_bytes = before.and_then(|_| fs::read(old.directory.join("tools").join(path)).ok());
-        let new_bytes = after.and_then(|file| new.blobs.get(&file.sha256));
-        let how = of_file(&format!("tools/{path}"), old_bytes.as_deref(), new_bytes.map(Vec::as_slice));
-        changes.push((path.to_owned(), how.into_iter().map(|change| change.text).collect()));
+        let bytes = |file: Option<&ReleasedFile>| file.map(|file| history.read(*file)).transpose();
+        let (before, after) = (bytes(before)?, bytes(after)?);
+        let how = of_file(&format!("tools/{path}"), before.as_deref(), after.as_deref());
+        changes.push((path.clone(), how.into_iter().map(|change| change.text).collect()));
     }
-    let read = |name: &str| fs::read(old.directory.join(name)).ok();
-    let after = |part: &str| new.parts.get(part).cloned();
-    let (old_rules, new_rules) = (rules(read("policy.yaml").as_deref()), rules(after("policy").as_deref()));
+    let part = |release: &PastRelease, name: &str| release.parts.get(name).cloned();
+    let (before, after) = (part(old, "policy"), part(new, "policy"));
+    let (old_rules, new_rules) = (rules(before.as_deref()), rules(after.as_deref()));
     let added = new_rules.iter().filter(|rule| !old_rules.contains(rule)).map(|rule| format!("now `{rule}`"));
     let removed = old_rules.iter().filter(|rule| !new_rules.contains(rule)).map(|rule| format!("no longer `{rule}`"));
     let rules: Vec<String> = added.chain(removed).collect();
     if !rules.is_empty() {
         changes.push(("rules".to_owned(), rules));
-    } else if read("policy.yaml") != after("policy") {
+    } else if before != after {
         changes.push(("rules".to_owned(), vec!["another file".to_owned()]));
     }
-    for (part, file) in [("servers", "mcp.json"), ("settings", "config.yaml"), ("programs", "programs.yaml")] {
-        match (read(file), after(part)) {
-            (old, new) if old == new => {}
-            (None, _) => changes.push((part.to_owned(), vec!["new".to_owned()])),
-            (_, None) => changes.push((part.to_owned(), vec!["removed".to_owned()])),
-            _ => changes.push((part.to_owned(), vec!["another file".to_owned()])),
-        }
+    for name in ["servers", "settings", "programs"] {
+        let how = match (part(old, name), part(new, name)) {
+            (before, after) if before == after => continue,
+            (None, _) => "new",
+            (_, None) => "removed",
+            _ => "another file",
+        };
+        changes.push((name.to_owned(), vec![how.to_owned()]));
     }
-    changes
+    Ok(changes)
 }

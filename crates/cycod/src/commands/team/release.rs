@@ -14,8 +14,8 @@ use cycod_engine::{
 use cycod_settings::policy::RuleFile;
 use cycod_team::{
     Anchor, BlobDigest, ChannelFiles, DraftFile, LARGEST_FILE, LatestRelease, MOST_FILES, PARTS, ReleaseDocument,
-    ReleaseDraft, ReleasedFile, ReviewRole, RootDocument, SignedRole, TeamChannel, reviewed_files, text, verify,
-    verify_roots,
+    ReleaseDraft, ReleasedFile, ReviewRole, RootDocument, SignedRole, TeamChannel, past_files, reviewed_files, text,
+    verify, verify_roots,
 };
 use cycod_team_sync::{DirectoryDesk, ReleaseDirectory, ReviewDesk as _};
 
@@ -118,7 +118,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let latest = LatestRelease::bytes_of(root.version, files["release.json"].clone(), signatures.clone());
     files.insert(LatestRelease::FILE.to_owned(), latest.map_err(|error| failed(&error))?);
     files.insert("release.json.sigs".to_owned(), signatures);
-    let files = files.into_iter().map(|(path, bytes)| (channel.path(&path), bytes)).collect();
+    let mut files: BTreeMap<_, _> = files.into_iter().map(|(path, bytes)| (channel.path(&path), bytes)).collect();
+    files.extend(past_files(&ChannelFiles { files: &out, channel: &channel }));
     let planned = Planned { directory: &out, files: &files };
     let verified = verify(&ChannelFiles { files: &planned, channel: &channel }, Anchor::Root(pin), &channel, made)
         .map_err(|error| failed(&error).hint("nothing was written"))?;

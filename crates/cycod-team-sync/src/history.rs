@@ -1,0 +1,136 @@
+//! The releases that a team had, for someone who compares two of them.
+
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::BTreeMap,
+    fs, io,
+    path::PathBuf,
+};
+
+use cycod_team::{BlobDigest, PastRelease, ReleaseFiles, ReleasedFile};
+
+use crate::{
+    DeviceKey, Fetched, SyncError, TeamSource,
+    local::files_by_digest,
+    remote::{Place, RELEASE, unreachable},
+};
+
+/// The releases that a team had. What is on this machine is not fetched.
+pub struct ReleaseHistory {
+    source: TeamSource,
+    device: Option<DeviceKey>,
+    place: OnceCell<Place>,
+    /// What is on this machine, by digest.
+    here: BTreeMap<BlobDigest, PathBuf>,
+    /// The release in force: its number and its digest.
+    in_force: (u64, BlobDigest),
+    newest: Option<Fetched>,
+    /// Why the source can't be read.
+    failure: RefCell<Option<String>>,
+}
+
+impl std::fmt::Debug for ReleaseHistory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReleaseHistory").field("in_force", &self.in_force).finish_non_exhaustive()
+    }
+}
+
+impl ReleaseHistory {
+    /// The history that ends with `newest`, or else with the release in force, whose number is given.
+    pub(crate) fn new(
+        (source, device): (TeamSource, Option<DeviceKey>),
+        (active, number): (PathBuf, u64),
+        kept: &[PathBuf],
+        newest: Option<Fetched>,
+    ) -> Result<Self, SyncError> {
+        let path = active.join(RELEASE);
+        let bytes = fs::read(&path).map_err(|error| SyncError::io("read", &path, &error))?;
+        let here = kept.iter().flat_map(|directory| files_by_digest(directory)).collect();
+        let in_force = (number, BlobDigest::of(&bytes));
+        Ok(Self { source, device, place: OnceCell::new(), here, in_force, newest, failure: RefCell::default() })
+    }
+
+    /// The release in force.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn in_force(&self) -> Result<PastRelease, SyncError> {
+        self.find(self.in_force.0)
+    }
+
+    /// The newest release.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn newest(&self) -> Result<PastRelease, SyncError> {
+        self.find(self.newest.as_ref().map_or(self.in_force.0, |newest| newest.verified.release.number))
+    }
+
+    /// The release with a number.
+    ///
+    /// # Errors
+    /// When there is none, the source has forgotten it, or can't be read.
+    pub fn find(&self, number: u64) -> Result<PastRelease, SyncError> {
+        let last = match &self.newest {
+            Some(newest) if number > self.in_force.0 => newest.verified.seen.release,
+            _ => self.in_force.1,
+        };
+        let found = PastRelease::find(self, last, number);
+        self.reached(found)
+    }
+
+    /// The bytes of a file of one of the releases.
+    ///
+    /// # Errors
+    /// When the source has forgotten it, or can't be read.
+    pub fn read(&self, file: ReleasedFile) -> Result<Vec<u8>, SyncError> {
+        self.reached(PastRelease::read(self, file))
+    }
+
+    fn reached<T>(&self, result: Result<T, cycod_team::ReleaseError>) -> Result<T, SyncError> {
+        match self.failure.take() {
+            Some(why) => Err(unreachable(&self.source, &why)),
+            None => Ok(result?),
+        }
+    }
+
+    /// The bytes with this digest, if they need not be fetched.
+    fn known(&self, digest: BlobDigest) -> Option<Vec<u8>> {
+        if let Some(newest) = &self.newest {
+            let verified = &newest.verified;
+            let documents = newest.documents.values().chain(verified.parts.values());
+            let known = verified
+                .blobs
+                .get(&digest)
+                .or_else(|| documents.into_iter().find(|bytes| BlobDigest::of(bytes) == digest));
+            if known.is_some() {
+                return known.cloned();
+            }
+        }
+        let bytes = fs::read(self.here.get(&digest)?).ok()?;
+        (BlobDigest::of(&bytes) == digest).then_some(bytes)
+    }
+
+    fn fetch(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let place = match self.place.get() {
+            Some(place) => place,
+            None => {
+                let place = Place::open(&self.source, self.device.as_ref()).map_err(io::Error::other)?;
+                self.place.get_or_init(|| place)
+            }
+        };
+        place.read(path, most)
+    }
+}
+
+impl ReleaseFiles for ReleaseHistory {
+    fn read(&self, path: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let digest = path.strip_prefix("blobs/").and_then(|digest| digest.parse().ok());
+        match digest.and_then(|digest| self.known(digest)) {
+            Some(bytes) => Ok(Some(bytes)),
+            None => self
+                .fetch(path, most)
+                .inspect_err(|error| *self.failure.borrow_mut() = Some(format!("`{path}`: {error}"))),
+        }
+    }
+}
