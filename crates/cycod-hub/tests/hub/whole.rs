@@ -68,6 +68,15 @@ pub(crate) fn whole(store: Arc<dyn HubStore>) {
     // The next release comes before the last one expires.
     assert_eq!(team.hub.renew(now()), Ok(None));
     assert_eq!(team.hub.renew(now() + SignedDuration::from_hours(4 * 24)), Ok(Some(6)));
+    // Every release is still there, also those that this machine has forgotten or never had.
+    let history = place.history(true, now()).expect("the hub answers");
+    for number in 1..=6 {
+        let release = history.find(number).expect("it is there");
+        assert_eq!(release.release.number, number);
+        for file in release.files().into_values() {
+            assert_eq!(BlobDigest::of(&history.read(file).expect("it is there")), file.sha256);
+        }
+    }
     removed(&team, &source, &ada);
     altered(&team);
     unreviewed(&team, &place);
