@@ -103,7 +103,7 @@ fn files_by_directories_that_are_known() {
         ("d=\"$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\"; . \"$d/lib\"", "shell HERE/lib"),
         ("\"$(git rev-parse --show-toplevel)/x\"", "start HERE/x"),
         ("\"$(dirname \"$(dirname \"$(readlink -f \"$0\")\")\")/x\"", "start BESIDE/../x"),
-        ("bash -c '\"$0\" a' ./x", ""),
+        ("bash -c '\"$0\" a' ./x", "start ./x"),
     ]);
 }
 

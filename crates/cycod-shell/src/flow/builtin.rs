@@ -3,10 +3,13 @@
 //! What each of their words is stands in the tables, like that of every program. Here is what they do with it.
 
 use super::value::{self, Atom, Cut, Field, Text, holes_among, holes_of, literal, made_of, push, texts_among};
-use super::{Flow, Input, MOST_PRINTED, Reason};
+use super::{Called, Flow, Input, MOST_PRINTED, Reason};
 use crate::piece::Shell;
 use crate::script::{Part, Word};
 use crate::verdict::{Guard, Rule};
+
+/// The variables with the directory that a shell works in, and those where it was. Source: bash(1), zshparam(1).
+const DIRECTORIES: [&str; 4] = ["PWD", "OLDPWD", "DIRSTACK", "dirstack"];
 
 impl Flow<'_> {
     /// Runs a function or a builtin; nothing when `name` is neither, or when the tables say all there is to say.
@@ -41,7 +44,7 @@ impl Flow<'_> {
             }
             "eval" => {
                 match in_one(rest).as_deref() {
-                    Some([text]) => self.evaluate(text, &"eval".into(), Vec::new()),
+                    Some([text]) => self.evaluate(text, &"eval".into(), Called::default()),
                     _ => self.find_code(holes_among(rest), &"eval".into(), "sh"),
                 }
                 Some(Input::made("", &holes_among(rest)))
@@ -52,7 +55,7 @@ impl Flow<'_> {
             }
             "export" | "declare" | "typeset" | "local" | "readonly" | "integer" | "float" => {
                 self.declarations(name, words);
-                Some(Input::Clean)
+                Some(self.printed_variables(rest))
             }
             "shopt" => {
                 self.echo_escapes |= rest.iter().any(|word| word_is(word, |text| text == "xpg_echo"));
@@ -60,7 +63,7 @@ impl Flow<'_> {
             }
             "set" => {
                 self.set(words);
-                Some(Input::Clean)
+                Some(if rest.is_empty() { self.printed_variables(rest) } else { Input::Clean })
             }
             "unset" => {
                 self.unset(rest);
@@ -117,7 +120,16 @@ impl Flow<'_> {
                 self.places(name, rest);
                 Some(Input::Clean)
             }
-            ":" | "true" | "false" | "cd" | "chdir" => {
+            "cd" | "chdir" | "pushd" => {
+                self.moves(&holes_among(rest));
+                let printed = self.places(name, rest);
+                Some(if name == "pushd" { printed } else { Input::Clean })
+            }
+            "pwd" | "dirs" => {
+                self.places(name, rest);
+                Some(Input::Texts(self.values(DIRECTORIES[0]))).filter(|printed| !printed.holes().is_empty())
+            }
+            ":" | "true" | "false" => {
                 self.places(name, rest);
                 Some(Input::Clean)
             }
@@ -148,6 +160,7 @@ impl Flow<'_> {
             "tee" => {
                 self.places(name, rest);
                 let holes = self.input.holes();
+                texts_among(rest).iter().for_each(|file| self.note_authored(file));
                 if !holes.is_empty() {
                     texts_among(rest).iter().for_each(|file| self.note_written(file, &holes));
                 }
@@ -180,7 +193,7 @@ impl Flow<'_> {
         match words.clone().next() {
             Some(Field::Word(code)) => {
                 // It runs later, or never.
-                let walk = |flow: &mut Self| flow.evaluate(code, &"trap".into(), Vec::new());
+                let walk = |flow: &mut Self| flow.evaluate(code, &"trap".into(), Called::default());
                 self.reading(Input::Clean, false, |flow| flow.perhaps(walk));
             }
             Some(field) => self.find_code(holes_among(std::slice::from_ref(field)), &"trap".into(), "sh"),
@@ -188,6 +201,24 @@ impl Flow<'_> {
         }
         let signals: Vec<Field> = words.skip(1).cloned().collect();
         self.find_all(holes_among(&signals), &Reason::Shell("the name of a signal"));
+    }
+
+    /// The shell keeps the name of the directory that it works in.
+    fn moves(&mut self, holes: &[usize]) {
+        for name in DIRECTORIES.iter().filter(|_| !holes.is_empty()) {
+            self.assign(name, vec![Atom::text("/"), made_of(holes)]);
+        }
+    }
+
+    /// What `set` and `declare -p` print: variables with their values, quoted for the shell. That is not followed.
+    fn printed_variables(&self, rest: &[Field]) -> Input {
+        let is_list = |field: &Field| word_is(field, |text| text.starts_with('-') && !text.contains(['f', 'F']));
+        let prints = rest.is_empty()
+            || rest.iter().any(|field| word_is(field, |text| text.starts_with('-') && text.contains('p')));
+        match prints || rest.iter().all(is_list) {
+            true => Input::made("", &self.holes_of_variables()),
+            false => Input::Clean,
+        }
     }
 
     /// `unset`, behind which a variable may have no value wherever else it is used.

@@ -494,7 +494,7 @@ impl Flow<'_> {
     /// `$1` and its siblings.
     fn argument(&mut self, number: usize) -> Vec<Text> {
         if number == 0 {
-            return vec![vec![Atom::Unknown(Tag::Variable("0".into()))]];
+            return bounded(self.zero());
         }
         let arguments = self.arguments.last().cloned().unwrap_or_default();
         if arguments.is_unknown {
@@ -517,6 +517,17 @@ impl Flow<'_> {
         }
         texts.extend(texts_among(arguments.appended.iter().flatten()));
         bounded(texts)
+    }
+
+    /// What `$0` may be: in a function it is that of the shell around it.
+    fn zero(&self) -> Vec<Text> {
+        let mut texts = self.arguments.iter().rev().find_map(|arguments| arguments.zero.clone()).unwrap_or_default();
+        // bash: what is assigned to this variable becomes `$0`.
+        texts.extend(self.variables.get("BASH_ARGV0").into_iter().flat_map(|variable| variable.texts.iter().cloned()));
+        if texts.is_empty() {
+            texts.push(vec![Atom::Unknown(Tag::Variable("0".into()))]);
+        }
+        texts
     }
 
     /// The arguments of the script or function, as words.
@@ -549,6 +560,11 @@ impl Flow<'_> {
             }
             (_, None) => vec![Field::Many(vec![vec![Field::Word(vec![Atom::Unknown(Tag::Somewhere)])]].into())],
         };
+        let mut fields = fields;
+        if operator == ":" && matches!(name, "@" | "*") {
+            // `${@:0}` begins with `$0`.
+            fields.extend(self.zero().into_iter().map(Field::Word));
+        }
         let holes = holes_among(&fields);
         if is_open && self.shell != Shell::Zsh {
             let shown = if matches!(name, "@" | "*") { format!("${name}") } else { format!("${{{name}[@]}}") };
@@ -757,6 +773,8 @@ impl Flow<'_> {
     pub(super) fn assign(&mut self, name: &str, text: Text) {
         self.assigns_zsh(name);
         if name == "IFS" && !keeps_words(&text) {
+            let why = "it would be in `IFS`, which says where the script's words fall apart";
+            self.find_unclear(holes_of(&text), why);
             self.splits_otherwise = true;
             let other = literal(&text).map(str::to_owned);
             self.separates(other.as_deref());

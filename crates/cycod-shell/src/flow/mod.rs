@@ -282,7 +282,9 @@ pub(crate) struct Flow<'a> {
     in_containers: HashMap<Arc<str>, Arc<str>>,
     /// Files that a command may have written whose words, or input, hold values.
     touched: Touched,
-    /// The values in the words and in the input of the command that is read, and what tells it from others.
+    /// The values in the words of the command that is read.
+    in_arguments: Vec<usize>,
+    /// The values in its words and in its input, and what tells it from others.
     in_words: Vec<usize>,
     command: u64,
     /// The commands whose code is walked, as they are told when they write files that names in their code stand for.
@@ -415,6 +417,7 @@ fn walk<'a>(
         prints_all: false,
         is_filter: None,
         prints_input: false,
+        in_arguments: Vec::new(),
         lost: None,
         sourced,
         findings: Vec::new(),
@@ -670,6 +673,7 @@ impl Flow<'_> {
             if command.redirects.iter().any(is_to_descriptor) {
                 self.descriptors_hold(&holes);
                 self.has_grown |= grow(&mut self.spoken, &holes);
+        outputs.iter().for_each(|target| self.note_authored(target));
             }
         }
         // `3>&1`: what is written there is printed after all.
@@ -885,6 +889,24 @@ impl Flow<'_> {
             (Target::Word(word), kind) => {
                 let texts = self.single(word);
                 self.note_shell(&texts, "the target of a redirection");
+    /// The script writes a file.
+    fn note_authored(&mut self, file: &Text) {
+        let name = literal(file).and_then(|path| path.rsplit('/').next()).filter(|name| !name.is_empty());
+        if let Some(name) = name {
+            self.has_grown |= self.authored.insert(name.to_owned());
+        }
+    }
+
+    /// A file runs as a script of a shell, or as its first line says. One that the script writes is not one of the project, and
+    /// what it does with values is not followed.
+    fn runs_script(&mut self, file: &Text, arguments: &[usize]) {
+        let name = literal(file).and_then(|path| path.rsplit('/').next());
+        if name.is_some_and(|name| self.authored.contains(name)) {
+            let holes: Vec<usize> = arguments.iter().chain(&self.in_environment).copied().collect();
+            self.find_unclear(holes, "it gets to a script that this command writes itself, which is not followed");
+        }
+    }
+
                 match kind {
                     Redirection::DuplicateInput => {
                         let own = input.take().unwrap_or_else(|| self.input.clone());
@@ -1239,6 +1261,7 @@ impl Flow<'_> {
                 Some(parts) => {
                     if filter::is_xargs_alone(fields) {
                         self.guard_input_of_xargs(parts.iter().flat_map(|part| holes_of(part)));
+        let outer_arguments = std::mem::replace(&mut self.in_arguments, holes.clone());
                     }
                     Input::Texts(parts)
                 }
@@ -1264,6 +1287,7 @@ impl Flow<'_> {
     }
 
     /// Whether reading a command can tell anything: values reach it, or it may run code or a file that has to be followed.
+        self.in_arguments = outer_arguments;
     fn concerns_values(&self, fields: &[Field], holes: &[usize]) -> bool {
         if self.watches() {
             return true;
@@ -1512,6 +1536,7 @@ impl Flow<'_> {
             if matches!(&**name, "SHELL" | "BASH" | "EDITOR" | "VISUAL" | "PAGER" | "BROWSER"));
         let label = match word.as_slice() {
             [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))] => format!("${name}"),
+            self.runs_script(word, &self.in_arguments.clone());
             _ => "the program".to_owned(),
         };
         start(vec![programs::unnamed(is_interpreter)], &label)
@@ -1555,7 +1580,9 @@ impl Flow<'_> {
                     self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 } else if let (true, Input::Texts(texts)) = (is_shell(language), self.input.clone()) {
                     self.reading(Input::Clean, false, |flow| {
-                        texts.iter().for_each(|text| flow.evaluate(text, program, Vec::new()));
+                        for text in &texts {
+                            flow.evaluate(text, program, Called { zero: None, arguments: arguments.clone() });
+                        }
                     });
                 } else {
                     self.find_code(holes, program, language);
@@ -1590,6 +1617,10 @@ impl Flow<'_> {
             Owned::Place { place, text, is_option_read, option } => {
                 let place = place.behind(beginning(&text));
                 self.note_place(state, place, &text);
+                    // `bash -s -- "{X}"`: which of its words the script gets as which argument is not told apart.
+                    let any =
+                        self.in_arguments.iter().map(|hole| vec![Field::Word(vec![Atom::value(*hole)])]).collect();
+                    let arguments = if self.in_arguments.is_empty() { Vec::new() } else { vec![Field::Many(any)] };
                 self.run_descriptor(place, &text, &program);
                 self.file_at(state, place, &text, !option.is_empty());
                 let is_unknown = state.is_of_unknown_program();
@@ -1712,6 +1743,10 @@ impl Flow<'_> {
     /// The author's code in another language names a file, which it may run.
     fn read_by_code(&mut self, code: &Text, language: &str, program: &str) {
         // Code of a shell is followed.
+        if !self.authored.is_empty() && place.runs_its_file() && programs::runs_shell_code(state.label()) {
+            let arguments = self.in_arguments.clone();
+            files.iter().for_each(|file| self.runs_script(file, &arguments));
+        }
         let is_harmless = is_shell(language)
             || is_of_reading(language)
             || literal(code).is_some_and(|code| watch::writes_nothing(language, code));
@@ -2026,13 +2061,24 @@ impl Flow<'_> {
                 value::push(&mut whole, Atom::text(" "));
                 next.into_iter().for_each(|atom| value::push(&mut whole, atom));
             }
-            return self.evaluate(&whole, program, Vec::new());
+            return self.evaluate(&whole, program, Called::default());
         }
-        self.evaluate(text, program, rest);
+        // The word behind the code is `$0`; which it is cannot be told where it may be none, or several.
+        let called = match rest.split_first() {
+            None => Called::default(),
+            Some((Field::Word(zero), arguments)) => {
+                Called { zero: Some(vec![zero.clone()]), arguments: arguments.to_vec() }
+            }
+            Some(_) => {
+                let any = texts_among(&rest);
+                Called { zero: Some(any.clone()), arguments: vec![Field::any_of(any)] }
+            }
+        };
+        self.evaluate(text, program, called);
     }
 
     /// Follows text that is evaluated as a script; the values in it are code, unless they are quoted for that.
-    fn evaluate(&mut self, text: &Text, by: &Arc<str>, rest: Vec<Field>) {
+    fn evaluate(&mut self, text: &Text, by: &Arc<str>, called: Called) {
         if text.iter().all(|atom| matches!(atom, Atom::Unknown(_))) {
             if !text.is_empty() {
                 self.note_unpinned(|| format!("the code that `{by}` evaluates"));
@@ -2088,10 +2134,10 @@ impl Flow<'_> {
                 let echo_escapes = is_here && self.echo_escapes || !is_here && !by.starts_with("bash");
                 let outer_echo = std::mem::replace(&mut self.echo_escapes, echo_escapes);
                 let functions = if is_here { None } else { Some(std::mem::take(&mut self.functions)) };
-                if !is_here {
-                    // The word behind the code is `$0`.
-                    let arguments = rest.into_iter().skip(1).collect();
-                    self.arguments.push(Arguments { lists: vec![arguments], ..Arguments::default() });
+                let has_arguments = !is_here || !called.arguments.is_empty();
+                if has_arguments {
+                    let zero = if is_here { None } else { Some(called.zero.unwrap_or_default()) };
+                    self.arguments.push(Arguments { lists: vec![called.arguments], zero, ..Arguments::default() });
                 }
                 if !is_here {
                     self.assigned.begin_shell();
@@ -2100,7 +2146,6 @@ impl Flow<'_> {
                 if let Some(functions) = functions {
                     self.assigned.end_shell();
                     self.functions = functions;
-                    self.arguments.pop();
                 }
                 self.echo_escapes = outer_echo || is_here && self.echo_escapes;
                 self.shell = outer;
@@ -2163,6 +2208,9 @@ fn reads_plain_text(fields: &[Field]) -> bool {
         None => option.contains(['0', 'd']),
     })
 }
+                if has_arguments {
+                    self.arguments.pop();
+                }
 
 /// Whether a command is `exec` without a program.
 fn is_redirection(form: &Form) -> bool {

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::descriptors::source;
-use super::value::{Atom, Cut, Field, Text, literal};
-use super::{Arguments, Flow, Input, WORK_PER_BYTE};
+use super::value::{Atom, Cut, Field, Text, holes_among, literal};
+use super::{Arguments, Called, Flow, Input, WORK_PER_BYTE};
 use crate::hole::Trust;
 use crate::piece::Shell;
 use crate::programs::ScriptPath;
@@ -64,11 +64,18 @@ impl Flow<'_> {
     /// Follows a script that is read into this one; `words` are its path and the arguments that it is given.
     pub(super) fn sourced(&mut self, words: &[Field]) {
         if let Some((Field::Word(path), arguments)) = words.split_first()
+            && !self.authored.is_empty()
+        {
+            self.runs_script(path, &[holes_among(arguments), self.holes_of_variables()].concat());
+        }
+        if let Some((Field::Word(path), arguments)) = words.split_first()
             && source(path).is_descriptor()
             && let Input::Texts(texts) = self.input.clone()
         {
             self.reading(Input::Clean, false, |flow| {
-                texts.iter().for_each(|text| flow.evaluate(text, &".".into(), arguments.to_vec()));
+                for text in &texts {
+                    flow.evaluate(text, &".".into(), Called { zero: None, arguments: arguments.to_vec() });
+                }
             });
             return;
         }
