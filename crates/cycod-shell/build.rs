@@ -101,6 +101,8 @@ struct Compiler {
     /// Which files they write, and which are their own, in the same way.
     writes: Writes,
     own: Vec<&'static str>,
+    modules: Vec<&'static str>,
+    has_settings: bool,
     place: String,
 }
 
@@ -152,8 +154,12 @@ impl Compiler {
         self.place = file.to_owned();
         self.loads = Loads::Unknown;
         self.loads = self.loads(table);
-        (self.writes, self.own) = (Writes::Named, Vec::new());
+        (self.writes, self.own, self.modules) = (Writes::Named, Vec::new(), Vec::new());
         self.writes = self.writes(table);
+        self.has_settings = self.flag(table, "settings", true);
+        if let Some(modules) = table.get("modules") {
+            self.modules = self.words(modules).iter().map(|name| kept(name)).collect();
+        }
         if let Some(variables) = table.get("variables") {
             let words = self.words(variables);
             self.variables.extend(words);
@@ -257,7 +263,7 @@ impl Compiler {
 
     /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
     fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
-        const KEYS: [&str; 28] = [
+        const KEYS: [&str; 30] = [
             "names",
             "source",
             "aliases",
@@ -276,6 +282,8 @@ impl Compiler {
             "loads",
             "writes",
             "own",
+            "modules",
+            "settings",
             "prints-environment",
             "filter",
             "inherit",
@@ -366,6 +374,11 @@ impl Compiler {
         let own = table.get("own").map(|item| self.words(item).iter().map(|name| kept(name)).collect());
         let own = own.unwrap_or_else(|| self.own.clone());
         let own_above = std::mem::replace(&mut self.own, own.clone());
+        let modules = table.get("modules").map(|item| self.words(item).iter().map(|name| kept(name)).collect());
+        let modules = modules.unwrap_or_else(|| self.modules.clone());
+        let modules_above = std::mem::replace(&mut self.modules, modules.clone());
+        let has_settings = self.flag(table, "settings", self.has_settings);
+        let has_settings_above = std::mem::replace(&mut self.has_settings, has_settings);
         let prints_environment = self.flag(table, "prints-environment", false);
         let end = match table.get("end") {
             None if matches!(syntax, Syntax::Gnu | Syntax::Posix) => "--",
@@ -395,6 +408,8 @@ impl Compiler {
         self.loads = loads_above;
         self.writes = writes_above;
         self.own = own_above;
+        self.modules = modules_above;
+        self.has_settings = has_settings_above;
         let all =
             operands.iter().chain(after_end.iter().flatten()).chain(when.iter().flat_map(|(_, operands)| operands));
         runs_shell_code |= runs_shell(all.map(|operand| &operand.place));
@@ -420,6 +435,8 @@ impl Compiler {
             input,
             loads,
             own,
+            modules,
+            has_settings,
             writes,
             prints_environment,
             is_filter,

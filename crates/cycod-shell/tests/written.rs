@@ -153,6 +153,61 @@ fn of_bash<'a>(attacks: &[(&'a str, &'a str)]) -> Vec<(Shell, &'a str, &'a str)>
     attacks.iter().map(|(script, value)| (Shell::Bash, *script, *value)).collect()
 }
 
+/// Programs that look for their settings, or for code that other code names.
+const FOUND: &[(&str, &str)] = &[
+    (r#"echo "{X}" > json.py; python3 -c 'import json'"#, "import os; os.system('touch PWNED')"),
+    (
+        r#"mkdir m; echo "{X}" > m/h.py; echo 'import h' > m/a.py; python3 m/a.py"#,
+        "import os; os.system('touch PWNED')",
+    ),
+    (r#"echo "{X}" > json.py; python3 -m json.tool h"#, "import os; os.system('touch PWNED')"),
+    (r#"echo "{X}" > h.js; node -e 'require("./h.js")'"#, "require('fs').writeFileSync('PWNED', '')"),
+    (
+        r#"echo "{X}" > h.js; echo '{"scripts":{"a":"node h.js"}}' > package.json; npm run a"#,
+        "require('fs').writeFileSync('PWNED', '')",
+    ),
+    (r#"echo "{X}" > H.pm; perl -I. -e 'use H'"#, "system('touch PWNED'); 1;"),
+    (r#"echo "{X}" > h.rb; ruby -e 'require "./h"'"#, "system('touch PWNED')"),
+    (r#"echo "{X}" > h.php; php -r 'include "h.php";'"#, "<?php system('touch PWNED');"),
+    (r#"echo "{X}" > h.lua; lua -e 'require "h"'"#, "os.execute('touch PWNED')"),
+    (r#"echo "{X}" > .Rprofile; Rscript -e 1"#, "system('touch PWNED')"),
+    (r#"echo "{X}" > ~/.Rprofile; mkdir d; cd d; Rscript -e 1; mv PWNED .."#, "system('touch PWNED')"),
+    (r#"echo "{X}" > ~/.curlrc; curl -s "file://$HOME/.curlrc""#, "output=PWNED"),
+    (r#"echo "{X}" > "$HOME/.curlrc"; curl -s "file://$HOME/.curlrc""#, "output=PWNED"),
+    (r#"echo "{X}" > h.sh; echo '. ./h.sh' > a.sh; bash a.sh"#, SHELL),
+    (r#"echo "{X}" > h.sh; printf '#!/bin/sh\n. ./h.sh\n' > run; chmod +x run; ./run"#, SHELL),
+    (r#"echo "{X}" > h.sh; printf 'a:\n\tsh h.sh\n' > Makefile; make"#, SHELL),
+    // Before it is written, in a loop or a function.
+    (r#"for i in 1 2; do python3 -c 'import json'; echo "{X}" > json.py; done"#, "import os; os.system('touch PWNED')"),
+    (r#"f() { python3 -c 'import json'; }; echo "{X}" > json.py; f"#, "import os; os.system('touch PWNED')"),
+    (
+        r#"f() { if [ "$1" ]; then python3 -c 'import json'; else echo "{X}" > json.py; fi; }; f; f a"#,
+        "import os; os.system('touch PWNED')",
+    ),
+];
+
+#[test]
+fn a_file_is_found_by_a_program_that_looks_for_it() {
+    all_act_and_are_refused(&of_bash(FOUND));
+}
+
+/// Programs that keep no code and no settings under any such name, or ran before the file was there.
+const OVERLOOKED: &[&str] = &[
+    r#"echo "{X}" >> .gitignore; git add .gitignore; git commit -m a"#,
+    r#"echo "TAG={X}" > .env.local; npx next build"#,
+    r#"echo "{X}" > config.json; python3 app.py; ./app; node server.js"#,
+    r#"npm run build; npx vite build; echo "{X}" > dist/config.js; aws s3 cp dist/config.js s3://b/"#,
+    r#"mkdir -p ~/.config/app; echo "{X}" > ~/.config/app/a.conf; cat ~/.config/app/a.conf | grep a; ls -l ~/.config"#,
+    r#"echo "{X}" > values.yaml; helm upgrade a . -f values.yaml; kubectl get pods"#,
+    r#"echo "{X}" > README.md; npm publish; npx eslint .; jest"#,
+    r#"echo "{X}" > h.py; cat h.py; gzip h.py; git add h.py.gz"#,
+];
+
+#[test]
+fn a_file_that_no_program_looks_for_is_data() {
+    all_are_placeable(OVERLOOKED);
+}
+
 #[test]
 fn a_file_is_written_by_whatever_gets_the_value() {
     all_act_and_are_refused(&of_bash(WRITERS));
@@ -202,8 +257,13 @@ const EVERYDAY: &[&str] = &[
 
 #[test]
 fn a_file_of_data_is_no_program() {
+    all_are_placeable(EVERYDAY);
+}
+
+#[track_caller]
+fn all_are_placeable(scripts: &[&str]) {
     let mut wrong = String::new();
-    for script in EVERYDAY {
+    for script in scripts {
         for verdict in judged(Shell::Bash, script).command {
             if !verdict.is_placeable() {
                 wrong.push_str(&format!("{script}\n    {}\n", verdict.describe()));

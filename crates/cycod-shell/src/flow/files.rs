@@ -354,6 +354,77 @@ pub(super) fn grow(known: &mut BTreeSet<usize>, holes: &[usize]) -> bool {
     known.len() > before
 }
 
+/// The path of a file, as far as it is known: `\0` stands for what is not. No program looks for a name that is made up.
+pub(super) struct FileName(String);
+
+impl FileName {
+    pub(super) fn of(file: &Text) -> Self {
+        if file.iter().any(|atom| matches!(atom, Atom::Unknown(Tag::New(_)))) {
+            return Self(String::new());
+        }
+        let mut path = String::new();
+        for atom in file {
+            match atom {
+                Atom::Text(text) => path.push_str(text),
+                Atom::Unknown(Tag::Variable(name) | Tag::Given(name)) if IS_OF_USER.contains(&&**name) => {
+                    path.push('~')
+                }
+                Atom::Unknown(Tag::Absent) => {}
+                Atom::Unknown(_) | Atom::Value { .. } | Atom::Output(_) | Atom::Derived(_) => path.push('\0'),
+            }
+        }
+        Self(path)
+    }
+
+    fn name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    pub(super) fn ends_with(&self, end: &str) -> bool {
+        self.name().ends_with(end)
+    }
+
+    fn extension(&self) -> &str {
+        self.name().rsplit_once('.').map_or("", |(_, extension)| extension)
+    }
+
+    /// Whether it is where programs keep settings: a hidden file, one below a hidden directory, or one of the user or the machine.
+    pub(super) fn is_hidden(&self) -> bool {
+        let is_hidden = |part: &str| part.len() > 1 && part.starts_with('.') && part != "..";
+        self.0.starts_with("~/") || self.0.starts_with("/etc/") || self.0.split('/').any(is_hidden)
+    }
+
+    /// Whether it is no program's settings, and no code.
+    pub(super) fn is_inert(&self) -> bool {
+        const EXTENSIONS: [&str; 23] = [
+            "csv", "env", "gif", "gz", "htm", "html", "jpeg", "jpg", "log", "md", "out", "pdf", "png", "sql", "svg",
+            "tar", "tfvars", "tgz", "tsv", "txt", "webp", "xz", "zip",
+        ];
+        // What programs look for that have no extension begins with a dot, or is listed in their tables.
+        let name = self.name();
+        let ignores = name.starts_with('.') && (name.ends_with("ignore") || name.ends_with("keep"));
+        let versions = name.starts_with('.') && name.ends_with("version") || name == ".nvmrc";
+        let is_environment = name == ".env" || name.starts_with(".env.");
+        EXTENSIONS.contains(&self.extension())
+            || ignores
+            || versions
+            || is_environment
+            || !name.contains('.') && !self.is_hidden()
+    }
+
+    /// Whether it is code of a language whose programs name each other's files.
+    pub(super) fn is_code(&self) -> bool {
+        const EXTENSIONS: [&str; 18] = [
+            "R", "bash", "cjs", "go", "js", "jsx", "lua", "mjs", "php", "pl", "pm", "py", "rb", "rs", "sh", "ts",
+            "tsx", "zsh",
+        ];
+        EXTENSIONS.contains(&self.extension())
+    }
+}
+
+/// Variables that hold directories with settings of the user.
+const IS_OF_USER: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"];
+
 /// Whether a file of this name holds data for every program that looks for code in its directory.
 pub(super) fn is_data(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);

@@ -247,6 +247,24 @@ struct Arguments {
     shifted: bool,
     /// They come from outside.
     is_unknown: bool,
+    /// What `$0` may be, when a shell starts with them.
+    zero: Option<Vec<Text>>,
+}
+
+/// A file that the script writes with values.
+struct Kept {
+    name: files::FileName,
+    /// What writes it.
+    command: u64,
+    holes: Vec<usize>,
+}
+
+/// With what code is evaluated.
+#[derive(Debug, Clone, Default)]
+struct Called {
+    /// What `$0` may be.
+    zero: Option<Vec<Text>>,
+    arguments: Vec<Field>,
 }
 
 pub(crate) struct Flow<'a> {
@@ -264,6 +282,13 @@ pub(crate) struct Flow<'a> {
     arguments: Vec<Arguments>,
     /// Files that hold what the script made of values.
     written: Files,
+    /// Files with values, in the order in which this pass has seen the script write them; and those of the last one.
+    kept: Vec<Kept>,
+    kept_before: Vec<Kept>,
+    /// How many loops are around the command that is being walked.
+    loops: usize,
+    /// The last names of the files that the script writes itself.
+    authored: BTreeSet<String>,
     /// A value reaches arithmetic, where the name of any variable is evaluated in turn.
     calculates: bool,
     /// `IFS` is not what it is at the start.
@@ -382,12 +407,17 @@ fn walk<'a>(
         called: HashSet::new(),
         arguments: vec![Arguments::default()],
         written: Files::default(),
+        kept: Vec::new(),
+        kept_before: Vec::new(),
+        loops: 0,
+        authored: BTreeSet::new(),
         calculates: false,
         splits_otherwise: false,
         own_separator: None,
         in_environment: BTreeSet::new(),
         in_containers: HashMap::new(),
         touched: Touched::default(),
+        in_arguments: Vec::new(),
         in_words: Vec::new(),
         command: 0,
         around: Vec::new(),
@@ -417,7 +447,6 @@ fn walk<'a>(
         prints_all: false,
         is_filter: None,
         prints_input: false,
-        in_arguments: Vec::new(),
         lost: None,
         sourced,
         findings: Vec::new(),
@@ -462,6 +491,7 @@ impl Flow<'_> {
         self.outputs = 0;
         self.findings.clear();
         self.called.clear();
+        self.kept_before = std::mem::take(&mut self.kept);
         self.sourced.begin_pass();
         self.assigned.begin_pass();
         self.arguments.truncate(1);
@@ -643,6 +673,7 @@ impl Flow<'_> {
         for redirect in &command.redirects {
             self.redirect(redirect, &mut redirected, &mut files, &mut outputs);
         }
+        outputs.iter().for_each(|target| self.note_authored(target));
         if is_redirection(&command.form) {
             self.redirects_all(&outputs, redirected.as_ref());
             let all: Vec<usize> = (0..self.holes.len()).collect();
@@ -673,7 +704,6 @@ impl Flow<'_> {
             if command.redirects.iter().any(is_to_descriptor) {
                 self.descriptors_hold(&holes);
                 self.has_grown |= grow(&mut self.spoken, &holes);
-        outputs.iter().for_each(|target| self.note_authored(target));
             }
         }
         // `3>&1`: what is written there is printed after all.
@@ -724,8 +754,11 @@ impl Flow<'_> {
         if let Form::Simple { assignments, words } = form {
             return self.simple(assignments, words);
         }
+        let is_loop = matches!(form, Form::Loop(_) | Form::For { .. });
         self.sourced.nesting += 1;
+        self.loops += usize::from(is_loop);
         let printed = self.compound(form);
+        self.loops -= usize::from(is_loop);
         self.sourced.nesting -= 1;
         printed
     }
@@ -815,6 +848,9 @@ impl Flow<'_> {
     }
 
     fn note_written(&mut self, target: &Text, holes: &[usize]) {
+        if !holes.is_empty() {
+            self.kept.push(Kept { name: files::FileName::of(target), command: self.command, holes: holes.to_vec() });
+        }
         self.has_grown |= self.written.add(target, ANY_COMMAND, holes);
     }
 
@@ -850,6 +886,24 @@ impl Flow<'_> {
         if self.knows_files() {
             self.find_all(self.written.holes_of_file(file, Except::default()), &Reason::Written);
             self.find_all(self.touched.holes_of_file(file, self.itself()), &Reason::Written);
+        }
+    }
+
+    /// The script writes a file.
+    fn note_authored(&mut self, file: &Text) {
+        let name = literal(file).and_then(|path| path.rsplit('/').next()).filter(|name| !name.is_empty());
+        if let Some(name) = name {
+            self.has_grown |= self.authored.insert(name.to_owned());
+        }
+    }
+
+    /// A file runs as a script of a shell, or as its first line says. One that the script writes is not one of the project, and
+    /// what it does with values is not followed.
+    fn runs_script(&mut self, file: &Text, arguments: &[usize]) {
+        let name = literal(file).and_then(|path| path.rsplit('/').next());
+        if name.is_some_and(|name| self.authored.contains(name)) {
+            let holes: Vec<usize> = arguments.iter().chain(&self.in_environment).copied().collect();
+            self.find_unclear(holes, "it gets to a script that this command writes itself, which is not followed");
         }
     }
 
@@ -889,24 +943,6 @@ impl Flow<'_> {
             (Target::Word(word), kind) => {
                 let texts = self.single(word);
                 self.note_shell(&texts, "the target of a redirection");
-    /// The script writes a file.
-    fn note_authored(&mut self, file: &Text) {
-        let name = literal(file).and_then(|path| path.rsplit('/').next()).filter(|name| !name.is_empty());
-        if let Some(name) = name {
-            self.has_grown |= self.authored.insert(name.to_owned());
-        }
-    }
-
-    /// A file runs as a script of a shell, or as its first line says. One that the script writes is not one of the project, and
-    /// what it does with values is not followed.
-    fn runs_script(&mut self, file: &Text, arguments: &[usize]) {
-        let name = literal(file).and_then(|path| path.rsplit('/').next());
-        if name.is_some_and(|name| self.authored.contains(name)) {
-            let holes: Vec<usize> = arguments.iter().chain(&self.in_environment).copied().collect();
-            self.find_unclear(holes, "it gets to a script that this command writes itself, which is not followed");
-        }
-    }
-
                 match kind {
                     Redirection::DuplicateInput => {
                         let own = input.take().unwrap_or_else(|| self.input.clone());
@@ -1225,6 +1261,7 @@ impl Flow<'_> {
         in_files.extend(self.contents_of_words(fields));
         let with_input = [holes.clone(), self.input.holes()].concat();
         let outer_words = std::mem::replace(&mut self.in_words, with_input);
+        let outer_arguments = std::mem::replace(&mut self.in_arguments, holes.clone());
         let command = self.whole.unwrap_or_else(|| identity(fields));
         let outer_command = std::mem::replace(&mut self.command, command);
         let outer = std::mem::replace(&mut self.in_files, in_files);
@@ -1250,6 +1287,7 @@ impl Flow<'_> {
         }
         self.input = outer_input;
         self.in_words = outer_words;
+        self.in_arguments = outer_arguments;
         self.command = outer_command;
         // What it reads, it may print as it is.
         let in_files = std::mem::replace(&mut self.in_files, outer);
@@ -1261,7 +1299,6 @@ impl Flow<'_> {
                 Some(parts) => {
                     if filter::is_xargs_alone(fields) {
                         self.guard_input_of_xargs(parts.iter().flat_map(|part| holes_of(part)));
-        let outer_arguments = std::mem::replace(&mut self.in_arguments, holes.clone());
                     }
                     Input::Texts(parts)
                 }
@@ -1287,7 +1324,6 @@ impl Flow<'_> {
     }
 
     /// Whether reading a command can tell anything: values reach it, or it may run code or a file that has to be followed.
-        self.in_arguments = outer_arguments;
     fn concerns_values(&self, fields: &[Field], holes: &[usize]) -> bool {
         if self.watches() {
             return true;
@@ -1500,6 +1536,7 @@ impl Flow<'_> {
         // Without a `/` it is looked for where programs are.
         if literal(word).is_none_or(|name| name.contains('/') || name.contains("{}")) {
             self.runs_file(word);
+            self.runs_script(word, &self.in_arguments.clone());
         } else if self.knows_files() {
             self.find_all(self.written.holes(word, Except::default()), &Reason::Written);
         }
@@ -1536,7 +1573,6 @@ impl Flow<'_> {
             if matches!(&**name, "SHELL" | "BASH" | "EDITOR" | "VISUAL" | "PAGER" | "BROWSER"));
         let label = match word.as_slice() {
             [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))] => format!("${name}"),
-            self.runs_script(word, &self.in_arguments.clone());
             _ => "the program".to_owned(),
         };
         start(vec![programs::unnamed(is_interpreter)], &label)
@@ -1579,6 +1615,10 @@ impl Flow<'_> {
                 if !is_code {
                     self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 } else if let (true, Input::Texts(texts)) = (is_shell(language), self.input.clone()) {
+                    // `bash -s -- "{X}"`: which of its words the script gets as which argument is not told apart.
+                    let any =
+                        self.in_arguments.iter().map(|hole| vec![Field::Word(vec![Atom::value(*hole)])]).collect();
+                    let arguments = if self.in_arguments.is_empty() { Vec::new() } else { vec![Field::Many(any)] };
                     self.reading(Input::Clean, false, |flow| {
                         for text in &texts {
                             flow.evaluate(text, program, Called { zero: None, arguments: arguments.clone() });
@@ -1617,10 +1657,6 @@ impl Flow<'_> {
             Owned::Place { place, text, is_option_read, option } => {
                 let place = place.behind(beginning(&text));
                 self.note_place(state, place, &text);
-                    // `bash -s -- "{X}"`: which of its words the script gets as which argument is not told apart.
-                    let any =
-                        self.in_arguments.iter().map(|hole| vec![Field::Word(vec![Atom::value(*hole)])]).collect();
-                    let arguments = if self.in_arguments.is_empty() { Vec::new() } else { vec![Field::Many(any)] };
                 self.run_descriptor(place, &text, &program);
                 self.file_at(state, place, &text, !option.is_empty());
                 let is_unknown = state.is_of_unknown_program();
@@ -1707,6 +1743,10 @@ impl Flow<'_> {
             // What it reads may include any file.
             self.runs_file(&vec![Atom::Unknown(Tag::Somewhere)]);
         }
+        if !self.authored.is_empty() && place.runs_its_file() && programs::runs_shell_code(state.label()) {
+            let arguments = self.in_arguments.clone();
+            files.iter().for_each(|file| self.runs_script(file, &arguments));
+        }
         match place.kind {
             PlaceKind::Program => {
                 files.iter().for_each(|file| self.runs_file(file));
@@ -1743,10 +1783,6 @@ impl Flow<'_> {
     /// The author's code in another language names a file, which it may run.
     fn read_by_code(&mut self, code: &Text, language: &str, program: &str) {
         // Code of a shell is followed.
-        if !self.authored.is_empty() && place.runs_its_file() && programs::runs_shell_code(state.label()) {
-            let arguments = self.in_arguments.clone();
-            files.iter().for_each(|file| self.runs_script(file, &arguments));
-        }
         let is_harmless = is_shell(language)
             || is_of_reading(language)
             || literal(code).is_some_and(|code| watch::writes_nothing(language, code));
@@ -1796,6 +1832,36 @@ impl Flow<'_> {
             let file = vec![Atom::text(file)];
             self.runs_file(&file);
             self.runs_below(&file, |_| true);
+        }
+        self.finds_files(state);
+    }
+
+    /// A program looks for files by itself: its settings, and code that other code names. One with a value that was written before
+    /// may be among them, unless it is known to look for no such file.
+    fn finds_files(&mut self, state: &State) {
+        // What a loop or a function runs may run again after what it writes.
+        let is_once = self.loops == 0 && self.arguments.len() == 1;
+        let earlier: &[_] = if is_once { &[] } else { &self.kept_before };
+        if self.kept.is_empty() && earlier.is_empty() {
+            return;
+        }
+        let entry = state.entry();
+        let may_find = |name: &files::FileName| {
+            let is_own = if state.is_of_unknown_program() || state.is_of_project() {
+                name.is_code()
+            } else {
+                entry.loads == Loads::Unknown && !name.is_inert()
+            };
+            is_own
+                || entry.has_settings && name.is_hidden() && !name.is_inert()
+                || entry.modules.iter().any(|end| name.ends_with(end))
+        };
+        let others = earlier.iter().chain(&self.kept).filter(|file| file.command != self.command);
+        let found = others.filter(|file| may_find(&file.name));
+        let holes: Vec<usize> = found.flat_map(|file| file.holes.iter().copied()).collect();
+        if !holes.is_empty() {
+            let why = format!("`{}` may take the file that holds it for its settings or code", state.label());
+            self.find_unclear(holes, &why);
         }
     }
 
@@ -2143,6 +2209,9 @@ impl Flow<'_> {
                     self.assigned.begin_shell();
                 }
                 self.script(&tree.script);
+                if has_arguments {
+                    self.arguments.pop();
+                }
                 if let Some(functions) = functions {
                     self.assigned.end_shell();
                     self.functions = functions;
@@ -2208,9 +2277,6 @@ fn reads_plain_text(fields: &[Field]) -> bool {
         None => option.contains(['0', 'd']),
     })
 }
-                if has_arguments {
-                    self.arguments.pop();
-                }
 
 /// Whether a command is `exec` without a program.
 fn is_redirection(form: &Form) -> bool {

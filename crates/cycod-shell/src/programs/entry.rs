@@ -35,6 +35,11 @@ pub(crate) struct Entry<'a> {
     /// Files and directories that are its own wherever they are, and from which it loads what it runs.
     #[serde(borrow)]
     pub(crate) own: Vec<&'a str>,
+    /// The ends of the names of files from which it loads code that is named in other code: `.py`.
+    #[serde(borrow)]
+    pub(crate) modules: Vec<&'a str>,
+    /// It may take settings from files of the user and of the machine.
+    pub(crate) has_settings: bool,
     pub(crate) writes: Writes,
     /// It prints its environment.
     pub(crate) prints_environment: bool,

@@ -351,6 +351,11 @@ impl State {
     pub(crate) fn is_of_unknown_program(&self) -> bool {
         std::ptr::eq(self.entry(), &*UNKNOWN)
     }
+
+    /// Whether the words are those of a program of the project.
+    pub(crate) fn is_of_project(&self) -> bool {
+        std::ptr::eq(self.entry(), &*OF_PROJECT)
+    }
 }
 
 /// The beginning of every command in which the table says that the word behind it names a file which runs, or from which code is
