@@ -93,6 +93,19 @@ const SCRIPTS: &[(&str, &str)] = &[
     (r#"V="{X}"; echo 'eval "$V"' > s.sh; . ./s.sh"#, SHELL),
 ];
 
+/// What the shell keeps of what it reads.
+const KEPT: &[(&str, &str)] = &[
+    (r#"select a in b c; do eval "$REPLY"; break; done <<< "{X}""#, SHELL),
+    (r#"select a in b c; do $REPLY; break; done <<< "{X}""#, SHELL),
+    (r#"echo "{X}" | select a in b c; do bash -c "$REPLY"; break; done"#, SHELL),
+    (r#"read <<< "{X}"; eval "$REPLY""#, SHELL),
+    (r#"mapfile <<< "{X}"; eval "$MAPFILE""#, SHELL),
+    (r#"coproc cat; echo "{X}" >&"${COPROC[1]}"; read -r l <&"${COPROC[0]}"; eval "$l""#, SHELL),
+    (r#"set -- -a "{X}"; getopts a: o; eval "$OPTARG""#, SHELL),
+    (r#"[[ "{X}" =~ .* ]]; eval "$BASH_REMATCH""#, SHELL),
+    (r#": "{X}"; eval "$_""#, SHELL),
+];
+
 /// Where the shell takes words apart.
 const SPLIT: &[(&str, &str)] =
     &[(r#"IFS="{X}"; c="touchaPWNED"; $c"#, "a"), (r#"i="{X}"; IFS=$i; c="xtouchxPWNED"; ${c#x}"#, "x")];
@@ -121,6 +134,11 @@ fn what_is_printed_of_variables_is_a_value() {
 #[test]
 fn a_script_of_the_command_gets_a_value() {
     check(SCRIPTS);
+}
+
+#[test]
+fn what_the_shell_reads_is_a_value() {
+    check(KEPT);
 }
 
 #[test]

@@ -997,6 +997,10 @@ impl Flow<'_> {
             Some(name) => texts.into_iter().for_each(|text| self.assign(name, text)),
             None => self.lose("the name of a loop variable in it is not plain"),
         }
+        // `select` keeps the line that it reads.
+        if !self.input.holes().is_empty() {
+            self.pieces_of_input(Some(Cut::LINE)).into_iter().for_each(|line| self.assign("REPLY", line));
+        }
     }
 
     /// `[[ … ]]`.
