@@ -106,6 +106,24 @@ const KEPT: &[(&str, &str)] = &[
     (r#": "{X}"; eval "$_""#, SHELL),
 ];
 
+/// What zsh calculates, and where it looks for code.
+const ZSH: &[(&str, &str)] = &[
+    (r#"float y; y="{X}""#, "path[$(touch PWNED)]"),
+    (r#"float y="{X}""#, "path[$(touch PWNED)]"),
+    (r#"typeset -F y; y="{X}""#, "path[$(touch PWNED)]"),
+    (r#"typeset -E 3 y; y="{X}""#, "path[$(touch PWNED)]"),
+    (r#"integer y="{X}""#, "path[$(touch PWNED)]"),
+    (r#"mkdir d; echo touch PWNED > d/foo; fpath=("{X}"); autoload foo; foo"#, "d"),
+    (r#"mkdir d; echo touch PWNED > d/foo; fpath+=("{X}"); autoload foo; foo"#, "d"),
+    (r#"mkdir d; echo 'echo > PWNED' > d/foo; chmod +x d/foo; path=("{X}"); foo"#, "d"),
+    (r#"a() { touch PWNED }; chpwd_functions=("{X}"); cd ."#, "a"),
+    (r#"cd_() { }; zsh -c 'eval "$0"' "{X}""#, SHELL),
+    (r#"mkdir -p "{X}"; cd "{X}"; eval "echo $PWD""#, "$(touch $OLDPWD/PWNED)"),
+    (r#"export V="{X}"; env | sed -n 's/^V=//p' | zsh"#, SHELL),
+    (r#"V="{X}"; typeset -p V | sed "s/.*='\\(.*\\)'/\\1/" | zsh"#, SHELL),
+    (r#"zsh -s "{X}" <<< 'eval $1'"#, SHELL),
+];
+
 /// Where the shell takes words apart.
 const SPLIT: &[(&str, &str)] =
     &[(r#"IFS="{X}"; c="touchaPWNED"; $c"#, "a"), (r#"i="{X}"; IFS=$i; c="xtouchxPWNED"; ${c#x}"#, "x")];
@@ -139,6 +157,12 @@ fn a_script_of_the_command_gets_a_value() {
 #[test]
 fn what_the_shell_reads_is_a_value() {
     check(KEPT);
+}
+
+#[test]
+fn what_zsh_does_with_a_value() {
+    let attacks: Vec<_> = ZSH.iter().map(|(script, value)| (Shell::Zsh, *script, *value)).collect();
+    all_act_and_are_refused(&attacks);
 }
 
 #[test]

@@ -335,6 +335,7 @@ impl Flow<'_> {
     fn declarations(&mut self, by: &str, words: &[Word]) {
         let mut options = match by {
             "integer" => "i".to_owned(),
+            "float" => "F".to_owned(),
             "export" => "x".to_owned(),
             _ => String::new(),
         };

@@ -857,12 +857,14 @@ impl Flow<'_> {
 
     /// Notes what `declare` says about a variable.
     pub(super) fn declare(&mut self, name: &str, options: &str) {
+        let is_zsh = self.shell == Shell::Zsh;
         let variable = variable_in(&mut self.variables, name);
         let is = |variable: &Variable| {
             (variable.is_integer, variable.is_reference, variable.is_associative, variable.is_exported)
         };
         let before = is(variable);
-        variable.is_integer |= options.contains('i');
+        // zsh: a number with a point is calculated as well.
+        variable.is_integer |= options.contains('i') || is_zsh && options.contains(['E', 'F']);
         variable.is_reference |= options.contains('n');
         variable.is_associative |= options.contains('A');
         variable.is_exported |= options.contains('x');

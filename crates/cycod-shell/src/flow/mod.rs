@@ -2104,7 +2104,7 @@ impl Flow<'_> {
         if is_exported {
             self.has_grown |= grow(&mut self.in_environment, holes);
         }
-        let runs = programs::runs_variable(name, is_exported);
+        let runs = programs::runs_variable(name, is_exported) || self.shell == Shell::Zsh && zsh::runs_list(name);
         let reason = if runs { Reason::Environment { name: name.into() } } else { Reason::Shell("a variable") };
         self.find_by_kind(holes.iter().copied(), &reason, "a variable");
     }

@@ -55,6 +55,11 @@ const SPECIAL: [&str; 16] = [
     "userdirs",
 ];
 
+/// Whether zsh looks for code in the directories of a list, or calls what stands in it.
+pub(super) fn runs_list(name: &str) -> bool {
+    matches!(name, "fpath" | "module_path" | "path") || name.ends_with("_functions")
+}
+
 impl Flow<'_> {
     /// A command of zsh that may change how everything behind it is read. `words` are those behind its name.
     pub(super) fn changes_zsh(&mut self, name: &str, words: &[Field]) {
