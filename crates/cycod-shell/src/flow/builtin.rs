@@ -91,18 +91,7 @@ impl Flow<'_> {
                 self.assign_fields(&name, vec![Field::any_of(lines)]);
                 None
             }
-            "cd" | "pushd" | "chdir" if self.watches() => {
-                self.places(name, rest);
-                let targets = texts_among(rest);
-                targets
-                    .iter()
-                    .filter(|text| !super::beginning(text).starts_with('-'))
-                    .for_each(|text| self.note_directory(text));
-                Some(Input::Clean)
-            }
-            "pwd" if self.watches() => {
-                Some(Input::Texts(vec![vec![Atom::Unknown(super::Tag::Variable("PWD".into()))]]))
-            }
+            "cd" | "pushd" | "chdir" | "pwd" | "dirs" => self.directory(name, rest),
             "dirname" | "realpath" | "readlink" if self.watches() => Some(self.watched_path(name, rest)),
             "getopts" => {
                 self.getopts(rest);
@@ -119,15 +108,6 @@ impl Flow<'_> {
                 self.tests(rest);
                 self.places(name, rest);
                 Some(Input::Clean)
-            }
-            "cd" | "chdir" | "pushd" => {
-                self.moves(&holes_among(rest));
-                let printed = self.places(name, rest);
-                Some(if name == "pushd" { printed } else { Input::Clean })
-            }
-            "pwd" | "dirs" => {
-                self.places(name, rest);
-                Some(Input::Texts(self.values(DIRECTORIES[0]))).filter(|printed| !printed.holes().is_empty())
             }
             ":" | "true" | "false" => {
                 self.places(name, rest);
@@ -201,6 +181,27 @@ impl Flow<'_> {
         }
         let signals: Vec<Field> = words.skip(1).cloned().collect();
         self.find_all(holes_among(&signals), &Reason::Shell("the name of a signal"));
+    }
+
+    /// What changes the directory that the shell works in, or prints it.
+    fn directory(&mut self, name: &str, rest: &[Field]) -> Option<Input> {
+        match name {
+            "pwd" if self.watches() => {
+                return Some(Input::Texts(vec![vec![Atom::Unknown(super::Tag::Variable("PWD".into()))]]));
+            }
+            "pwd" | "dirs" => {
+                self.places(name, rest);
+                return Some(Input::Texts(self.values(DIRECTORIES[0]))).filter(|printed| !printed.holes().is_empty());
+            }
+            _ => self.moves(&holes_among(rest)),
+        }
+        let printed = self.places(name, rest);
+        if self.watches() {
+            let targets = texts_among(rest);
+            let targets = targets.iter().filter(|text| !super::beginning(text).starts_with('-'));
+            targets.for_each(|text| self.note_directory(text));
+        }
+        Some(if name == "pushd" { printed } else { Input::Clean })
     }
 
     /// The shell keeps the name of the directory that it works in.

@@ -367,7 +367,7 @@ impl FileName {
             match atom {
                 Atom::Text(text) => path.push_str(text),
                 Atom::Unknown(Tag::Variable(name) | Tag::Given(name)) if IS_OF_USER.contains(&&**name) => {
-                    path.push('~')
+                    path.push('~');
                 }
                 Atom::Unknown(Tag::Absent) => {}
                 Atom::Unknown(_) | Atom::Value { .. } | Atom::Output(_) | Atom::Derived(_) => path.push('\0'),
