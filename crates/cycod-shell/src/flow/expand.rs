@@ -563,7 +563,8 @@ impl Flow<'_> {
         let mut fields = fields;
         if operator == ":" && matches!(name, "@" | "*") {
             // `${@:0}` begins with `$0`.
-            fields.extend(self.zero().into_iter().map(Field::Word));
+            let zero = self.zero().into_iter().filter(|text| !holes_of(text).is_empty());
+            fields.extend(zero.map(Field::Word));
         }
         let holes = holes_among(&fields);
         if is_open && self.shell != Shell::Zsh {

@@ -400,8 +400,10 @@ impl FileName {
             "csv", "env", "gif", "gz", "htm", "html", "jpeg", "jpg", "log", "md", "out", "pdf", "png", "sql", "svg",
             "tar", "tfvars", "tgz", "tsv", "txt", "webp", "xz", "zip",
         ];
-        // What programs look for that have no extension begins with a dot, or is listed in their tables.
         let name = self.name();
+        // Without an extension, programs look for names such as `Fastfile`, but not for `VERSION` or `out`.
+        let is_title =
+            name.starts_with(|c: char| c.is_ascii_uppercase()) && name.contains(|c: char| c.is_ascii_lowercase());
         let ignores = name.starts_with('.') && (name.ends_with("ignore") || name.ends_with("keep"));
         let versions = name.starts_with('.') && name.ends_with("version") || name == ".nvmrc";
         let is_environment = name == ".env" || name.starts_with(".env.");
@@ -409,7 +411,7 @@ impl FileName {
             || ignores
             || versions
             || is_environment
-            || !name.contains('.') && !self.is_hidden()
+            || !name.contains('.') && !is_title && !self.is_hidden()
     }
 
     /// Whether it is code of a language whose programs name each other's files.
