@@ -54,7 +54,7 @@ const ARROWS: [(&str, &[&str]); 48] = [
         ],
     ),
     ("cycod-import", &["cycod-diagnostic", "cycod-shell", "cycod-syntax"]),
-    ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-schema"]),
+    ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-process", "cycod-schema"]),
     ("cycod-team", &["cycod-code", "cycod-schedule"]),
     ("cycod-team-sync", &["cycod-file", "cycod-code", "cycod-catalog", "cycod-schedule", "cycod-team"]),
     (

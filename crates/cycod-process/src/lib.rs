@@ -16,6 +16,8 @@ mod conversation;
 mod detached;
 mod ended;
 mod error;
+#[cfg(unix)]
+mod fifo;
 mod foreground;
 #[cfg_attr(windows, path = "windows/interrupts.rs")]
 mod interrupts;
@@ -42,6 +44,8 @@ pub use conversation::{Conversation, Streams};
 pub use detached::start_detached;
 pub use ended::{EndedProcess, Ending, Leftovers, MemoryEnforcement};
 pub use error::StartError;
+#[cfg(unix)]
+pub use fifo::make_fifo;
 pub use foreground::run_foreground;
 pub use interrupts::{HostInterrupts, has_hung_up, host_interrupts};
 pub use memory::{share_arenas, share_one_arena};

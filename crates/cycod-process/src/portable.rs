@@ -4,6 +4,10 @@
 //! On Windows that is a job, which nothing leaves and which ends with us, however we end. On other systems it is a process
 //! group, which is weaker: a child that leaves its group survives, and so does everything when we are killed without a
 //! chance to act.
+//!
+//! On Unix one more thread waits for the end of the program and for requests to stop, and wakes the run. Only a tree that is
+//! being ended is looked at again and again, because a group has no end that can be waited for. On Windows a run looks
+//! again and again for as long as it lasts.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -20,12 +24,23 @@ use crate::{EndedProcess, Ending, Input, Leftovers, MemoryEnforcement, Spec, Sta
 #[cfg_attr(windows, path = "portable/windows.rs")]
 mod system;
 
-use system::{ASKS, Child, Group, Handle, ending_of, start};
+use system::{ASKS, Child, Group, Handle, ending_of, start, wait_for_end, wake};
 
-/// How often a run looks at what cannot wake it: the stop token and the program's end.
+/// How often a run looks at what cannot wake it.
 const TICK: Duration = Duration::from_millis(5);
 /// How long background processes have between the request to stop and the kill when a session finishes.
 const FINISH_GRACE: Duration = Duration::from_millis(500);
+/// How long a run sleeps that has nothing to wait for but to be woken.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// What a run hears from its threads.
+enum News {
+    Output(Stream, Vec<u8>),
+    /// One of the two pipes is at its end.
+    Closed,
+    /// The program has ended, or somebody asked to stop.
+    Awake,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Session {
@@ -66,9 +81,11 @@ impl Session {
             reading.detach(move || pump(stdout, Stream::Stdout, &send)).map_err(prepare)?;
         }
         if let Some(stderr) = child.stderr.take() {
+            let send = send.clone();
             reading.detach(move || pump(stderr, Stream::Stderr, &send)).map_err(prepare)?;
         }
-        let ended = Watch { spec, stop, group: &group, begun, child, receive }.run(sink);
+        let is_woken = wake(&child, stop, move || send.send(News::Awake).is_ok());
+        let ended = Watch { spec, stop, group: &group, begun, child, receive, is_woken }.run(sink);
         if group.is_alive() {
             self.left.lock().unwrap_or_else(PoisonError::into_inner).push(group);
         }
@@ -103,7 +120,9 @@ struct Watch<'a> {
     group: &'a Group,
     begun: Instant,
     child: Child,
-    receive: Receiver<(Stream, Vec<u8>)>,
+    receive: Receiver<News>,
+    /// Whether the end of the program and requests to stop wake us.
+    is_woken: bool,
 }
 
 /// Why and until when a tree is being ended.
@@ -117,7 +136,7 @@ impl Watch<'_> {
     fn run(mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> EndedProcess {
         let mut stopping: Option<Ending_> = None;
         let mut exit = None;
-        let mut open = true;
+        let mut open = 2;
         let quiet = self.spec.quiet;
         let after = |at: Instant| quiet.map(|quiet| at + quiet);
         let mut quiet_at = after(self.begun);
@@ -134,7 +153,7 @@ impl Watch<'_> {
             }
             if let Some((_, at)) = exit {
                 let tree_gone = stopping.is_none() || !self.group.is_alive();
-                if tree_gone && (!open || now >= at + self.spec.linger) {
+                if tree_gone && (open == 0 || now >= at + self.spec.linger) {
                     break;
                 }
             } else if stopping.is_none() {
@@ -155,25 +174,38 @@ impl Watch<'_> {
                 self.group.kill();
                 state.killed = true;
             }
-            if open {
-                match self.receive.recv_timeout(TICK) {
-                    Ok((stream, bytes)) => {
-                        sink(stream, &bytes);
-                        quiet_at = after(Instant::now());
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => open = false,
+            let next = match (&stopping, exit) {
+                _ if !self.is_woken => now + TICK,
+                // What is left of its group wakes nobody.
+                (Some(_), Some(_)) => now + TICK,
+                (Some(state), None) if !state.killed => state.kill_at,
+                (None, Some((_, at))) => at + self.spec.linger,
+                (None, None) => self.spec.deadline.unwrap_or(now + LONG),
+                (Some(_), None) => now + LONG,
+            };
+            let next = quiet_at.map_or(next, |at| next.min(at));
+            match self.receive.recv_timeout(next.saturating_duration_since(now)) {
+                Ok(News::Output(stream, bytes)) => {
+                    sink(stream, &bytes);
+                    quiet_at = after(Instant::now());
                 }
-            } else {
-                thread::sleep(Duration::from_millis(1));
+                Ok(News::Closed) => open -= 1,
+                Ok(News::Awake) | Err(RecvTimeoutError::Timeout) => {}
+                // Every thread is gone, and none of them will tell that.
+                Err(RecvTimeoutError::Disconnected) => {
+                    open = 0;
+                    thread::sleep(TICK);
+                }
             }
         }
         // What the program wrote before it ended is in the channel or in the pipe; take what is there.
-        while open {
+        while open > 0 {
             match self.receive.recv_timeout(TICK) {
-                Ok((stream, bytes)) => sink(stream, &bytes),
+                Ok(News::Output(stream, bytes)) => sink(stream, &bytes),
+                Ok(News::Closed) => open -= 1,
+                Ok(News::Awake) => {}
                 Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => open = false,
+                Err(RecvTimeoutError::Disconnected) => open = 0,
             }
             if exit.is_some_and(|(_, at)| at.elapsed() > self.spec.linger * 2) {
                 break;
@@ -192,7 +224,7 @@ impl Watch<'_> {
             cpu: Duration::ZERO,
             peak_memory: None,
             memory: MemoryEnforcement::Unlimited,
-            pipe_held: open,
+            pipe_held: open > 0,
             confined: None,
         }
     }
@@ -230,10 +262,17 @@ impl Conversation {
     pub(crate) fn wait(&mut self, longest: Duration) -> Option<Ending> {
         let child = &mut self.child;
         let mut ending = None;
-        within(longest, || {
+        let mut is_over = |child: &mut Child| {
             ending = child.try_wait().ok().flatten().map(ending_of);
             ending.is_some()
-        });
+        };
+        if !is_over(child) && !longest.is_zero() {
+            if wait_for_end(child, longest) {
+                is_over(child);
+            } else {
+                within(longest, || is_over(child));
+            }
+        }
         ending
     }
 
@@ -273,14 +312,14 @@ fn within(longest: Duration, mut state: impl FnMut() -> bool) -> bool {
 
 /// Reads one pipe to its end. When the run has stopped listening it still reads, so that a background process that
 /// goes on writing neither blocks nor dies of a closed pipe.
-fn pump(mut pipe: impl Read, stream: Stream, send: &SyncSender<(Stream, Vec<u8>)>) {
+fn pump(mut pipe: impl Read, stream: Stream, send: &SyncSender<News>) {
     let mut buffer = vec![0; 128 * 1024];
     loop {
         match pipe.read(&mut buffer) {
-            Ok(0) => return,
-            Ok(length) => drop(send.send((stream, buffer[..length].to_vec()))),
+            Ok(length) if length > 0 => drop(send.send(News::Output(stream, buffer[..length].to_vec()))),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return,
+            Ok(_) | Err(_) => break,
         }
     }
+    drop(send.send(News::Closed));
 }

@@ -94,9 +94,10 @@ impl Stop {
 impl Inner {
     /// Raises the urgency. Async-signal-safe: an atomic and `write`.
     pub(crate) fn raise(&self, urgency: Urgency) {
-        self.urgency.fetch_max(urgency as u8, Ordering::SeqCst);
+        let before = self.urgency.fetch_max(urgency as u8, Ordering::SeqCst);
+        // Each step rings once, so that no bell is ever full: ringing a full one would wait.
         #[cfg(unix)]
-        {
+        if before < urgency as u8 {
             self.asked.ring();
             if urgency == Urgency::Kill
                 && let Some(Some(killed)) = self.killed.get()
@@ -115,7 +116,7 @@ impl Inner {
     }
 
     /// The descriptor that becomes readable when the urgency rises above `seen`; none when it cannot rise further.
-    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(unix)]
     pub(crate) fn beyond(&self, seen: Urgency) -> Option<std::os::fd::RawFd> {
         use std::os::fd::AsRawFd;
         match seen {
@@ -137,7 +138,6 @@ impl Inner {
 #[cfg(unix)]
 #[derive(Debug)]
 struct Bell {
-    #[allow(dead_code, reason = "without a warden nothing polls it; it is kept open so that ringing cannot fail")]
     read: std::os::fd::OwnedFd,
     #[cfg(not(target_os = "linux"))]
     write: std::os::fd::OwnedFd,
@@ -180,7 +180,7 @@ impl Bell {
         #[cfg(not(target_os = "linux"))]
         let fd = self.write.as_raw_fd();
         let one = 1_u64.to_ne_bytes();
-        // SAFETY: eight readable bytes; a failure (counter full, pipe full) means that it rings already.
+        // SAFETY: eight readable bytes; nothing rings often enough to fill it.
         unsafe { libc::write(fd, one.as_ptr().cast(), one.len()) };
     }
 }

@@ -212,12 +212,12 @@ mod os {
 
     use rustix::{
         event::{PollFd, PollFlags, poll},
-        fs::{CWD, Mode, OFlags, mkfifoat, open},
+        fs::{Mode, OFlags, open},
     };
 
     /// Makes a FIFO that only this user can open, and opens it for reading and writing, without waiting.
     pub(super) fn fifo(path: &Path) -> io::Result<File> {
-        mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR)?;
+        cycod_process::make_fifo(path)?;
         let fifo = open(path, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
         Ok(fifo.into())
     }

@@ -125,13 +125,13 @@ fn is_deserted(error: &io::Error) -> bool {
 mod system {
     use std::{fs::File, io, path::Path};
 
-    use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkfifoat, open};
+    use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
     /// What the system says when a FIFO has no reader.
     pub(super) const DESERTED: i32 = rustix::io::Errno::NXIO.raw_os_error();
 
     pub(super) fn make(path: &Path) -> io::Result<File> {
-        mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR)?;
+        cycod_process::make_fifo(path)?;
         Ok(open(path, OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())?.into())
     }
 

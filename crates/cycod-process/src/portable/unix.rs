@@ -2,11 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use crate::{Ending, Input, Spec, StartError, Terminal};
+use cycod_thread::Thread;
+
+use crate::{Ending, Input, Spec, StartError, Stop, Terminal, Urgency};
 
 pub(super) use std::os::fd::OwnedFd as Handle;
 pub(super) use std::process::Child;
@@ -81,10 +84,6 @@ fn adapt(command: &mut Command, spec: &Spec) -> Result<(), StartError> {
         command.process_group(0);
     }
     let limits = spec.limits.per_process();
-    let is_marked = cfg!(target_os = "linux");
-    if spec.script.is_none() && limits.is_empty() && !is_marked {
-        return Ok(());
-    }
     let script = spec.script.as_deref().map(script_file).transpose();
     let script = script.map_err(|source| StartError::Prepare {
         program: spec.program.path.clone(),
@@ -92,6 +91,7 @@ fn adapt(command: &mut Command, spec: &Spec) -> Result<(), StartError> {
         source,
     })?;
     let prepare = move || {
+        keep_to_ourselves();
         for &(resource, value) in &limits {
             set_limit(resource, value)?;
         }
@@ -106,6 +106,21 @@ fn adapt(command: &mut Command, spec: &Spec) -> Result<(), StartError> {
     // SAFETY: the closure only makes async-signal-safe calls and does not allocate.
     unsafe { command.pre_exec(prepare) };
     Ok(())
+}
+
+/// How many descriptors are looked at that a program might inherit.
+const DESCRIPTORS: RawFd = 1 << 16;
+
+/// Has every descriptor but the standard streams closed when a program is executed.
+///
+/// Not every Unix makes pipes and sockets that are closed so from the start; another thread may have just made one.
+fn keep_to_ourselves() {
+    // SAFETY: async-signal-safe calls without pointers; a number that is no descriptor is refused.
+    unsafe {
+        for fd in 3..libc::getdtablesize().min(DESCRIPTORS) {
+            libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
+    }
 }
 
 /// Lowers a limit of this process; where it is held to less already, that stays.
@@ -133,6 +148,118 @@ fn script_file(script: &[u8]) -> io::Result<File> {
     file.write_all(script)?;
     file.rewind()?;
     Ok(file)
+}
+
+/// Calls `awake` when the program has ended and whenever the urgency of `stop` rises before, until `awake` returns false; tells
+/// whether this system can.
+pub(super) fn wake(child: &Child, stop: &Stop, mut awake: impl FnMut() -> bool + Send + 'static) -> bool {
+    let Ok(end) = end::of(child) else { return false };
+    let stop = stop.clone();
+    let wait = move || {
+        // The run has looked at the stop before we wait, or looks at it after.
+        let mut seen = Urgency::None;
+        loop {
+            let asked = stop.0.beyond(seen);
+            let [ended, _] = readable([end.as_raw_fd(), asked.unwrap_or(NONE)], None);
+            seen = stop.urgency();
+            if !awake() || ended {
+                return;
+            }
+        }
+    };
+    Thread::named("cycod-wake").detach(wait).is_ok()
+}
+
+/// Waits until the program has ended, at most for `longest`; tells whether this system can.
+pub(super) fn wait_for_end(child: &Child, longest: Duration) -> bool {
+    let Ok(end) = end::of(child) else { return false };
+    readable([end.as_raw_fd(), NONE], Some(longest));
+    true
+}
+
+/// No descriptor: `poll` passes over it.
+const NONE: RawFd = -1;
+
+/// Waits until one of two descriptors is readable, at most for `longest`, and tells which are.
+fn readable(descriptors: [RawFd; 2], longest: Option<Duration>) -> [bool; 2] {
+    let mut ready = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    // Rounded up, so that the last fraction of a millisecond is not cut off.
+    let milliseconds = longest.map_or(-1, |longest| i32::try_from(longest.as_millis() + 1).unwrap_or(i32::MAX));
+    // SAFETY: two valid entries for the length of the call.
+    unsafe { libc::poll(ready.as_mut_ptr(), 2, milliseconds) };
+    ready.map(|one| one.revents != 0)
+}
+
+/// A descriptor that turns readable when a program of ours ends, and stays so. As long as nobody has taken its status, no other
+/// process has its number.
+#[cfg(target_os = "linux")]
+mod end {
+    use std::io;
+    use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+    use std::process::Child;
+
+    pub(super) fn of(child: &Child) -> io::Result<OwnedFd> {
+        // SAFETY: plain call without pointers.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
+        match RawFd::try_from(fd) {
+            // SAFETY: `fd` was just opened and nobody else owns it. The kernel closes it when a program is executed.
+            Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+#[cfg(target_vendor = "apple")]
+mod end {
+    use std::io;
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use std::process::Child;
+    use std::ptr;
+
+    /// A queue of the kernel with one event, the end of the program. It is itself a descriptor that can be polled. It is no
+    /// child's: `fork` does not copy it.
+    pub(super) fn of(child: &Child) -> io::Result<OwnedFd> {
+        // SAFETY: plain call without pointers.
+        let fd = unsafe { libc::kqueue() };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `fd` was just opened and nobody else owns it.
+        let queue = unsafe { OwnedFd::from_raw_fd(fd) };
+        let end = libc::kevent {
+            ident: child.id() as libc::uintptr_t,
+            filter: libc::EVFILT_PROC,
+            flags: libc::EV_ADD,
+            fflags: libc::NOTE_EXIT,
+            data: 0,
+            udata: ptr::null_mut(),
+        };
+        // SAFETY: one change that is read, no event that is written, no time-out.
+        let added = unsafe { libc::kevent(queue.as_raw_fd(), &raw const end, 1, ptr::null_mut(), 0, ptr::null()) };
+        if added == 0 {
+            return Ok(queue);
+        }
+        let error = io::Error::last_os_error();
+        // It has ended already, and the kernel gives no event for that: one that is always there takes its place.
+        if error.raw_os_error() == Some(libc::ESRCH) { ended() } else { Err(error) }
+    }
+
+    /// A descriptor that is readable: the end of a pipe that nobody writes to.
+    fn ended() -> io::Result<OwnedFd> {
+        let (read, _) = io::pipe()?;
+        Ok(read.into())
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+mod end {
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::process::Child;
+
+    pub(super) fn of(_: &Child) -> io::Result<OwnedFd> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 pub(super) fn ending_of(status: std::process::ExitStatus) -> Ending {

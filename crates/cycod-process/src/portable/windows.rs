@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter};
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::time::Duration;
 
 use windows_sys::Win32::System::Console::STD_INPUT_HANDLE;
 
 use crate::windows::{Console, Job, Process, own_stream, start_in};
-use crate::{Ending, Input, ProcessLimits, Spec, StartError, Terminal};
+use crate::{Ending, Input, ProcessLimits, Spec, StartError, Stop, Terminal};
 
 pub(super) use std::os::windows::io::OwnedHandle as Handle;
 
@@ -93,6 +94,16 @@ pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
     let process = start_in(&job, program, [&its_stdin, &its_stdout.into(), &its_stderr.into()], console)?;
     let group = Group(Arc::clone(&job));
     Ok((Child { process, job, stdin, stdout: Some(stdout), stderr: Some(stderr) }, group))
+}
+
+/// A stop has no event here that could be waited for.
+pub(super) fn wake(_: &Child, _: &Stop, _: impl FnMut() -> bool + Send + 'static) -> bool {
+    false
+}
+
+/// Not to be had as long as nothing needs it.
+pub(super) fn wait_for_end(_: &Child, _: Duration) -> bool {
+    false
 }
 
 pub(super) fn ending_of(status: ExitStatus) -> Ending {

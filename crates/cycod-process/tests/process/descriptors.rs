@@ -11,11 +11,13 @@ fn the_program_gets_its_own_descriptors_only() {
     // SAFETY: plain call on a descriptor we own.
     unsafe { libc::fcntl(leak.as_raw_fd(), libc::F_SETFD, 0) };
     let list = "opendir my $d, '/proc/self/fd' or die; my $own = fileno $d; print join ' ', sort grep { /\\d/ && $_ != $own } readdir $d";
-    let mut spec = perl(list);
-    assert_eq!(run(&spec).out(), "0 1 2");
-    spec.script = Some(b"text".as_slice().into());
-    spec.input = Input::Bytes(b"text".as_slice().into());
-    assert_eq!(run(&spec).out(), "0 1 2 3");
+    for session in [Session::new().expect("a session opens"), Session::portable()] {
+        let mut spec = perl(list);
+        assert_eq!(run_in(&session, &spec).out(), "0 1 2", "{session:?}");
+        spec.script = Some(b"text".as_slice().into());
+        spec.input = Input::Bytes(b"text".as_slice().into());
+        assert_eq!(run_in(&session, &spec).out(), "0 1 2 3", "{session:?}");
+    }
 }
 
 #[test]

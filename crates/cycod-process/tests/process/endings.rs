@@ -148,6 +148,27 @@ fn asking_right_at_the_start_reaches_the_program() {
     }
 }
 
+/// A run is woken by the end of its program and by a request to stop, and looks for neither in between.
+#[test]
+fn a_run_that_waits_costs_nothing() {
+    for (session, _) in sessions() {
+        let stop = Stop::new().expect("descriptors are left");
+        let (begun, before) = (Instant::now(), switches());
+        let ended = session.run(&sh("sleep 1"), &stop, &mut |_, _| {}).expect("the program starts");
+        assert_eq!(ended.ending, Ending::Exited(0));
+        // Each look of a thread is one switch; a look every five milliseconds would be two hundred.
+        assert!(switches() - before < 50, "{session:?}: {}", switches() - before);
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+}
+
+/// How often this thread has waited for something.
+fn switches() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").expect("the system tells");
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).expect("it is counted");
+    line.trim().parse().expect("a number")
+}
+
 #[test]
 fn too_late_starts_nothing() {
     let stop = Stop::new().expect("descriptors are left");
