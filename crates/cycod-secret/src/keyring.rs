@@ -1,5 +1,8 @@
 //! Secrets in the keyring of the system.
 
+mod keychain;
+mod secret_service;
+
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -26,91 +29,94 @@ const SERVICE: &str = "cycod";
 /// keyring gives back the bytes it was given.
 #[derive(Debug)]
 pub(crate) struct Keyring {
+    system: System,
     environment: EnvironmentVariables,
     /// Whose secrets these are: several of our directories share one keyring.
     home: PathBuf,
 }
 
+/// How a system's program is called for one item.
+struct Call {
+    arguments: Vec<String>,
+    input: Zeroizing<Vec<u8>>,
+}
+
+impl Call {
+    fn new<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { arguments: arguments.into_iter().map(str::to_owned).collect(), input: Zeroizing::default() }
+    }
+}
+
+/// An item of a keyring.
+struct Item<'a> {
+    home: &'a Path,
+    name: &'a str,
+}
+
 impl Keyring {
     pub(crate) fn new(environment: &EnvironmentVariables, home: &Path) -> Self {
-        Self { environment: environment.clone(), home: home.to_owned() }
+        let system = if cfg!(target_os = "macos") { System::Keychain } else { System::SecretService };
+        Self { system, environment: environment.clone(), home: home.to_owned() }
     }
 
     pub(crate) fn get(&self, name: &str) -> Result<Option<Zeroizing<String>>, SecretError> {
-        let answer = match SYSTEM {
-            System::Keychain => {
-                self.run(&["find-generic-password", "-s", &self.service(), "-a", name, "-w"], Vec::new())?
-            }
-            System::SecretService => self.run(&self.item("lookup", name), Vec::new())?,
+        let item = self.item(name);
+        let call = match self.system {
+            System::Keychain => keychain::get(&item),
+            System::SecretService => secret_service::get(&item),
         };
-        let Some(answer) = answer else { return Ok(None) };
+        let Some(answer) = self.run(call)? else { return Ok(None) };
         let bytes = BASE64_STANDARD.decode(answer.trim_ascii()).map(Zeroizing::new).ok();
         let value = bytes.and_then(|bytes| Some(Zeroizing::new(str::from_utf8(&bytes).ok()?.to_owned())));
         value.map(Some).ok_or_else(|| SecretError::Keyring(format!("what it has as `{name}` was not put there by us")))
     }
 
     pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), SecretError> {
+        let item = self.item(name);
         let encoded = Zeroizing::new(BASE64_STANDARD.encode(value));
-        let stored = match SYSTEM {
-            System::Keychain => {
-                let line = format!(
-                    "add-generic-password -U -s \"{}\" -a \"{name}\" -w \"{}\"\n",
-                    self.service().replace('\\', "\\\\").replace('"', "\\\""),
-                    encoded.as_str()
-                );
-                self.run(&["-i"], line.into_bytes())?
-            }
-            System::SecretService => {
-                let label = format!("--label=cycod: {name}");
-                let item = self.item("store", name);
-                let arguments: Vec<&str> = [&[item[0], &label], &item[1..]].concat();
-                self.run(&arguments, encoded.as_bytes().to_vec())?
-            }
+        let call = match self.system {
+            System::Keychain => keychain::set(&item, &encoded).map_err(SecretError::Keyring)?,
+            System::SecretService => secret_service::set(&item, &encoded),
         };
-        match stored {
+        match self.run(call)? {
             Some(_) if self.get(name)?.is_some_and(|kept| *kept == *value) => Ok(()),
             _ => Err(SecretError::Keyring(format!("it did not take `{name}`"))),
         }
     }
 
     pub(crate) fn remove(&self, name: &str) -> Result<(), SecretError> {
-        let service = self.service();
-        let arguments = match SYSTEM {
-            System::Keychain => vec!["delete-generic-password", "-s", &service, "-a", name],
-            System::SecretService => self.item("clear", name),
+        let item = self.item(name);
+        let call = match self.system {
+            System::Keychain => keychain::remove(&item),
+            System::SecretService => secret_service::remove(&item),
         };
-        self.run(&arguments, Vec::new())?;
+        self.run(call)?;
         match self.get(name)? {
             None => Ok(()),
             Some(_) => Err(SecretError::Keyring(format!("it did not remove `{name}`"))),
         }
     }
 
-    /// The arguments of `secret-tool` about an item.
-    fn item<'a>(&'a self, verb: &'a str, name: &'a str) -> Vec<&'a str> {
-        vec![verb, "service", SERVICE, "home", self.home.to_str().unwrap_or_default(), "name", name]
-    }
-
-    /// What a Keychain item is filed under.
-    fn service(&self) -> String {
-        format!("{SERVICE} {}", self.home.display())
+    fn item<'a>(&'a self, name: &'a str) -> Item<'a> {
+        Item { home: &self.home, name }
     }
 
     /// Runs the system's program; nothing comes of one that reports failure without a word, which is how both say that there
     /// is no such item.
-    fn run(&self, arguments: &[&str], input: Vec<u8>) -> Result<Option<Zeroizing<Vec<u8>>>, SecretError> {
-        let name = SYSTEM.program();
-        if SYSTEM == System::SecretService && !self.has_bus() {
+    fn run(&self, call: Call) -> Result<Option<Zeroizing<Vec<u8>>>, SecretError> {
+        let name = self.system.program();
+        if self.system == System::SecretService && !self.has_bus() {
             return Err(SecretError::Keyring("there is no session bus (DBUS_SESSION_BUS_ADDRESS)".to_owned()));
         }
         let failed = |why: String| SecretError::Keyring(format!("`{name}` {why}"));
-        let search = self.environment.get(OsStr::new("PATH")).map(OsString::as_os_str).unwrap_or_default();
-        let path = find_program(OsStr::new(name), search, &self.home).map_err(|_| failed("is not installed".into()))?;
+        let search = self.search();
+        let path =
+            find_program(OsStr::new(name), &search, &self.home).map_err(|_| failed("is not installed".into()))?;
         let mut program = Program::new(path, &self.home);
-        program.args = arguments.iter().map(Into::into).collect();
+        program.args = call.arguments.iter().map(Into::into).collect();
         program.env = self.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let mut spec = Spec::new(program);
-        spec.input = Input::Bytes(Arc::from(input));
+        spec.input = Input::Bytes(Arc::from(call.input.as_slice()));
         spec.deadline = Some(Instant::now() + PATIENCE);
         let (mut answer, mut said) = (Zeroizing::new(Vec::with_capacity(1 << 16)), Vec::new());
         let session = Session::new().map_err(|error| failed(format!("cannot be started: {error}")))?;
@@ -121,10 +127,23 @@ impl Keyring {
         });
         match ended.map_err(|error| failed(format!("cannot be started: {error}")))?.ending {
             Ending::Exited(0) => Ok(Some(answer)),
-            Ending::Exited(code) if said.is_empty() || (SYSTEM == System::Keychain && code == 44) => Ok(None),
+            Ending::Exited(code)
+                if said.is_empty() || (self.system == System::Keychain && code == keychain::NO_ITEM) =>
+            {
+                Ok(None)
+            }
             Ending::Exited(_) => Err(failed(format!("says: {}", String::from_utf8_lossy(&said).trim()))),
             Ending::TimedOut { .. } => Err(failed(format!("did not answer within {} seconds", PATIENCE.as_secs()))),
             _ => Err(failed("was ended".to_owned())),
+        }
+    }
+
+    /// Where the system's program is searched for. That of macOS is a part of the system, and no other can take its place.
+    fn search(&self) -> OsString {
+        match self.system {
+            #[cfg(not(test))]
+            System::Keychain => keychain::DIRECTORY.into(),
+            _ => self.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default(),
         }
     }
 
@@ -137,7 +156,7 @@ impl Keyring {
 }
 
 /// Which keyring a system has.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum System {
     Keychain,
     SecretService,
@@ -152,4 +171,5 @@ impl System {
     }
 }
 
-const SYSTEM: System = if cfg!(target_os = "macos") { System::Keychain } else { System::SecretService };
+#[cfg(test)]
+mod tests;
