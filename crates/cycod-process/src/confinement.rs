@@ -18,7 +18,8 @@ use crate::MemoryEnforcement;
 /// [`offered`](crate::offered) tells beforehand what this machine can do.
 ///
 /// Whatever the terms, the program has no capabilities and cannot gain privileges, sees no process but its own, and the
-/// system calls that reach around its terms are refused. It can make sockets with paths only where all that it sees beyond
+/// system calls that reach around its terms are refused. (macOS keeps it from most of the processes of others; see
+/// `docs/reference/macos.md`.) It can make sockets with paths only where all that it sees beyond
 /// the system is granted for writing: to read is not to speak with a service whose socket lies there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Confinement {
@@ -173,6 +174,8 @@ pub enum NetworkEnforcement {
     Open,
     /// A network of its own, with nobody else in it.
     Namespace,
+    /// A profile that allows none of it.
+    Profile,
     /// A network of its own, and the caller's gate in it.
     Gate,
 }
@@ -209,6 +212,8 @@ pub enum Mechanism {
     Privileges,
     /// A limit of processes.
     Processes,
+    /// The profiles of macOS.
+    Seatbelt,
 }
 
 impl fmt::Display for Mechanism {
@@ -222,6 +227,7 @@ impl fmt::Display for Mechanism {
             Mechanism::SystemCalls => "a system call filter",
             Mechanism::Privileges => "giving up privileges",
             Mechanism::Processes => "a limit of processes",
+            Mechanism::Seatbelt => "Seatbelt",
         })
     }
 }
@@ -254,7 +260,12 @@ pub struct Lack {
 pub fn offered() -> Offered {
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     let offered = crate::warden::offered();
-    #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    #[cfg(target_os = "macos")]
+    let offered = crate::macos::offer::offered();
+    #[cfg(not(any(
+        all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")),
+        target_os = "macos"
+    )))]
     let offered = Offered {
         key: std::env::consts::OS.to_owned(),
         landlock: None,

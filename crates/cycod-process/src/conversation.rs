@@ -66,9 +66,6 @@ impl Conversation {
         };
         #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
         let (backend, streams) = {
-            if let Some(what) = spec.beyond_plain() {
-                return Err(StartError::Unsupported { program: spec.program.path.clone(), what });
-            }
             let (portable, streams) = portable::Conversation::start(spec)?;
             (Backend::Portable(portable), streams)
         };

@@ -21,6 +21,8 @@ mod fifo;
 mod foreground;
 #[cfg_attr(windows, path = "windows/interrupts.rs")]
 mod interrupts;
+#[cfg(any(target_os = "macos", all(test, unix)))]
+mod macos;
 mod memory;
 mod observe;
 mod pool;

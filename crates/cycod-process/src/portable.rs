@@ -59,9 +59,6 @@ impl Session {
         if spec.limits.memory.is_some() {
             return Err(StartError::Unsupported { program: spec.program.path.clone(), what: "a memory limit" });
         }
-        if let Some(what) = spec.beyond_plain() {
-            return Err(StartError::Unsupported { program: spec.program.path.clone(), what });
-        }
         let begun = Instant::now();
         let (mut child, group) = start(spec)?;
         started();
@@ -225,7 +222,7 @@ impl Watch<'_> {
             peak_memory: None,
             memory: MemoryEnforcement::Unlimited,
             pipe_held: open > 0,
-            confined: None,
+            confined: system::enforced(self.spec),
         }
     }
 }

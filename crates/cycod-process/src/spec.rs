@@ -54,14 +54,6 @@ impl Spec {
     }
 }
 
-impl Spec {
-    /// What it asks for that not every mechanism has.
-    pub(crate) fn beyond_plain(&self) -> Option<&'static str> {
-        let confinement = self.confinement.as_ref().map(|_| "a confinement");
-        confinement.or(self.observer.as_ref().map(|_| "an observer"))
-    }
-}
-
 /// What a program reads on standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {

@@ -15,15 +15,31 @@ use crate::{
     denied::{Lack, lack, lack_of_network},
     gate::Gateway,
     guarded::resolved,
+    own_files::private_directory,
     reach::{Allowed, Place, Rights, stays},
 };
 
 /// What a program in a root of its own sees of the system; it may execute all of it.
+#[cfg(not(target_os = "macos"))]
 const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"];
+#[cfg(target_os = "macos")]
+const SYSTEM: [&str; 8] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/System/Library",
+    "/System/Cryptexes",
+    "/Library/Apple",
+    "/Library/Developer/CommandLineTools",
+    "/private/etc",
+];
 
-/// How many processes a confined program may have. The kernel does not count those of root, and a control group costs more
-/// than the rest of a start.
+/// How many processes a confined program may have. The kernel of Linux does not count those of root, and a control group costs
+/// more than the rest of a start; that of macOS counts all of a user's.
 const PROCESSES: u32 = 1024;
+
+/// Whether a confined program has a `/tmp` of its own. Where it has none, it keeps temporary files in the directory of its run.
+const HAS_TMP: bool = !cfg!(target_os = "macos");
 
 /// How many bytes it may keep in `/tmp`.
 const TEMPORARY: u64 = 1 << 30;
@@ -95,7 +111,13 @@ impl Held {
             places
                 .extend(around.interpreter.iter().filter_map(|name| of_interpreter(name, &places)).collect::<Vec<_>>());
         }
-        if let Some(temp) = around.temp {
+        let temp = around.temp.or((!HAS_TMP).then_some(subject.temp));
+        if let Some(temp) = temp {
+            if !HAS_TMP {
+                private_directory(temp).map_err(|error| {
+                    Refusal::new(Code::TempDirectory, format!("cannot make `{}`: {error}", temp.display()))
+                })?;
+            }
             places.push(Place { name: temp.to_owned(), path: existing(temp)?, rights: OWN });
         }
         let gateway = match (&allowed, container) {
@@ -113,15 +135,17 @@ impl Held {
             _ => Network::None,
         };
         let mut environment = gateway.as_ref().map(|gateway| gateway.environment()).unwrap_or_default();
-        if root == Root::Minimal {
-            environment.push(("TMPDIR".into(), "/tmp".into()));
+        match temp {
+            Some(temp) if !HAS_TMP => environment.push(("TMPDIR".into(), temp.into())),
+            _ if root == Root::Minimal => environment.push(("TMPDIR".into(), "/tmp".into())),
+            _ => {}
         }
         let terms = Confinement {
             mounts: places.iter().flat_map(mounts).collect(),
             directories: vec![around.directory.to_owned(), host.home.clone()],
             temp_bytes: TEMPORARY,
             network,
-            processes: (!is_root()).then_some(PROCESSES),
+            processes: (!is_root() && !cfg!(target_os = "macos")).then_some(PROCESSES),
             ..Confinement::new(root)
         };
         Ok(Some(Self {

@@ -42,8 +42,12 @@ const HOSTS: [&str; 6] = [
 ];
 
 /// What a program says that finds no network, and no more.
-const NO_NETWORK: [&str; 3] =
-    ["Temporary failure in name resolution", "Name or service not known", "Network is unreachable"];
+const NO_NETWORK: [&str; 4] = [
+    "Temporary failure in name resolution",
+    "Name or service not known",
+    "nodename nor servname provided",
+    "Network is unreachable",
+];
 
 /// A permission that would have helped, and what happened without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,6 +189,10 @@ mod tests {
         check("Error: getaddrinfo EAI_AGAIN api.example.com", Some("network:external:api.example.com"));
         check(
             "urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>",
+            Some("network:external:HOST"),
+        );
+        check(
+            "urllib.error.URLError: <urlopen error [Errno 8] nodename nor servname provided, or not known>",
             Some("network:external:HOST"),
         );
         check("curl: (7) Failed to connect to 127.0.0.1 port 1 after 0 ms", Some("network:loopback:127.0.0.1"));

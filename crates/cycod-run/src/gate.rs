@@ -134,8 +134,14 @@ mod other {
     pub(crate) enum Gateway {}
 
     impl Gateway {
-        pub(crate) fn to(_: &[Peer], _: &[Swap], _: &Path) -> Result<Self, Refusal> {
-            Err(Refusal::new(Code::ConfinementUnavailable, "single hosts cannot be allowed on this platform"))
+        pub(crate) fn to(hosts: &[Peer], _: &[Swap], _: &Path) -> Result<Self, Refusal> {
+            let hosts: Vec<String> = hosts.iter().map(|host| format!("`{}`", host.permission())).collect();
+            let why = match &hosts[..] {
+                [] => "a secret cannot be inserted on the way to its hosts on this platform".to_owned(),
+                hosts => format!("{} cannot be allowed alone on this platform", hosts.join(" and ")),
+            };
+            Err(Refusal::new(Code::ConfinementUnavailable, why)
+                .attempt("run it on Linux, or allow every host: `network:external:*` and `network:loopback:*`"))
         }
 
         pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {

@@ -1,5 +1,6 @@
 //! What this kernel can hold a tool to, found out by trying.
 
+use cycod_definition::Platform;
 use cycod_engine::Engine;
 use cycod_process::{Lack, Mechanism, MemoryEnforcement, Offered, ProcessEnforcement};
 use serde_json::{Map, json};
@@ -8,6 +9,7 @@ use super::Check;
 
 const GROUP: &str = "machine";
 
+/// What confinement is made of, but on macOS.
 const MECHANISMS: [Mechanism; 8] = [
     Mechanism::UserNamespace,
     Mechanism::Mounts,
@@ -20,7 +22,41 @@ const MECHANISMS: [Mechanism; 8] = [
 ];
 
 pub(crate) fn checks(engine: &Engine) -> Vec<Check> {
-    vec![confinement(&cycod_process::offered()), elevation(engine)]
+    let offered = cycod_process::offered();
+    match engine.host().platform {
+        Platform::Macos => vec![untried(), seatbelt(&offered), elevation(engine)],
+        Platform::Linux | Platform::Windows => vec![confinement(&offered), elevation(engine)],
+    }
+}
+
+fn untried() -> Check {
+    let message = "cycod was compiled for macOS and never run there before it was published";
+    Check::warning(GROUP, "platform", message).fix("read docs/reference/macos.md before you rely on it")
+}
+
+/// What Seatbelt, which is all that macOS has for it, can hold a tool to.
+fn seatbelt(offered: &Offered) -> Check {
+    const NAME: &str = "confinement";
+    const HOW: &str = "tested with a program that does nothing, and with one that may not read a file";
+    let check = match &offered.lacks[..] {
+        [] => {
+            let message = "tools can be confined by Seatbelt to the files that they declare, and to all hosts or none";
+            Check::ok(GROUP, NAME, format!("{message}; {HOW}"))
+        }
+        lacks => refused(NAME, HOW, lacks),
+    };
+    check
+        .detail("found_by", HOW)
+        .detail("mechanisms", mechanisms(&[Mechanism::Seatbelt], offered))
+        .detail("kernel", offered.key.split(' ').nth(1))
+}
+
+fn refused(name: &str, how: &str, lacks: &[Lack]) -> Check {
+    let whys: Vec<String> = lacks.iter().map(|lack| format!("{}: {}", lack.mechanism, lack.why)).collect();
+    let fixes: Vec<&str> = lacks.iter().map(|lack| lack.fix.as_str()).collect();
+    let message =
+        format!("tools that declare permissions are refused, not run without them: {}; {how}", whys.join(". "));
+    Check::warning(GROUP, name, message).fix(fixes.join("; "))
 }
 
 fn confinement(offered: &Offered) -> Check {
@@ -37,15 +73,20 @@ fn confinement(offered: &Offered) -> Check {
         );
         Check::ok(GROUP, NAME, message)
     } else {
-        let lack = |lack: &Lack| format!("{}: {}", lack.mechanism, lack.why);
-        let lacks: Vec<String> = offered.lacks.iter().map(lack).collect();
-        let fixes: Vec<&str> = offered.lacks.iter().map(|lack| lack.fix.as_str()).collect();
-        let message =
-            format!("tools that declare permissions are refused, not run without them: {}; {HOW}", lacks.join(". "));
-        Check::warning(GROUP, NAME, message).fix(fixes.join("; "))
+        refused(NAME, HOW, &offered.lacks)
     };
-    let mechanisms: Map<_, _> = MECHANISMS
-        .iter()
+    check
+        .detail("found_by", HOW)
+        .detail("landlock_version", offered.landlock)
+        .detail("mechanisms", mechanisms(&MECHANISMS, offered))
+        .detail("memory_limit", offered.limits.map(|(memory, _)| memory_limit(memory)))
+        .detail("process_limit", offered.limits.map(|(_, processes)| process_limit(processes)))
+        .detail("kernel", offered.key.split(' ').nth(1))
+}
+
+/// Each mechanism, whether it is there and why not.
+fn mechanisms(all: &[Mechanism], offered: &Offered) -> Map<String, serde_json::Value> {
+    all.iter()
         .map(|mechanism| {
             let lack = offered.lacks.iter().find(|lack| lack.mechanism == *mechanism);
             // What comes after the first that failed was not tried.
@@ -57,14 +98,7 @@ fn confinement(offered: &Offered) -> Check {
             };
             (mechanism.to_string(), found)
         })
-        .collect();
-    check
-        .detail("found_by", HOW)
-        .detail("landlock_version", offered.landlock)
-        .detail("mechanisms", mechanisms)
-        .detail("memory_limit", offered.limits.map(|(memory, _)| memory_limit(memory)))
-        .detail("process_limit", offered.limits.map(|(_, processes)| process_limit(processes)))
-        .detail("kernel", offered.key.split(' ').nth(1))
+        .collect()
 }
 
 fn memory_limit(memory: MemoryEnforcement) -> &'static str {
@@ -94,5 +128,27 @@ fn elevation(engine: &Engine) -> Check {
         Err(why) => {
             Check::absent(GROUP, NAME, format!("elevated tools are refused: {why}")).fix("install sudo or doas")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_seatbelt_lacks_is_told() {
+        let limits = (MemoryEnforcement::Unlimited, ProcessEnforcement::Unlimited);
+        let offered = Offered { key: "macos 25.1".into(), landlock: None, lacks: Vec::new(), limits: Some(limits) };
+        let good = seatbelt(&offered).to_json(true);
+        assert_eq!((&good["status"], &good["details"]["kernel"]), (&json!("ok"), &json!("25.1")), "{good}");
+        assert_eq!(good["details"]["mechanisms"], json!({"Seatbelt": {"available": true}}));
+        let lack =
+            Lack { mechanism: Mechanism::Seatbelt, why: "it holds nothing".into(), fix: "run it elsewhere".into() };
+        let bad = seatbelt(&Offered { lacks: vec![lack], limits: None, ..offered }).to_json(true);
+        assert_eq!((&bad["status"], &bad["fix"]), (&json!("warning"), &json!("run it elsewhere")), "{bad}");
+        let message = bad["message"].as_str().expect("a text");
+        assert!(
+            message.starts_with("tools that declare permissions are refused") && message.contains("it holds nothing")
+        );
     }
 }

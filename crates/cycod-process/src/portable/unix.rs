@@ -1,5 +1,6 @@
 //! A process group per program, started by the standard library's `Command`.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -9,13 +10,53 @@ use std::time::Duration;
 
 use cycod_thread::Thread;
 
-use crate::{Ending, Input, Spec, StartError, Stop, Terminal, Urgency};
+use crate::{
+    Ending, Enforced, Input, Network, NetworkEnforcement, ProcessEnforcement, Spec, StartError, Stop, Terminal, Urgency,
+};
 
 pub(super) use std::os::fd::OwnedFd as Handle;
 pub(super) use std::process::Child;
 
 /// A program can be asked to stop before it is killed.
 pub(super) const ASKS: bool = true;
+
+/// What held a program to its confinement.
+pub(super) fn enforced(spec: &Spec) -> Option<Enforced> {
+    let network = match spec.confinement.as_ref()?.network {
+        Network::Host => NetworkEnforcement::Open,
+        Network::None | Network::Through(_) => NetworkEnforcement::Profile,
+    };
+    Some(Enforced { landlock: None, network, processes: ProcessEnforcement::Unlimited })
+}
+
+#[cfg(target_os = "macos")]
+mod seatbelt {
+    use std::io;
+
+    use crate::{Confinement, Mechanism, Program, StartError, macos};
+
+    pub(super) fn confined(program: &Program, terms: &Confinement) -> Result<Program, StartError> {
+        // SAFETY: plain call without pointers.
+        if unsafe { libc::geteuid() } == 0 {
+            return Err(StartError::Confine {
+                program: program.path.clone(),
+                mechanism: Mechanism::Seatbelt,
+                doing: "take the rights of the administrator away; run cycod as an ordinary user".to_owned(),
+                source: io::ErrorKind::Unsupported.into(),
+            });
+        }
+        macos::confined(program, terms)
+    }
+}
+
+#[cfg(not(target_os = "macos"))]
+mod seatbelt {
+    use crate::{Confinement, Program, StartError};
+
+    pub(super) fn confined(program: &Program, _: &Confinement) -> Result<Program, StartError> {
+        Err(StartError::Unsupported { program: program.path.clone(), what: "a confinement" })
+    }
+}
 
 /// The process group of one program.
 #[derive(Debug)]
@@ -55,6 +96,13 @@ impl Group {
 /// Starts the program in a group of its own, or in ours where it shares our terminal.
 pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
     let program = &spec.program;
+    if spec.observer.is_some() {
+        return Err(StartError::Unsupported { program: program.path.clone(), what: "an observer" });
+    }
+    let program = match &spec.confinement {
+        None => Cow::Borrowed(program),
+        Some(terms) => Cow::Owned(seatbelt::confined(program, terms)?),
+    };
     let mut command = program.command();
     command.stdin(match spec.input {
         Input::Closed => Stdio::null(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use windows_sys::Win32::System::Console::STD_INPUT_HANDLE;
 
 use crate::windows::{Console, Job, Process, own_stream, start_in};
-use crate::{Ending, Input, ProcessLimits, Spec, StartError, Stop, Terminal};
+use crate::{Ending, Enforced, Input, ProcessLimits, Spec, StartError, Stop, Terminal};
 
 pub(super) use std::os::windows::io::OwnedHandle as Handle;
 
@@ -63,6 +63,12 @@ impl Group {
 pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
     let program = &spec.program;
     let unsupported = |what| StartError::Unsupported { program: program.path.clone(), what };
+    if spec.confinement.is_some() {
+        return Err(unsupported("a confinement"));
+    }
+    if spec.observer.is_some() {
+        return Err(unsupported("an observer"));
+    }
     let ProcessLimits { memory: _, file_size, open_files, cpu_seconds } = spec.limits;
     if file_size.is_some() {
         return Err(unsupported("a limit of the size of files"));
@@ -94,6 +100,11 @@ pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
     let process = start_in(&job, program, [&its_stdin, &its_stdout.into(), &its_stderr.into()], console)?;
     let group = Group(Arc::clone(&job));
     Ok((Child { process, job, stdin, stdout: Some(stdout), stderr: Some(stderr) }, group))
+}
+
+/// What held a program to its confinement: `start` refuses one.
+pub(super) fn enforced(_: &Spec) -> Option<Enforced> {
+    None
 }
 
 /// A stop has no event here that could be waited for.
