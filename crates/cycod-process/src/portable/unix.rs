@@ -128,9 +128,7 @@ pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
 }
 
 fn adapt(command: &mut Command, spec: &Spec) -> Result<(), StartError> {
-    if spec.terminal == Terminal::Detached {
-        command.process_group(0);
-    }
+    let is_detached = spec.terminal == Terminal::Detached;
     let limits = spec.limits.per_process();
     let script = spec.script.as_deref().map(script_file).transpose();
     let script = script.map_err(|source| StartError::Prepare {
@@ -140,6 +138,11 @@ fn adapt(command: &mut Command, spec: &Spec) -> Result<(), StartError> {
     })?;
     let prepare = move || {
         keep_to_ourselves();
+        // A session of its own has a group of its own, and no terminal.
+        // SAFETY: async-signal-safe call without pointers.
+        if is_detached && unsafe { libc::setsid() } < 0 {
+            return Err(io::Error::last_os_error());
+        }
         for &(resource, value) in &limits {
             set_limit(resource, value)?;
         }

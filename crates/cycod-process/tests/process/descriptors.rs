@@ -49,10 +49,11 @@ fn environment_name_and_directory_are_as_given() {
 
 #[test]
 fn it_has_a_process_group_of_its_own_and_no_terminal() {
-    let run = run(&perl(
-        "open F, '/proc/self/stat'; my @f = split ' ', (split /\\) /, <F>)[1]; print $f[2] == $$, ' ', open(T, '+<', '/dev/tty') ? 'tty' : 'none'",
-    ));
-    assert_eq!(run.out(), "1 none");
+    let own = "open F, '/proc/self/stat'; my @f = split ' ', (split /\\) /, <F>)[1]; \
+               print $f[2] == $$, ' ', open(T, '+<', '/dev/tty') ? 'tty' : 'none'";
+    for session in [Session::new().expect("a session opens"), Session::portable()] {
+        assert_eq!(run_in(&session, &perl(own)).out(), "1 none", "{session:?}");
+    }
 }
 
 #[test]
