@@ -117,17 +117,33 @@ const OPENING: [&str; 13] = [
     "id_rsa",
 ];
 
-/// Directories of the system, in which nothing is a project's.
-const SYSTEM: [&str; 13] = [
-    "/bin", "/boot", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/Library", "/opt", "/sbin", "/System", "/usr",
+/// Directories of the system, in which nothing is a project's. On macOS, `/etc` and `/var` are links to what is in `/private`,
+/// and temporary files are in `/private/var/folders`.
+const SYSTEM: [&str; 17] = [
+    "/bin",
+    "/boot",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/Library",
+    "/opt",
+    "/private/etc",
+    "/private/var/at",
+    "/private/var/db",
+    "/private/var/root",
+    "/sbin",
+    "/System",
+    "/usr",
     "/var",
 ];
 
-/// The home of the administrator.
-const OF_ROOT: &str = "/root";
+/// The home of the administrator, on Linux and on macOS.
+const OF_ROOT: [&str; 2] = ["/root", "/private/var/root"];
 
 /// What tells more about a machine than files do: the memory, environment and sockets of programs.
-const OF_PROCESSES: [&str; 3] = ["/dev", "/proc", "/run"];
+const OF_PROCESSES: [&str; 4] = ["/dev", "/private/var/run", "/proc", "/run"];
 
 /// Says why a change of a path decides what runs later.
 pub(crate) type Decides = fn(&Guarded, &Path) -> Option<&'static str>;
@@ -345,7 +361,7 @@ impl Guarded {
             let holds = |path: &Path, metadata: &Metadata, depth: usize| {
                 (depth < SHALLOW || is_kept_from_all(metadata)) && self.opens_by_name(path).is_some()
             };
-            for home in [self.home.as_path(), Path::new(OF_ROOT)] {
+            for home in [self.home.as_path()].into_iter().chain(OF_ROOT.map(Path::new)) {
                 let is_hidden = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".");
                 let hidden = fs::read_dir(home).into_iter().flatten().flatten().filter(is_hidden);
                 for entry in hidden.filter(|entry| entry.path() != self.user) {
@@ -402,7 +418,7 @@ impl Guarded {
             let name = path.strip_prefix(all).ok()?.components().next()?;
             Some(all.join(name))
         });
-        [Some(self.home.clone()), Some(OF_ROOT.into()), other].into_iter().flatten()
+        OF_ROOT.map(PathBuf::from).into_iter().chain([self.home.clone()]).chain(other)
     }
 
     /// Whether a path lies in a hidden place of a home. Where the workspace begins in that place, only what is kept from
@@ -627,6 +643,30 @@ mod tests {
             ["a:b", "a/x.txt::$DATA", "a./b", "a /b", "x.txt.", "nul", "NUL.txt", "a/con .x", "COM1", "lpt9.log"]
         {
             assert!(!has_plain_names(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn macos_has_the_system_behind_links() {
+        let host = Host {
+            platform: Platform::Macos,
+            home: "/Users/ada".into(),
+            working_directory: "/Users/ada/project".into(),
+            workspace: "/Users/ada/project".into(),
+            temp: "/private/var/folders/x".into(),
+            environment: Default::default(),
+            now: std::time::SystemTime::UNIX_EPOCH,
+            offered: cycod_definition::OfferedConfinement::nothing(),
+        };
+        let guarded = Guarded::new(&host);
+        for path in ["/private/etc/hosts", "/private/var/db/x", "/private/var/root/x", "/Library/LaunchDaemons/x"] {
+            assert_eq!(guarded.decides(Path::new(path)), Some("it belongs to the system"), "{path}");
+        }
+        for path in ["/private/var/folders/x/file", "/private/tmp/file", "/Users/ada/project/file"] {
+            assert_eq!(guarded.decides(Path::new(path)), None, "{path}");
+        }
+        for path in ["/private/var/run/socket", "/private/var/root/.zshrc", "/Users/ada/Library/Keychains/x"] {
+            assert!(guarded.opens(Path::new(path)).is_some(), "{path}");
         }
     }
 
