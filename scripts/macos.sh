@@ -72,6 +72,8 @@ stubs() { # stubs FILE: the names, one a line
 }
 
 program() { # program TRIPLE: builds the program
+    # What would strip it is not part of Debian's compiler.
+    export CARGO_PROFILE_DEV_STRIP=none
     set -- rustc "$1" -p cycod --bin cycod -- -L "native=$place/stubs" -C "link-arg=-F$place/stubs" -C "link-arg=-L$place/stubs"
     # The first time the linker lists what the program takes from Apple's libraries.
     : >"$place/names"
