@@ -1,5 +1,6 @@
 //! Secrets in the keyring of the system.
 
+mod call;
 mod keychain;
 mod secret_service;
 
@@ -16,12 +17,10 @@ use cycod_process::{Ending, Input, Program, Session, Spec, Stop, Stream, find_pr
 use zeroize::Zeroizing;
 
 use crate::SecretError;
+use call::{Call, Item};
 
 /// How long the keyring may take: it may ask a person to unlock it.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What a keyring calls us.
-const SERVICE: &str = "cycod";
 
 /// The keyring of the system, by its own program: `secret-tool` for the Secret Service, `security` for the Keychain.
 ///
@@ -33,24 +32,6 @@ pub(crate) struct Keyring {
     environment: EnvironmentVariables,
     /// Whose secrets these are: several of our directories share one keyring.
     home: PathBuf,
-}
-
-/// How a system's program is called for one item.
-struct Call {
-    arguments: Vec<String>,
-    input: Zeroizing<Vec<u8>>,
-}
-
-impl Call {
-    fn new<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { arguments: arguments.into_iter().map(str::to_owned).collect(), input: Zeroizing::default() }
-    }
-}
-
-/// An item of a keyring.
-struct Item<'a> {
-    home: &'a Path,
-    name: &'a str,
 }
 
 impl Keyring {
@@ -65,7 +46,7 @@ impl Keyring {
             System::Keychain => keychain::get(&item),
             System::SecretService => secret_service::get(&item),
         };
-        let Some(answer) = self.run(call)? else { return Ok(None) };
+        let Some(answer) = self.run(&call)? else { return Ok(None) };
         let bytes = BASE64_STANDARD.decode(answer.trim_ascii()).map(Zeroizing::new).ok();
         let value = bytes.and_then(|bytes| Some(Zeroizing::new(str::from_utf8(&bytes).ok()?.to_owned())));
         value.map(Some).ok_or_else(|| SecretError::Keyring(format!("what it has as `{name}` was not put there by us")))
@@ -78,7 +59,7 @@ impl Keyring {
             System::Keychain => keychain::set(&item, &encoded).map_err(SecretError::Keyring)?,
             System::SecretService => secret_service::set(&item, &encoded),
         };
-        match self.run(call)? {
+        match self.run(&call)? {
             Some(_) if self.get(name)?.is_some_and(|kept| *kept == *value) => Ok(()),
             _ => Err(SecretError::Keyring(format!("it did not take `{name}`"))),
         }
@@ -90,7 +71,7 @@ impl Keyring {
             System::Keychain => keychain::remove(&item),
             System::SecretService => secret_service::remove(&item),
         };
-        self.run(call)?;
+        self.run(&call)?;
         match self.get(name)? {
             None => Ok(()),
             Some(_) => Err(SecretError::Keyring(format!("it did not remove `{name}`"))),
@@ -103,7 +84,7 @@ impl Keyring {
 
     /// Runs the system's program; nothing comes of one that reports failure without a word, which is how both say that there
     /// is no such item.
-    fn run(&self, call: Call) -> Result<Option<Zeroizing<Vec<u8>>>, SecretError> {
+    fn run(&self, call: &Call) -> Result<Option<Zeroizing<Vec<u8>>>, SecretError> {
         let name = self.system.program();
         if self.system == System::SecretService && !self.has_bus() {
             return Err(SecretError::Keyring("there is no session bus (DBUS_SESSION_BUS_ADDRESS)".to_owned()));

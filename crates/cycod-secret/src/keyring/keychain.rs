@@ -5,7 +5,7 @@
 
 use zeroize::Zeroizing;
 
-use super::{Call, Item, SERVICE};
+use super::call::{Call, Item, SERVICE};
 
 /// Where it is: a part of the system, which nobody can change.
 #[cfg_attr(test, allow(dead_code, reason = "tests have a stand-in for it"))]

@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::{Call, Item, SERVICE};
+use super::call::{Call, Item, SERVICE};
 
 pub(super) fn get(item: &Item<'_>) -> Call {
     Call::new(["lookup"].into_iter().chain(attributes(item)))
