@@ -54,6 +54,7 @@ const ARROWS: [(&str, &[&str]); 48] = [
         ],
     ),
     ("cycod-import", &["cycod-diagnostic", "cycod-shell", "cycod-syntax"]),
+    ("cycod-process", &["cycod-thread"]),
     ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-process", "cycod-schema"]),
     ("cycod-team", &["cycod-code", "cycod-schedule"]),
     ("cycod-team-sync", &["cycod-file", "cycod-code", "cycod-catalog", "cycod-schedule", "cycod-team"]),
@@ -62,7 +63,6 @@ const ARROWS: [(&str, &[&str]); 48] = [
         &["cycod-diagnostic", "cycod-definition", "cycod-catalog", "cycod-policy", "cycod-settings", "cycod-team"],
     ),
     ("cycod-page", &["cycod-http", "cycod-diagnostic"]),
-    ("cycod-process", &["cycod-thread"]),
     ("cycod-conductor", &["cycod-thread", "cycod-flow"]),
     (
         "cycod-hub",
