@@ -69,6 +69,11 @@ impl Folder {
         self.0.try_clone().map(Self)
     }
 
+    /// The same directory, held open once more.
+    pub fn again(&self) -> io::Result<Self> {
+        self.try_clone()
+    }
+
     /// Makes the names in it outlast a power failure, where a directory can be forced to the disk.
     pub(crate) fn sync(&self) {
         imp::sync(&self.0);
@@ -146,6 +151,28 @@ impl Folder {
         let mut file = imp::create_new(&self.0, name, true)?;
         file.write_all(content)?;
         file.sync_all()
+    }
+
+    /// Makes a file in it that is not there yet, for writing.
+    pub fn create_new(&self, name: &OsStr, is_executable: bool) -> io::Result<File> {
+        let file = imp::create_new(&self.0, name, true)?;
+        imp::permit(&file, &file.metadata()?, is_executable)?;
+        Ok(file)
+    }
+
+    /// Makes a link in it that is not there yet; what that names is not looked at.
+    pub fn make_link(&self, name: &OsStr, to: &Path) -> io::Result<()> {
+        imp::make_link(&self.0, name, to)
+    }
+
+    /// Lets those read, write and execute a file who may do that with another one; it is executable only if it is to be.
+    pub fn permit_like(&self, name: &OsStr, other: &Metadata, is_executable: bool) -> io::Result<()> {
+        imp::permit(&self.file(name)?, other, is_executable)
+    }
+
+    /// Moves an entry into another directory, unless something has that name there.
+    pub fn move_to_new(&self, from: &OsStr, other: &Self, to: &OsStr) -> io::Result<()> {
+        imp::move_to_new(&self.0, from, &other.0, to)
     }
 
     /// Gives a file or a directory another name, unless something has it already.

@@ -104,6 +104,21 @@ pub(crate) fn move_new(directory: &Path, from: &OsStr, to: &OsStr) -> io::Result
     move_over(directory, from, to)
 }
 
+pub(crate) fn move_to_new(directory: &Path, from: &OsStr, other: &Path, to: &OsStr) -> io::Result<()> {
+    if fs::symlink_metadata(other.join(to)).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(directory.join(from), other.join(to))
+}
+
+pub(crate) fn make_link(_: &Path, _: &OsStr, _: &Path) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "links can't be made on this system"))
+}
+
+pub(crate) fn permit(_: &File, _: &Metadata, _: bool) -> io::Result<()> {
+    Ok(())
+}
+
 pub(crate) fn move_over(directory: &Path, from: &OsStr, to: &OsStr) -> io::Result<()> {
     fs::rename(directory.join(from), directory.join(to))
 }

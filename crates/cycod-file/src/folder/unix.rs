@@ -2,20 +2,23 @@
 
 use std::{
     ffi::OsStr,
-    fs::{File, Metadata},
+    fs::{File, Metadata, Permissions},
     io::{self, Read as _, Write as _},
     os::{
         fd::OwnedFd,
         unix::{
             ffi::OsStrExt as _,
-            fs::{MetadataExt as _, fchown},
+            fs::{MetadataExt as _, PermissionsExt as _, fchown},
         },
     },
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags, linkat, mkdirat, openat, readlinkat, renameat, statat, unlinkat},
+    fs::{
+        AtFlags, Dir, FileType, Mode, OFlags, linkat, mkdirat, openat, readlinkat, renameat, statat, symlinkat,
+        unlinkat,
+    },
     io::Errno,
 };
 
@@ -115,17 +118,33 @@ pub(crate) fn is_same(directory: &OwnedFd, name: &OsStr, before: &Metadata) -> i
 
 /// Gives a file a name that nothing has, in one step.
 pub(crate) fn move_new(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    move_to_new(directory, from, directory, to)
+}
+
+/// The same, into another directory.
+pub(crate) fn move_to_new(directory: &OwnedFd, from: &OsStr, other: &OwnedFd, to: &OsStr) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    match rustix::fs::renameat_with(directory, from, directory, to, rustix::fs::RenameFlags::NOREPLACE) {
+    match rustix::fs::renameat_with(directory, from, other, to, rustix::fs::RenameFlags::NOREPLACE) {
         // The file system cannot do it in one step.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
         result => return Ok(result?),
     }
-    match statat(directory, to, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => Ok(renameat(directory, from, directory, to)?),
+    match statat(other, to, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Ok(renameat(directory, from, other, to)?),
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
         Err(error) => Err(error.into()),
     }
+}
+
+pub(crate) fn make_link(directory: &OwnedFd, name: &OsStr, to: &Path) -> io::Result<()> {
+    Ok(symlinkat(to, directory, name)?)
+}
+
+/// Gives a file the mode of another one. Those who may read it may execute it, if it is to be executable; else no one may.
+pub(crate) fn permit(file: &File, like: &Metadata, is_executable: bool) -> io::Result<()> {
+    let mode = like.mode() & 0o666;
+    let mode = if is_executable { mode | 0o100 | ((mode & 0o444) >> 2) } else { mode };
+    file.set_permissions(Permissions::from_mode(mode))
 }
 
 pub(crate) fn move_over(directory: &OwnedFd, from: &OsStr, to: &OsStr) -> io::Result<()> {
