@@ -18,7 +18,7 @@ use serde_json::Value;
 use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 48] = [
+const ARROWS: [(&str, &[&str]); 49] = [
     ("cycod-thread", &[]),
     ("cycod-file", &[]),
     ("cycod-http", &["cycod-thread"]),
@@ -58,6 +58,7 @@ const ARROWS: [(&str, &[&str]); 48] = [
     ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-process", "cycod-schema"]),
     ("cycod-team", &["cycod-code", "cycod-schedule"]),
     ("cycod-team-sync", &["cycod-file", "cycod-code", "cycod-catalog", "cycod-schedule", "cycod-team"]),
+    ("cycod-snapshot", &["cycod-file", "cycod-team"]),
     (
         "cycod-team-change",
         &["cycod-diagnostic", "cycod-definition", "cycod-catalog", "cycod-policy", "cycod-settings", "cycod-team"],

@@ -1,0 +1,150 @@
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use cycod_file::Folder;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    MOST_BYTES, MOST_FILES, ProjectEntry, ProjectPath, SnapshotError,
+    listing::{list, too_many},
+    packed,
+    snapshot::{Found, made_parent, put},
+};
+
+/// What became of a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// What it was; nothing for one that was added.
+    pub before: Option<ProjectEntry>,
+    /// What it is; nothing for one that was removed.
+    pub after: Option<ProjectEntry>,
+}
+
+/// What differs between a snapshot and a directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    pub(crate) changes: BTreeMap<ProjectPath, Change>,
+    pub(crate) contents: BTreeMap<ProjectPath, Vec<u8>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    changes: Vec<(ProjectPath, Change)>,
+}
+
+impl Changes {
+    /// Compares a directory with what it had before. What its `.gitignore` files leave out counts only if it was there before.
+    ///
+    /// # Errors
+    /// When too much changed, a name can't travel, a link leads out, or something can't be read.
+    pub fn since(before: &BTreeMap<ProjectPath, ProjectEntry>, root: &Path) -> Result<Self, SnapshotError> {
+        let folder = Folder::open(root).map_err(|error| SnapshotError::failed(root.display(), error))?;
+        let mut paths = list(&folder)?.iter().map(|path| ProjectPath::of(path)).collect::<Result<BTreeSet<_>, _>>()?;
+        paths.extend(before.keys().cloned());
+        let (mut changes, mut left) = (Self::default(), MOST_BYTES);
+        for path in paths {
+            let was = before.get(&path).filter(|entry| **entry != ProjectEntry::Directory);
+            // One that did not change doesn't travel.
+            let most = left.max(match was {
+                Some(ProjectEntry::File { size, .. }) => *size,
+                _ => 0,
+            });
+            let found = Found::at(&folder, &path, most).map_err(|error| SnapshotError::failed(&path, error))?;
+            let is = found.entry();
+            let is_same = match (was, is) {
+                (Some(was), Some(is)) => was.is_same(is),
+                (None, None) => true,
+                _ => false,
+            };
+            if is_same {
+                continue;
+            }
+            is.map_or(Ok(()), |entry| entry.check(&path))?;
+            let change = Change { before: was.cloned(), after: is.cloned() };
+            if let Found::Entry(ProjectEntry::File { .. }, content) = found {
+                let larger = || {
+                    let sizes = changes.contents.iter().map(|(path, content)| (path.to_string(), content.len() as u64));
+                    let what = format!("the changed files have more than {} MiB", MOST_BYTES >> 20);
+                    SnapshotError::too_large(what, sizes.chain([(path.to_string(), content.len() as u64)]).collect())
+                };
+                left = left.checked_sub(content.len() as u64).ok_or_else(larger)?;
+                changes.contents.insert(path.clone(), content);
+            }
+            changes.changes.insert(path, change);
+        }
+        if changes.changes.len() > MOST_FILES {
+            return Err(SnapshotError::too_large(too_many(), Vec::new()));
+        }
+        Ok(changes)
+    }
+
+    /// The changes by path.
+    pub fn by_path(&self) -> &BTreeMap<ProjectPath, Change> {
+        &self.changes
+    }
+
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// Packs them.
+    ///
+    /// # Errors
+    /// When that is too much.
+    pub fn pack(&self) -> Result<Vec<u8>, SnapshotError> {
+        let changes = self.changes.iter().map(|(path, change)| (path.clone(), change.clone())).collect();
+        let sizes = || self.contents.iter().map(|(path, content)| (path.to_string(), content.len() as u64)).collect();
+        packed::pack(&Head { changes }, self.contents.values().map(Vec::as_slice), sizes)
+    }
+
+    /// Reads what was packed. Nothing is written.
+    ///
+    /// # Errors
+    /// When it is something else, or more than travels.
+    pub fn unpack(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        let (head, contents) = packed::unpack(bytes, |head: &Head| {
+            head.changes.iter().filter_map(|(path, change)| Some((path, change.after.as_ref()?))).collect()
+        })?;
+        if !head.changes.is_sorted_by(|(one, _), (two, _)| one < two) {
+            return Err(SnapshotError::broken("two changes have one name"));
+        }
+        let is_directory = |entry: &Option<ProjectEntry>| *entry == Some(ProjectEntry::Directory);
+        for (path, change) in &head.changes {
+            if is_directory(&change.before) || is_directory(&change.after) || change.before == change.after {
+                return Err(SnapshotError::broken("a change is none"));
+            }
+            change.after.as_ref().map_or(Ok(()), |entry| entry.check(path))?;
+        }
+        if head.changes.len() > MOST_FILES {
+            return Err(SnapshotError::broken("there is too much"));
+        }
+        Ok(Self { changes: head.changes.into_iter().collect(), contents })
+    }
+
+    /// Whether they are changes of a snapshot: what was before is in it.
+    pub fn is_of(&self, before: &BTreeMap<ProjectPath, ProjectEntry>) -> bool {
+        self.changes.iter().all(|(path, change)| {
+            before.get(path).filter(|entry| **entry != ProjectEntry::Directory) == change.before.as_ref()
+        })
+    }
+
+    /// Writes the files that were added or changed into a directory that doesn't have them.
+    ///
+    /// # Errors
+    /// When one is there, or the system refuses.
+    pub fn write(&self, root: &Path) -> Result<(), SnapshotError> {
+        let folder = Folder::open(root).map_err(|error| SnapshotError::failed(root.display(), error))?;
+        for (path, change) in &self.changes {
+            let Some(entry) = &change.after else { continue };
+            let content = self.contents.get(path).map(Vec::as_slice).unwrap_or_default();
+            let written = made_parent(&folder, path).and_then(|parent| put(&parent, path, entry, content));
+            written.map_err(|error| SnapshotError::failed(path, error))?;
+        }
+        Ok(())
+    }
+}
