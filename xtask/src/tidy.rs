@@ -242,6 +242,7 @@ const ARROWS: [(&str, &[&str]); 49] = [
             "cycod-secret",
             "cycod-settings",
             "cycod-shell",
+            "cycod-snapshot",
             "cycod-store",
             "cycod-file",
             "cycod-schedule",

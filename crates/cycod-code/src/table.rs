@@ -281,6 +281,8 @@ codes! {
     WhomToAsk               "whom-to-ask"               (file)
     WorkerFailed            "worker-failed"             (Failure        ToolError     InternalError   Mishap)
     WorkerLost              "worker-lost"               (Failure        ToolError     BadGateway      Decision)
+    WorkspaceConflict       "workspace-conflict"        (Failure        ToolError     Conflict        Decision)
+    WorkspaceRefused        "workspace-refused"         (Failure        ToolError     Unprocessable   Decision)
     WrongArgumentType       "wrong-argument-type"       (Usage          ToolError     BadRequest      Decision)
     WrongOutput             "wrong-output"              (Failure        ToolError     InternalError   Mishap)
     WrongType               "wrong-type"                (file)

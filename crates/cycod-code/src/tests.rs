@@ -186,6 +186,7 @@ fn over_http_a_code_has_the_status_of_its_meaning() {
         409 repeated-call
         409 run-without-control
         409 step-lost
+        409 workspace-conflict
         429 budget-spent
         429 model-budget
         429 model-rate-limit

@@ -78,7 +78,7 @@ pub use lower::static_value;
 pub use parameter::{
     CodeReader, NamedTransform, Parameter, ParameterType, ParameterValidation, Placing, Shape, Transform, ValueFormat,
 };
-pub use placement::{RunSite, WORKER_LABEL, is_worker_label, worker_with};
+pub use placement::{FleetWorkspace, RunSite, WORKER_LABEL, is_worker_label, worker_with};
 pub use platform::Platform;
 pub use programs_file::{Beside, ProgramsFile, Stated};
 pub use security::{AccessKind, Approval, Demand, Isolation, Permission, Privilege, Security};

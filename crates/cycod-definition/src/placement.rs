@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::{Body, Tool};
+use crate::{Body, Level, Tool};
 
 /// On which machine a tool runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,6 +10,16 @@ pub enum RunSite {
     Here,
     /// A worker of the team's hub.
     Fleet,
+}
+
+/// Which files of the project a run on the fleet has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FleetWorkspace {
+    /// None but those of the tool.
+    #[default]
+    None,
+    /// All, as they are when the run begins. What the run changes comes back.
+    Snapshot,
 }
 
 /// What [`is_worker_label`] asks for, in words.
@@ -26,6 +36,19 @@ pub fn worker_with<'l>(labels: impl IntoIterator<Item = &'l str>) -> String {
     let labels: Vec<String> = labels.into_iter().map(|label| format!("`{label}`")).collect();
     let offers = if labels.is_empty() { String::new() } else { format!(" that offers {}", labels.join(", ")) };
     format!("a worker of your team's hub{offers}")
+}
+
+impl FleetWorkspace {
+    /// What becomes of the files of the project in a run on the fleet, in words. A tool that only reads brings nothing back.
+    pub fn words(self, level: Level) -> Option<&'static str> {
+        match (self, level) {
+            (Self::None, _) => None,
+            (Self::Snapshot, Level::Read) => Some("on the fleet, the files of the project leave this machine"),
+            (Self::Snapshot, _) => Some(
+                "on the fleet, the files of the project leave this machine, and what the run changes in them comes back",
+            ),
+        }
+    }
 }
 
 impl Tool {

@@ -1,8 +1,8 @@
 use cycod_shell::Programs;
 
 use crate::{
-    Body, Environment, FilePaths, FunctionCalling, Hints, JsonSchema, Metadata, OfferedAs, Parameter, Produces,
-    RemoteTool, Requires, Resources, RunSite, Security, SourceOrigin, Stated, TaskSupport, Tool, ToolName,
+    Body, Environment, FilePaths, FleetWorkspace, FunctionCalling, Hints, JsonSchema, Metadata, OfferedAs, Parameter,
+    Produces, RemoteTool, Requires, Resources, RunSite, Security, SourceOrigin, Stated, TaskSupport, Tool, ToolName,
 };
 
 impl Tool {
@@ -41,6 +41,7 @@ impl Tool {
             schedule: None,
             on: RunSite::Here,
             runs_on: Vec::new(),
+            workspace: FleetWorkspace::None,
             max_parallel: None,
             ignore_errors: false,
             input: None,

@@ -8,10 +8,10 @@ use cycod_syntax::template::{Reference, Template, TemplatePart};
 use serde_json::Value as Json;
 
 use crate::{
-    Caching, ChangelogEntry, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FunctionCalling,
-    Handler, Hints, Interactive, JsonSchema, Level, Literal, Metadata, OfferedAs, OnLost, Parameter, Platform,
-    Produces, Requires, Resources, RunSite, Secret, Security, Stated, Step, StepAction, TaskSupport, TestCase,
-    ToolPage, ToolQuestion, ToolUse, Value,
+    Caching, ChangelogEntry, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FleetWorkspace,
+    FunctionCalling, Handler, Hints, Interactive, JsonSchema, Level, Literal, Metadata, OfferedAs, OnLost, Parameter,
+    Platform, Produces, Requires, Resources, RunSite, Secret, Security, Stated, Step, StepAction, TaskSupport,
+    TestCase, ToolPage, ToolQuestion, ToolUse, Value,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -120,6 +120,8 @@ pub struct Tool {
     pub on: RunSite,
     /// The labels that a worker must offer to run it on the fleet.
     pub runs_on: Vec<String>,
+    /// The files of the project that it has on the fleet.
+    pub workspace: FleetWorkspace,
     /// How many of its steps run at once at the most.
     pub max_parallel: Option<usize>,
     /// The default of `continue-on-error` for every step, and whether a failing single command counts as success.

@@ -133,6 +133,7 @@ impl Engine {
         let commands = self.preview(plan).everything();
         let is_on_fleet = plan.tool().on == RunSite::Fleet;
         let site = is_on_fleet.then(|| format!("runs on {}", worker_with(plan.worker_labels())));
+        let files = plan.tool().workspace.words(plan.granted());
         Request {
             tool: tool.name.to_string(),
             title: tool.title.clone(),
@@ -144,7 +145,7 @@ impl Engine {
             arguments: masks.apply(&plan.call.arguments_json()).into_owned(),
             editable: arguments.map(|arguments| editable(arguments, plan).to_string()),
             working_directory: plan.working_directory.display().to_string(),
-            reach: site.into_iter().chain(plan.reach()).collect(),
+            reach: site.into_iter().chain(files.map(str::to_owned)).chain(plan.reach()).collect(),
             rule: decision.rule.clone(),
             yields: decision.yields,
             justification: tool.security.justification.clone(),

@@ -43,7 +43,7 @@ use serde_json::Value as Json;
 pub use exhibit::Exhibit;
 use fingerprint::Doubtful;
 pub use fingerprint::{Fingerprint, Used};
-pub use portable::{Obstacle, Portable, PortableFile};
+pub use portable::{Obstacle, Portable, PortableFile, files_of_git, take_keys};
 use programs::Places;
 use repository::real;
 pub use skill_file::SkillFile;

@@ -45,6 +45,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("no-hub", "the tests of workers: a user without a team"),
     ("ticket-refused", "the tests of workers: a tool that was changed on the way"),
     ("worker-lost", "the tests of workers: one that is killed"),
+    ("workspace-conflict", "the tests of workspaces: a file that changes on both machines"),
+    ("workspace-refused", "the tests of workspaces: a link that leads out of the project"),
     ("internal-error", "the tests of whole runs: a step that panics"),
     ("duplicate-name", "the catalog's tests: two files"),
     ("duplicate-task", "the tests of importing: a file of another program"),

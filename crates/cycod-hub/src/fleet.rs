@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::{
-    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit, flows, hashed, member::random,
+    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit, carried, flows, hashed, member::random,
     request::use_once, roots,
 };
 
@@ -188,6 +188,12 @@ pub(crate) fn give(
     }
     if ticket.durable && !has_restate {
         return Ok(no_flows());
+    }
+    if let Some(workspace) = &ticket.workspace {
+        if ticket.durable {
+            return Err(HubError::invalid("the steps of a durable run have no files of the project"));
+        }
+        carried::check(tx, member, (&ticket.id, workspace))?;
     }
     if given.needs.len() > MOST_NEEDS || !given.needs.iter().flatten().all(|label| is_worker_label(label)) {
         return Err(HubError::invalid("the steps need too many kinds of workers, or a label is none"));
@@ -556,6 +562,7 @@ fn end(tx: &mut dyn HubTransaction, id: &str, state: &str, now: Timestamp) -> Re
     {
         return flows::tell(tx, (id, &row.text(1)?, &row.text(2)?), (state, &row.text(3)?), now);
     }
+    carried::end(tx, id)?;
     tx.execute("DELETE FROM task_files WHERE task = $1", &[id.into()]).map(drop)
 }
 
@@ -591,5 +598,5 @@ fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
         tx.execute("DELETE FROM task_pieces WHERE task = $1", &[id.as_str().into()])?;
         tx.execute("DELETE FROM tasks WHERE id = $1", &[id.into()])?;
     }
-    Ok(())
+    carried::sweep(tx, millis.saturating_sub(KEPT))
 }

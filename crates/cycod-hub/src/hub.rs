@@ -13,6 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubSubject, HubTransaction, Restate, audit,
+    carried::TaskPart,
     events::{self, Announced, EventStreams, HubNews, Since},
     fleet::{self, FleetWorker, GivenTask, WorkerReport},
     flows::{self, Outgoing},
@@ -500,6 +501,41 @@ impl Hub {
         self.change(request, now, |tx, member| fleet::cancel(tx, member, task, now))?;
         self.0.fleet.notify_waiters();
         Ok(())
+    }
+
+    pub(crate) fn put_part(
+        &self,
+        request: &SignedRequest,
+        part: &TaskPart,
+        bytes: &[u8],
+        now: Timestamp,
+    ) -> Result<(), HubError> {
+        self.change(request, now, |tx, member| part.put(tx, member, bytes, now))
+    }
+
+    pub(crate) fn part_of_worker(&self, request: &SignedRequest, part: &TaskPart) -> Result<Vec<u8>, HubError> {
+        self.run(|tx| {
+            let member = HubMember::of_device(tx, &request.device)?;
+            part.of_worker(tx, &member)
+        })
+    }
+
+    pub(crate) fn put_part_by_worker(
+        &self,
+        request: &SignedRequest,
+        (part, fence): (&TaskPart, i64),
+        bytes: &[u8],
+        now: Timestamp,
+    ) -> Result<(), HubError> {
+        self.run(|tx| part.put_by_worker(tx, (&request.device, fence), bytes, now))
+    }
+
+    pub(crate) fn part_of_member(
+        &self,
+        request: &SignedRequest,
+        (part, fence): (&TaskPart, i64),
+    ) -> Result<Vec<u8>, HubError> {
+        self.run(|tx| part.of_member(tx, (&request.device, fence)))
     }
 
     /// Wakes requests that wait for something about a task.

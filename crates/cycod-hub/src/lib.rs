@@ -15,6 +15,7 @@
 //! who release at once name the release that they have seen, and the second one is refused.
 
 mod audit;
+mod carried;
 mod error;
 mod events;
 mod fleet;

@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 7] = [
+const MIGRATIONS: [&[&str]; 8] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -77,6 +77,11 @@ const MIGRATIONS: [&[&str]; 7] = [
         "CREATE INDEX schedules_by_time ON schedules (state, next)",
         "CREATE TABLE schedule_runs (schedule TEXT NOT NULL, instant BIGINT NOT NULL, run TEXT NOT NULL, \
      state TEXT NOT NULL, why TEXT NOT NULL, PRIMARY KEY (schedule, instant))",
+    ],
+    &[
+        "CREATE TABLE task_parts (task TEXT NOT NULL, from_worker BIGINT NOT NULL, digest TEXT NOT NULL, \
+     member TEXT NOT NULL, made BIGINT NOT NULL, bytes BYTEA NOT NULL, PRIMARY KEY (task, from_worker, digest))",
+        "CREATE INDEX task_parts_by_time ON task_parts (made)",
     ],
 ];
 

@@ -120,6 +120,9 @@ pub(crate) fn add(
     if !(0..=LONGEST).contains(&ticket.expires.saturating_sub(now.as_second())) {
         return Err(HubError::invalid("a schedule is valid for at most 366 days"));
     }
+    if ticket.workspace.is_some() {
+        return Err(HubError::invalid("the runs of a schedule have no files of the project"));
+    }
     if ticket.durable && !has_restate {
         return Ok(fleet::no_flows());
     }

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use cycod_http::{Connections, HttpError, read_body, serve};
 use cycod_page::reply::PageBody;
-use cycod_team::{BlobDigest, LARGEST_FILE, LatestRelease, TeamChannel};
+use cycod_team::{BlobDigest, LARGEST_FILE, LatestRelease, MOST_PART, TeamChannel};
 use cycod_thread::blocking;
 use http_body_util::{BodyExt, Full};
 use hyper::{
@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     Hub, HubError, HubLogin, HubRefusal,
+    carried::TaskPart,
     events::{self, Since},
     fleet::{GivenTask, WorkerReport},
     hub::TaggedRelease,
@@ -301,6 +302,10 @@ enum Asked {
     EnrolWorker,
     Claim,
     Report,
+    PutPart(TaskPart),
+    PartOfWorker(TaskPart),
+    PutPartByWorker(TaskPart, i64),
+    PartOfMember(TaskPart, i64),
 }
 
 /// Who may ask for something.
@@ -369,6 +374,18 @@ impl Asked {
         Some(match (method, path) {
             (&Method::GET, LatestRelease::FILE) => Self::Latest(TeamChannel::default()),
             (&Method::GET, "proposals") => Self::Proposals,
+            (&Method::GET | &Method::PUT, path) if path.starts_with("tasks/") => {
+                let part = TaskPart::read(path.strip_prefix("tasks/")?)?;
+                if method == Method::PUT { Self::PutPart(part) } else { Self::PartOfWorker(part) }
+            }
+            (&Method::GET | &Method::PUT, path) if path.starts_with("workers/tasks/") => {
+                let (fence, part) = path.strip_prefix("workers/tasks/")?.split_once('/')?;
+                let (part, fence) = (TaskPart::read(part)?, fence.parse().ok()?);
+                match *method {
+                    Method::PUT => Self::PutPartByWorker(part, fence),
+                    _ => Self::PartOfMember(part, fence),
+                }
+            }
             (&Method::GET, path) => {
                 let named = path.strip_prefix("channels/").and_then(|path| path.split_once('/'));
                 let name = named.and_then(|(name, file)| (file == LatestRelease::FILE).then_some(name));
@@ -402,7 +419,7 @@ impl Asked {
     fn asker(&self) -> AskerKind {
         match self {
             Self::Challenge | Self::Enrol | Self::EnrolWorker => AskerKind::Anyone,
-            Self::Claim | Self::Report => AskerKind::Worker,
+            Self::Claim | Self::Report | Self::PutPartByWorker(..) | Self::PartOfMember(..) => AskerKind::Worker,
             _ => AskerKind::Member,
         }
     }
@@ -413,6 +430,8 @@ impl Asked {
             Self::GiveTask | Self::AddSchedule | Self::Report => MOST_TASK,
             Self::Claim | Self::Watch | Self::CancelTask | Self::EnrolWorker => MOST_ENROLMENT,
             Self::Latest(_) | Self::File(_) | Self::Proposals => 0,
+            Self::PutPart(_) | Self::PutPartByWorker(..) => MOST_PART,
+            Self::PartOfWorker(_) | Self::PartOfMember(..) => 0,
             Self::Schedules | Self::ChangeSchedule => MOST_ENROLMENT,
             Self::Challenge | Self::Enrol | Self::Promote | Self::Code => MOST_ENROLMENT,
             Self::PutBlob(_) => usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX),
@@ -458,6 +477,10 @@ impl Asked {
                 Ok(written(&hub.enrol_worker(&signed.device, &token, now)?))
             }
             Self::Report => Ok(written(&hub.report(signed, &parsed::<WorkerReport>(body)?, now)?)),
+            Self::PutPart(part) => done(hub.put_part(signed, part, body, now)),
+            Self::PutPartByWorker(part, fence) => done(hub.put_part_by_worker(signed, (part, *fence), body, now)),
+            Self::PartOfWorker(part) => Ok(file(hub.part_of_worker(signed, part)?, "no-store")),
+            Self::PartOfMember(part, fence) => Ok(file(hub.part_of_member(signed, (part, *fence))?, "no-store")),
             // These wait, and are answered without this.
             Self::Claim | Self::Watch | Self::Enrol => Err(missing()),
             Self::Promote => {

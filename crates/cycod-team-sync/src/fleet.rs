@@ -4,14 +4,15 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_file::{Durability, FileAccess};
 use cycod_schedule::scheduled_run;
 use cycod_team::{
-    BlobDigest, FORMAT, LeaseDocument, PastDocument, SignedRole, SignedText, TeamKey, TicketDocument, hex,
-    ticket_bytes, verify_signature,
+    BlobDigest, BytesInParts, FORMAT, LeaseDocument, MOST_PART, MOST_PARTS, PastDocument, SignedRole, SignedText,
+    TeamKey, TicketDocument, hex, ticket_bytes, verify_signature,
 };
 use jiff::Timestamp;
 use reqwest::{Method, Url};
@@ -23,6 +24,9 @@ use crate::{DeviceKey, SyncError, http::Web};
 
 /// The most bytes of an answer.
 const LARGEST: u64 = 32 << 20;
+
+/// How long it takes until a part is asked for again, each time, in milliseconds.
+const PAUSES: [u64; 4] = [200, 500, 1000, 2000];
 
 /// Requests about tasks, each signed by one key.
 struct Asking {
@@ -47,6 +51,49 @@ impl Asking {
                 Err(error) => Err(plain(format!("the hub's answer can't be read: {error}"))),
             },
         }
+    }
+}
+
+impl Asking {
+    /// Sends bytes in parts; a part that can't be sent is tried again.
+    fn put_parts(&mut self, below: &str, bytes: &[u8]) -> Result<(), SyncError> {
+        for part in bytes.chunks(MOST_PART) {
+            let path = format!("{below}/{}", BlobDigest::of(part));
+            self.tried(|asking| asking.web.send(Method::PUT, &path, part, LARGEST))?.map_err(|why| refused(&why))?;
+        }
+        Ok(())
+    }
+
+    /// Gets bytes in parts, each of which is the one of its digest.
+    fn get_parts(&mut self, below: &str, bytes: &BytesInParts) -> Result<Vec<u8>, SyncError> {
+        let mut all = Vec::new();
+        for digest in &bytes.parts {
+            let path = format!("{below}/{digest}");
+            let most = MOST_PART as u64;
+            let part =
+                self.tried(|asking| asking.web.send(Method::GET, &path, b"", most))?.map_err(|why| refused(&why))?;
+            if BlobDigest::of(&part) != *digest {
+                return Err(plain("the hub has other files than those that were signed".to_owned()));
+            }
+            all.extend(part);
+            if all.len() > MOST_PARTS {
+                return Err(plain(format!("there is more than {} MiB", MOST_PARTS >> 20)));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Asks again for a while where there is no answer.
+    fn tried<T>(&mut self, mut ask: impl FnMut(&mut Self) -> io::Result<T>) -> Result<T, SyncError> {
+        for pause in PAUSES {
+            self.web.renew();
+            match ask(self) {
+                Ok(answer) => return Ok(answer),
+                Err(_) => std::thread::sleep(Duration::from_millis(pause)),
+            }
+        }
+        self.web.renew();
+        ask(self).map_err(|error| plain(format!("`{}` can't be reached: {error}", self.address)))
     }
 }
 
@@ -155,7 +202,23 @@ impl FleetTasks {
         self.give_with(ticket, files, None, &[])
     }
 
-    /// The same for a durable run, with what the conductor has to know of it, and with the labels that its steps need.
+    /// Brings the hub what a ticket names in parts, before the ticket is given.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn bring(&mut self, task: &str, bytes: &[u8]) -> Result<(), SyncError> {
+        self.asking.put_parts(&format!("tasks/{task}"), bytes)
+    }
+
+    /// Gets what a worker brought of a task in parts.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, refuses, or has something else.
+    pub fn fetch(&mut self, task: &str, bytes: &BytesInParts) -> Result<Vec<u8>, SyncError> {
+        self.asking.get_parts(&format!("tasks/{task}"), bytes)
+    }
+
+    /// The same as [`give`](Self::give) for a durable run, with what the conductor has to know of it, and with the labels that its steps need.
     ///
     /// # Errors
     /// When the hub can't be reached, or refuses.
@@ -385,6 +448,11 @@ impl WorkerMachine {
             .map_err(|error| wrong(error.to_string()))
     }
 
+    /// What no other worker has, for names of files: the beginning of the digest of its key.
+    pub fn mark(&self) -> String {
+        BlobDigest::of(self.device.public().as_bytes()).to_string()[..16].to_owned()
+    }
+
     /// The way to its hub.
     ///
     /// # Errors
@@ -574,6 +642,25 @@ impl WorkerHub {
         serde_json::from_value(answer)
             .map(Some)
             .map_err(|error| plain(format!("the hub's answer can't be read: {error}")))
+    }
+
+    /// Gets what a ticket names in parts, under a lease.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, refuses, or has something else.
+    pub fn fetch(&mut self, lease: (&str, i64), bytes: &BytesInParts) -> Result<Vec<u8>, SyncError> {
+        let (task, fence) = lease;
+        self.asking.get_parts(&format!("workers/tasks/{fence}/{task}"), bytes)
+    }
+
+    /// Brings the hub bytes for the member, under a lease.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn bring(&mut self, lease: (&str, i64), bytes: &[u8]) -> Result<BytesInParts, SyncError> {
+        let (task, fence) = lease;
+        self.asking.put_parts(&format!("workers/tasks/{fence}/{task}"), bytes)?;
+        Ok(BytesInParts::of(bytes))
     }
 
     /// Reports the next piece of a run, and its result at the end; with neither, only that the worker is here. `lease` is the ID

@@ -11,6 +11,41 @@ use crate::BlobDigest;
 /// The most bytes of all files that come with a ticket.
 pub const MOST_TICKET_BYTES: usize = 8 << 20;
 
+/// The most bytes of a part of what travels in parts.
+pub const MOST_PART: usize = 4 << 20;
+
+/// The most bytes of all parts together.
+pub const MOST_PARTS: usize = 64 << 20;
+
+/// Bytes that travel in parts, because they are too many for one request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BytesInParts {
+    /// The digests of the parts, in order.
+    pub parts: Vec<BlobDigest>,
+}
+
+impl BytesInParts {
+    /// The parts of bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self { parts: bytes.chunks(MOST_PART).map(BlobDigest::of).collect() }
+    }
+}
+
+/// The files of the member's project that a run has on the worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TicketWorkspace {
+    /// The files as they are packed.
+    pub files: BytesInParts,
+    /// The directory in which the run begins, from the project.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub directory: String,
+    /// Whether what the run changes comes back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changes: bool,
+}
+
 /// A file that a worker needs to run a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +84,9 @@ pub struct TicketDocument {
     /// Whether its steps are spread over workers, which run one after the other by themselves. The ID is then the one of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
+    /// The files of the project that travel with it; nothing for a call that has only the files of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<TicketWorkspace>,
     /// The times at which the hub may start it; nothing for a call that starts once, as soon as it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<TicketSchedule>,

@@ -340,6 +340,7 @@ pub(crate) const RUNS_COMMANDS: &[Entry] = &[
     entry!("wait", runs::wait, true),
     entry!("cancel", runs::cancel, true),
     entry!("resume", runs::resume, true),
+    entry!("apply", runs::apply, true, Grants::Always),
     entry!("rerun", runs::rerun, true),
     entry!("export", runs::export, true),
     entry!("verify", runs::verify, true),

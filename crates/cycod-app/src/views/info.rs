@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use cycod_engine::{
     Engine,
     catalog::{DirectoryStyle, Entry, ToolOrigin},
-    definition::{Body, RunSite, TestCase, Tool, document_json, function_schema},
+    definition::{Body, FleetWorkspace, RunSite, TestCase, Tool, document_json, function_schema},
     diagnostic::SourceFile,
 };
 use serde::Serialize;
@@ -54,6 +54,8 @@ pub struct ToolInfo<'a> {
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub runs_on: BTreeSet<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub examples: Option<Vec<String>>,
 }
 
@@ -72,6 +74,7 @@ impl<'a> ToolInfo<'a> {
             stated: tool.and_then(stated_json),
             on: tool.filter(|tool| tool.on == RunSite::Fleet).map(|_| "fleet"),
             runs_on: tool.map(Tool::worker_labels).unwrap_or_default(),
+            workspace: tool.filter(|tool| tool.workspace == FleetWorkspace::Snapshot).map(|_| "snapshot"),
             examples: tool.map(|_| examples(entry, tool)),
         }
     }

@@ -80,7 +80,7 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         let diagnostic = loss.diagnostic(Code::IgnoredByAlias, entry, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
     };
-    const KEYS: [&str; 27] = [
+    const KEYS: [&str; 28] = [
         "artifacts",
         "cache",
         "durable",
@@ -89,6 +89,7 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         "on-lost",
         "schedule",
         "runs-on",
+        "workspace",
         "input-schema",
         "returns",
         "produces",

@@ -13,7 +13,9 @@ use super::{
     replace,
     step::on_lost,
 };
-use crate::{Body, Command, Level, Platform, PlatformKey, RunSite, Runtime, SourceOrigin, Stated, Tool, ToolName};
+use crate::{
+    Body, Command, FleetWorkspace, Level, Platform, PlatformKey, RunSite, Runtime, SourceOrigin, Stated, Tool, ToolName,
+};
 
 impl Lowering<'_> {
     /// Reads a whole tool, with its name whether or not the rest can be read.
@@ -93,6 +95,7 @@ impl Lowering<'_> {
             schedule: self.schedule(view),
             on: if view.choice("on") == Some("fleet") { RunSite::Fleet } else { RunSite::Here },
             runs_on: self.runs_on(view),
+            workspace: workspace(view),
             max_parallel: self.max_parallel(view),
             ignore_errors: view.flag("ignore-errors").unwrap_or(false),
             input: view.text("input").map(|text| self.template(text, Scope::Call)),
@@ -372,6 +375,13 @@ impl Lowering<'_> {
             }
         }
         platforms
+    }
+}
+
+fn workspace(view: &View<'_>) -> FleetWorkspace {
+    match view.choice("workspace") {
+        Some("snapshot") => FleetWorkspace::Snapshot,
+        _ => FleetWorkspace::None,
     }
 }
 

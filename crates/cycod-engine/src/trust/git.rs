@@ -7,10 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cycod_definition::Host;
 use cycod_process::{Ending, Program, Session, Spec, Stop, Stream, find_program};
 
 use super::real;
-use crate::Engine;
 
 /// How long git may take for one answer.
 const TIME: Duration = Duration::from_secs(10);
@@ -39,8 +39,7 @@ pub(super) struct Git {
 }
 
 impl Git {
-    pub(super) fn open(engine: &Engine, root: PathBuf) -> Option<Self> {
-        let host = engine.host();
+    pub(super) fn open(host: &Host, root: PathBuf) -> Option<Self> {
         let path = host.environment.get(OsStr::new("PATH"))?;
         // A project may not bring the git that is asked about it.
         let directories: Vec<PathBuf> = std::env::split_paths(path)
@@ -62,8 +61,19 @@ impl Git {
         Some(list.split_terminator('\0').map(str::to_owned).collect())
     }
 
+    /// The files below the root that git knows, or would take, by their paths from there.
+    pub(super) fn known(&self) -> Option<BTreeSet<PathBuf>> {
+        let list = self.answer(&["ls-files", "-co", "--exclude-standard", "-z"], Path::new(""))?;
+        let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Some(names.map(|name| PathBuf::from(of_bytes(name))).collect())
+    }
+
     /// What git answers; nothing when it fails.
     pub(super) fn ask(&self, words: &[&str], file: &Path) -> Option<String> {
+        self.answer(words, file).map(|answer| String::from_utf8_lossy(&answer).into_owned())
+    }
+
+    fn answer(&self, words: &[&str], file: &Path) -> Option<Vec<u8>> {
         let mut args: Vec<OsString> = vec!["-C".into(), self.root.clone().into()];
         // Nothing that the repository configures is started.
         for setting in ["core.fsmonitor=false", "core.hooksPath=/dev/null", "log.showSignature=false"] {
@@ -90,7 +100,7 @@ impl Git {
                 }
             })
             .ok()?;
-        matches!(ended.ending, Ending::Exited(0)).then(|| String::from_utf8_lossy(&answer).into_owned())
+        matches!(ended.ending, Ending::Exited(0)).then_some(answer)
     }
 
     /// The user's own address.
@@ -106,4 +116,14 @@ impl Git {
         let made = made.filter(|(_, what)| MADE_HERE.iter().any(|begin| what.starts_with(begin)));
         Some(made.map(|(commit, _)| commit.to_owned()).collect())
     }
+}
+
+#[cfg(unix)]
+fn of_bytes(name: &[u8]) -> OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(name.to_vec())
+}
+
+#[cfg(not(unix))]
+fn of_bytes(name: &[u8]) -> OsString {
+    String::from_utf8_lossy(name).into_owned().into()
 }

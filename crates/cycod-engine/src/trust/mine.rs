@@ -66,7 +66,7 @@ impl Engine {
             // Nobody else's work comes into a directory without a history.
             return true;
         }
-        let Some(git) = Git::open(self, root) else { return false };
+        let Some(git) = Git::open(self.host(), root) else { return false };
         let mut made_here: Option<BTreeSet<String>> = None;
         // What lies elsewhere did not come with the project.
         files.iter().filter(|file| file.starts_with(&git.root)).all(|file| {

@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use cycod_definition::{Body, Tool};
+use cycod_definition::{Body, Host, Tool};
 use cycod_diagnostic::Refusal;
 use cycod_run::Guarded;
 
@@ -199,11 +199,10 @@ impl Engine {
 
     /// The files of the project that are under version control; nothing for a project without a repository.
     fn tracked(&self, root: &Path) -> Result<Option<BTreeSet<String>>, ()> {
-        let is_versioned = root.ancestors().any(|above| above.join(".git").symlink_metadata().is_ok());
-        if !is_versioned {
+        if !is_versioned(root) {
             return Ok(None);
         }
-        Git::open(self, root.to_owned()).and_then(|git| git.tracked()).map(Some).ok_or(())
+        Git::open(self.host(), root.to_owned()).and_then(|git| git.tracked()).map(Some).ok_or(())
     }
 
     /// A file as it is carried.
@@ -242,6 +241,30 @@ impl Engine {
         }
         Ok(PortableFile { bytes, is_executable: is_executable(&metadata) })
     }
+}
+
+/// The files of the project that git knows or would take, by their paths from there; nothing for a project without a repository. A
+/// repository in the project is listed as a directory.
+///
+/// # Errors
+/// When git can't be asked.
+pub fn files_of_git(host: &Host) -> Result<Option<BTreeSet<PathBuf>>, Obstacle> {
+    let root = real(&host.workspace);
+    if !is_versioned(&root) {
+        return Ok(None);
+    }
+    Git::open(host, root).and_then(|git| git.known()).map(Some).ok_or(Obstacle::NoGit)
+}
+
+/// Takes files out that hold keys or logins, and returns them. Paths are from the project.
+pub fn take_keys(host: &Host, files: &mut BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    let root = real(&host.workspace);
+    let guarded = Guarded::new(host);
+    files.extract_if(.., |file| guarded.opens(&root.join(file)).is_some()).collect()
+}
+
+fn is_versioned(root: &Path) -> bool {
+    root.ancestors().any(|above| above.join(".git").symlink_metadata().is_ok())
 }
 
 /// Whether a text has the path of a directory in it, alone or with what is below.

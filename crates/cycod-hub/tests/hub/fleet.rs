@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use cycod_hub::{HubStore, SqlValue, SqliteStore};
-use cycod_team::{BlobDigest, FORMAT, TicketDocument, TicketFile};
+use cycod_team::{BlobDigest, BytesInParts, FORMAT, TicketDocument, TicketFile, TicketWorkspace};
 use cycod_team_sync::{FleetTasks, SyncError, TaskTaken, TeamSource, WorkerHub, WorkerMachine};
 use serde_json::json;
 
@@ -25,6 +25,7 @@ pub(crate) fn ticket(labels: &[&str], again: bool) -> TicketDocument {
         labels: labels.iter().map(|&label| label.to_owned()).collect(),
         again,
         durable: false,
+        workspace: None,
         schedule: None,
         trace: None,
         expires: now().as_second() + 600,
@@ -120,6 +121,7 @@ pub(crate) fn queue(store: Arc<dyn HubStore>) {
     assert_eq!((seen.state.as_str(), seen.result), ("done", Some(json!({"success": true}))));
     assert!(at_one.report(lease, (0, &[]), Some(&json!({}))).expect("an answer").over, "it is done");
 
+    carried(&team, (&mut ada, &mut cem), (&one, &mut at_one), &mut at_two);
     lost(&team, &mut ada, (&one, &mut at_one), &mut at_two);
     forged(&team, &mut ada, (&one, &mut at_one));
 
@@ -129,6 +131,69 @@ pub(crate) fn queue(store: Arc<dyn HubStore>) {
     refused(cem.watch(&first.id, ("", 0), 0), "doesn't know this device");
     team.hub.remove_worker("one", now()).expect("it is removed");
     refused(at_one.claim(&labels(&["gpu"]), 0), "doesn't know this worker");
+}
+
+/// The files of the project that travel with a task, and what changed.
+fn carried(
+    team: &Team,
+    (ada, cem): (&mut FleetTasks, &mut FleetTasks),
+    (one, at_one): (&WorkerMachine, &mut WorkerHub),
+    at_two: &mut WorkerHub,
+) {
+    let bytes = b"the files of the project".to_vec();
+    let parts = BytesInParts::of(&bytes);
+    let with = || {
+        let workspace = TicketWorkspace { files: parts.clone(), directory: String::new(), changes: true };
+        TicketDocument { workspace: Some(workspace), ..ticket(&[], false) }
+    };
+    // They are there before the task is, and are those of the member.
+    let missing = "doesn't have all files of the project";
+    let taken = with();
+    refused(ada.give(&taken, &files()), missing);
+    cem.bring(&taken.id, &bytes).expect("it is brought");
+    refused(ada.give(&taken, &files()), missing);
+    let task = with();
+    ada.bring(&task.id, &bytes).expect("it is brought");
+    refused(at_one.fetch((&task.id, 1), &parts), "doesn't have the task");
+    assert_eq!(ada.give(&task, &files()), Ok(TaskTaken::Waits));
+    refused(ada.bring(&task.id, b"more"), "was given before");
+
+    // Only the worker that has the task gets them, and brings what changed.
+    let given = at_one.claim(&[], 0).expect("an answer").expect("a task");
+    let fence = one.verified(&given, now().as_second()).expect("a ticket").fence;
+    let lease = (task.id.as_str(), fence);
+    assert_eq!(at_one.fetch(lease, &parts), Ok(bytes.clone()));
+    refused(at_two.fetch(lease, &parts), "doesn't have the task");
+    refused(at_one.fetch((&task.id, fence + 1), &parts), "doesn't have the task");
+    refused(at_two.bring(lease, b"changes"), "doesn't have the task");
+    let changes = at_one.bring(lease, b"changes").expect("it is brought");
+    assert_eq!(ada.fetch(&task.id, &changes), Ok(b"changes".to_vec()));
+    refused(cem.fetch(&task.id, &changes), "has no such part");
+    refused(ada.fetch(&task.id, &parts), "has no such part");
+
+    // The files are gone when the task ends, and the changes when it is forgotten.
+    let of_project = || rows(team, "SELECT digest FROM task_parts WHERE from_worker = 0");
+    assert_eq!(of_project(), 2);
+    _ = at_one.report(lease, (0, &[]), Some(&json!({"success": true}))).expect("an answer");
+    assert_eq!(of_project(), 1, "those that cem brought");
+    refused(at_one.fetch(lease, &parts), "doesn't have the task");
+    assert_eq!(ada.fetch(&task.id, &changes), Ok(b"changes".to_vec()));
+    by_hand(team, "UPDATE task_parts SET made = 1");
+    assert!(at_one.claim(&[], 0).expect("an answer").is_none());
+    assert_eq!((of_project(), rows(team, "SELECT digest FROM task_parts")), (0, 1));
+    by_hand(team, "UPDATE tasks SET ended = 1 WHERE state = 'done'");
+    assert!(at_one.claim(&[], 0).expect("an answer").is_none());
+    assert_eq!(rows(team, "SELECT digest FROM task_parts"), 0);
+}
+
+fn rows(team: &Team, select: &str) -> usize {
+    let mut count = 0;
+    let work = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+        count = tx.rows(select, &[])?.len();
+        Ok(())
+    };
+    team.store.transaction(work).expect("a database");
+    count
 }
 
 /// What becomes of tasks whose worker doesn't report.

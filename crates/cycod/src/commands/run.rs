@@ -7,7 +7,7 @@ use cycod_app::command_line::pair;
 use cycod_engine::{
     Approved, Control, Engine, EngineError, Given, Plan, RunPlace, RunReport, Surface,
     catalog::ScopeFilter,
-    definition::{Parameter, RunSite, Tool, Value, WORKER_LABEL, is_worker_label},
+    definition::{FleetWorkspace, Parameter, RunSite, Tool, Value, WORKER_LABEL, is_worker_label},
     diagnostic::Code,
     json, result_json, result_json_of,
 };
@@ -25,7 +25,7 @@ use crate::{
     help,
     options::{TextOrJson, parsed},
     rules::{self, RuleOptions},
-    run::{Display, answers, completed, not_planned, preview_json, preview_text},
+    run::{Display, OnFleet, Travelling, answers, completed, not_planned, preview_json, preview_text},
     scope::{ScopeOptions, entry},
 };
 
@@ -141,8 +141,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let arguments = completed(context, &tool, arguments)?;
         let arguments = context.engine.by_person(&tool, arguments)?;
         let plan = context.engine.plan_unasked(&tool, arguments, timeout).map_err(|error| not_planned(name, error))?;
-        let fleet = (site == RunSite::Fleet).then(|| on_fleet(&plan, &args.label));
-        show(context, &plan, fleet.as_deref(), args.dry_run, json)
+        let fleet = (site == RunSite::Fleet).then(|| on_fleet(&plan, &args.label, args.dry_run)).transpose()?;
+        show(context, &plan, fleet.as_ref(), args.dry_run, json)
     });
     told(context, done, tool.as_deref(), json)
 }
@@ -166,10 +166,12 @@ fn site(context: &Context, tool: &Arc<Tool>, on: Option<Where>, labels: &[String
     }
 }
 
-/// The labels that a worker must offer for a run on the fleet.
-fn on_fleet(plan: &Plan, labels: &[String]) -> Vec<String> {
+/// What a worker must offer for a run on the fleet, and which files of the project it would get.
+fn on_fleet(plan: &Plan, labels: &[String], whole: bool) -> Result<OnFleet, CommandError> {
     let all: BTreeSet<&str> = labels.iter().map(String::as_str).chain(plan.worker_labels()).collect();
-    all.into_iter().map(str::to_owned).collect()
+    let travels = whole && plan.tool().workspace == FleetWorkspace::Snapshot;
+    let project = travels.then(|| Travelling::of(plan.host())).transpose()?;
+    Ok(OnFleet { labels: all.into_iter().map(str::to_owned).collect(), project })
 }
 
 /// Shows what a tool takes and what it may do.
@@ -424,11 +426,11 @@ fn json_arguments(text: &str) -> Result<Vec<(String, Given)>, CommandError> {
     }
 }
 
-/// Shows what a plan would do; `fleet` has the labels of the workers that would do it.
+/// Shows what a plan would do; `fleet` says which workers would do it.
 fn show(
     context: &mut Context,
     plan: &Plan,
-    fleet: Option<&[String]>,
+    fleet: Option<&OnFleet>,
     whole: bool,
     json: bool,
 ) -> Result<u8, CommandError> {

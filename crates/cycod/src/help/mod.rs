@@ -106,6 +106,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("runs wait", include_str!("pages/runs-wait.txt")),
     ("runs cancel", include_str!("pages/runs-cancel.txt")),
     ("runs resume", include_str!("pages/runs-resume.txt")),
+    ("runs apply", include_str!("pages/runs-apply.txt")),
     ("runs rerun", include_str!("pages/runs-rerun.txt")),
     ("runs export", include_str!("pages/runs-export.txt")),
     ("runs verify", include_str!("pages/runs-verify.txt")),

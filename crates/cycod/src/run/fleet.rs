@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -9,16 +10,21 @@ use std::{
 use cycod_engine::{
     Approved, Carrier, Driver, Durable, Engine, Event, FlowEvent, FlowFact, FlowNews, FlowSource, Plan, RunReport,
     Sink, StepPath, Stop,
-    definition::{Level, OnLost, Privilege, Produces, Tool},
+    definition::{FleetWorkspace, Level, OnLost, Privilege, Produces, Tool},
     diagnostic::{Code, Refusal},
     end_open_steps, event_of_json, flow_start, follow, json, report_of_json,
     trust::fingerprint,
 };
 use cycod_process::has_hung_up;
-use cycod_team::{BlobDigest, FORMAT, MOST_TICKET_BYTES, TicketDocument, TicketFile, TicketSchedule, TicketTrace};
+use cycod_snapshot::{Changes, ProjectEntry, ProjectPath};
+use cycod_team::{
+    BlobDigest, BytesInParts, FORMAT, MOST_TICKET_BYTES, TicketDocument, TicketFile, TicketSchedule, TicketTrace,
+    TicketWorkspace,
+};
 use cycod_team_sync::{FleetTasks, SyncError, TaskPiece, TaskTaken};
 use serde_json::Value as Json;
 
+use super::workspace::{KeptChanges, Travelling, apply, entries_with};
 use crate::{
     commands::team::{self, NoFleet},
     secrets::seconds,
@@ -49,6 +55,8 @@ pub(crate) struct Fleet {
     files: BTreeMap<String, TicketFile>,
     bytes: BTreeMap<String, Vec<u8>>,
     now: i64,
+    /// The user's own directory.
+    home: PathBuf,
 }
 
 impl Fleet {
@@ -103,7 +111,8 @@ impl Fleet {
         }
         let digest = fingerprint(engine, tool).to_string();
         let now = i64::try_from(seconds(engine.host().now)).unwrap_or(i64::MAX);
-        Ok(Self { tasks: Mutex::new(tasks), team, labels, digest, files, bytes, now })
+        let home = engine.catalog().scopes().user_directory().to_owned();
+        Ok(Self { tasks: Mutex::new(tasks), team, labels, digest, files, bytes, now, home })
     }
 
     /// What a worker must offer. The steps of a durable run say for themselves what more they need.
@@ -135,6 +144,7 @@ impl Fleet {
                 None => plan.granted() == Level::Read,
             }),
             durable,
+            workspace: None,
             schedule: None,
             trace: trace_of(span),
             expires: self.now.saturating_add(if durable { LASTING_DURABLE } else { LASTING }),
@@ -214,12 +224,11 @@ impl Carrier for Fleet {
         let plan = approved.subject();
         let carried = match (refused(plan), durable) {
             (Some(why), _) => Err(stays(plan.tool().name.as_str(), why)),
+            (None, Some(_)) if plan.tool().workspace == FleetWorkspace::Snapshot => {
+                Err(stays(plan.tool().name.as_str(), "the steps of a durable run can't have the files of the project"))
+            }
             (None, Some(durable)) => self.carry_flow(approved, driver, sink, durable),
-            (None, None) => self.ticket(plan, driver.run_trace, false).and_then(|ticket| {
-                let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-                let stop = driver.stop;
-                Following { tasks: &mut tasks, stop, sink, open: BTreeSet::new() }.follow(&ticket, &self.bytes)
-            }),
+            (None, None) => self.carry_whole(plan, driver, sink),
         };
         carried.unwrap_or_else(|refusal| RunReport { duration: began.elapsed(), ..RunReport::refused(refusal) })
     }
@@ -230,6 +239,71 @@ impl Carrier for Fleet {
 }
 
 impl Fleet {
+    /// Gives a run to the hub as a whole, with the files of the project if the tool has them there, and follows it.
+    fn carry_whole(&self, plan: &Plan, driver: &Driver<'_>, sink: &mut dyn Sink) -> Result<RunReport, Refusal> {
+        let mut ticket = self.ticket(plan, driver.run_trace, false)?;
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = None;
+        if plan.tool().workspace == FleetWorkspace::Snapshot {
+            let project = Travelling::of(plan.host())?;
+            let packed = project.pack()?;
+            let changes = plan.granted() > Level::Read;
+            let files = BytesInParts::of(&packed);
+            ticket.workspace = Some(TicketWorkspace { files, directory: project.directory.clone(), changes });
+            tasks.bring(&ticket.id, &packed).map_err(|error| failed(&error))?;
+            before = changes.then(|| entries_with(&project.snapshot, self.own(&ticket)));
+        }
+        let (stop, open) = (driver.stop, BTreeSet::new());
+        let mut following = Following { tasks: &mut tasks, stop, sink, open, changes: None };
+        let report = following.follow(&ticket, &self.bytes)?;
+        let Some((before, parts)) = before.zip(following.changes) else { return Ok(report) };
+        let packed = following.tasks.fetch(&ticket.id, &parts).map_err(|error| failed(&error));
+        let returned = packed.and_then(|packed| self.bring_back(plan, &before, &packed, report.success));
+        let warning = match returned {
+            Ok(warning) => warning,
+            // Why it failed itself matters more.
+            Err(refusal) if !report.success => Some(refusal.why),
+            Err(refusal) => return Ok(RunReport { success: false, exit_code: 1, refusal: Some(refusal), ..report }),
+        };
+        warning.into_iter().for_each(|warning| following.sink.event(&Event::Warning(warning)));
+        Ok(report)
+    }
+
+    /// The files of the tool, with whether each is executable.
+    fn own<'a>(&'a self, ticket: &'a TicketDocument) -> impl Iterator<Item = (&'a String, &'a [u8], bool)> {
+        self.bytes
+            .iter()
+            .map(|(path, bytes)| (path, bytes.as_slice(), ticket.files.get(path).is_some_and(|file| file.executable)))
+    }
+
+    /// Applies what a run changed in the files of the project, if it succeeded, and keeps what isn't applied. Returns what the user
+    /// should know.
+    fn bring_back(
+        &self,
+        plan: &Plan,
+        before: &BTreeMap<ProjectPath, ProjectEntry>,
+        packed: &[u8],
+        success: bool,
+    ) -> Result<Option<String>, Refusal> {
+        let broken = |why: &str| Refusal::new(Code::HubFailed, format!("what the run changed can't be read: {why}"));
+        let changes = Changes::unpack(packed).map_err(|error| broken(&error.to_string()))?;
+        if !changes.is_of(before) {
+            return Err(broken("they aren't changes of the files that it had"));
+        }
+        let (run, project) = (plan.run_id.as_str(), &plan.host().workspace);
+        // It is there also if this process ends before all of it is applied.
+        KeptChanges { project: project.clone() }
+            .keep(&self.home, run, packed)
+            .map_err(|error| broken(&format!("they can't be kept: {error}")))?;
+        if !success {
+            let why = "the run failed, so nothing that it changed was applied; to do that";
+            return Ok(Some(format!("{why}: cycod runs apply {run}")));
+        }
+        apply(&changes, project, run)?;
+        KeptChanges::forget(&self.home, run);
+        Ok(None)
+    }
+
     /// Gives a durable run to the hub, unless it is there already, and follows it.
     fn carry_flow(
         &self,
@@ -285,6 +359,9 @@ impl Fleet {
     ) -> Result<TicketDocument, Refusal> {
         match refused(plan) {
             Some(why) => Err(stays(plan.tool().name.as_str(), why)),
+            None if plan.tool().workspace == FleetWorkspace::Snapshot => {
+                Err(stays(plan.tool().name.as_str(), "the runs of a schedule can't have the files of the project"))
+            }
             None => Ok(TicketDocument {
                 schedule: Some(schedule),
                 durable,
@@ -415,10 +492,12 @@ struct Following<'a> {
     sink: &'a mut dyn Sink,
     /// The steps that have begun and not ended.
     open: BTreeSet<StepPath>,
+    /// What the run changed in the files of the project.
+    changes: Option<BytesInParts>,
 }
 
 impl Following<'_> {
-    fn follow(mut self, ticket: &TicketDocument, files: &BTreeMap<String, Vec<u8>>) -> Result<RunReport, Refusal> {
+    fn follow(&mut self, ticket: &TicketDocument, files: &BTreeMap<String, Vec<u8>>) -> Result<RunReport, Refusal> {
         let followed = self.followed(ticket, files);
         end_open_steps(std::mem::take(&mut self.open), self.sink);
         followed
@@ -461,6 +540,8 @@ impl Following<'_> {
             match now.state.as_str() {
                 "waiting" | "leased" => state = now.state,
                 "done" => {
+                    let changes = now.result.as_ref().and_then(|result| result.get("changes"));
+                    self.changes = changes.and_then(|changes| serde_json::from_value(changes.clone()).ok());
                     let report = now.result.as_ref().and_then(report_of_json);
                     return report.ok_or_else(|| {
                         Refusal::new(Code::HubFailed, "the worker's report can't be read: it has another version")

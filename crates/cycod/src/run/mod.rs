@@ -11,6 +11,7 @@ mod plain;
 pub(crate) mod preview;
 mod text;
 mod timeline;
+mod workspace;
 
 pub(crate) use approve::{Prompt, Said, request_text};
 pub(crate) use asks::{answers, line, not_planned};
@@ -20,6 +21,7 @@ pub(crate) use fleet::{Fleet, fleet_of};
 pub(crate) use live::Live;
 pub(crate) use missing::completed;
 pub(crate) use plain::Plain;
-pub(crate) use preview::{preview_json, preview_text};
+pub(crate) use preview::{OnFleet, preview_json, preview_text};
 pub(crate) use text::{duration, fitted};
 pub(crate) use timeline::timeline_of;
+pub(crate) use workspace::{KeptChanges, Travelling, apply, entries_with};

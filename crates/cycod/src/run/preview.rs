@@ -2,18 +2,21 @@
 
 use cycod_engine::{
     CacheOutlook, HeldTo, Plan, Preview, StepPreview,
-    definition::{Proof, Tool, Verdict, verdicts_by_parameter, worker_with},
+    definition::{Level, Proof, Tool, Verdict, verdicts_by_parameter, worker_with},
+    diagnostic::visible,
     refusal_json,
 };
 use serde_json::{Value, json};
 
 use cycod_app::views::{stated, stated_json};
 
+use super::workspace::Travelling;
+
 /// Writes a whole plan for a person; `fleet` has the labels of the workers that would carry it out.
 pub(crate) fn preview_text(
     plan: &Plan,
     preview: &Preview,
-    fleet: Option<&[String]>,
+    fleet: Option<&OnFleet>,
     interpreters: &[String],
     unpinned: &[String],
     outlook: &[(String, CacheOutlook)],
@@ -28,8 +31,9 @@ pub(crate) fn preview_text(
     if let Some(held_to) = &plan.held_to {
         text.push_str(&format!("  {}\n", shortened(held_to)));
     }
-    if let Some(labels) = fleet {
-        text.push_str(&format!("  on {}\n", worker_with(labels.iter().map(String::as_str))));
+    if let Some(fleet) = fleet {
+        text.push_str(&format!("  on {}\n", worker_with(fleet.labels.iter().map(String::as_str))));
+        fleet.project.iter().for_each(|project| write_project(&mut text, plan, project));
     }
     for warning in &plan.warnings {
         text.push_str(&format!("  warning: {warning}\n"));
@@ -59,6 +63,23 @@ pub(crate) fn preview_text(
         text.push_str(&format!("  artifacts: {}\n", artifacts(plan).join(", ")));
     }
     text
+}
+
+/// Who would carry a plan out, and with which files.
+pub(crate) struct OnFleet {
+    /// The labels that the worker must offer.
+    pub(crate) labels: Vec<String>,
+    pub(crate) project: Option<Travelling>,
+}
+
+fn write_project(text: &mut String, plan: &Plan, project: &Travelling) {
+    let back = if plan.granted() > Level::Read { "; what it changes in them comes back" } else { "" };
+    let (count, bytes) = (project.count(), project.snapshot.bytes());
+    let files = if count == 1 { "file" } else { "files" };
+    text.push_str(&format!("  with {count} {files} of the project, {bytes} bytes{back}\n"));
+    for stays in &project.stay {
+        text.push_str(&format!("  without {}: it may hold keys\n", visible(&stays.to_string_lossy())));
+    }
 }
 
 /// The files that a run would keep.
@@ -160,7 +181,7 @@ fn write_command(
 pub(crate) fn preview_json(
     plan: &Plan,
     preview: &Preview,
-    fleet: Option<&[String]>,
+    fleet: Option<&OnFleet>,
     interpreters: &[String],
     unpinned: &[String],
     outlook: &[(String, CacheOutlook)],
@@ -176,9 +197,15 @@ pub(crate) fn preview_json(
         fields.insert("timeout_ms".into(), json!(u64::try_from(plan.timeout.as_millis()).unwrap_or(u64::MAX)));
         let held_to = plan.held_to.as_ref();
         fields.insert("timeout_set_by".into(), json!(held_to.map(|held_to| &held_to.by)));
-        if let Some(labels) = fleet {
+        if let Some(fleet) = fleet {
             fields.insert("on".into(), "fleet".into());
-            fields.insert("runs_on".into(), json!(labels));
+            fields.insert("runs_on".into(), json!(fleet.labels));
+            if let Some(project) = &fleet.project {
+                let comes_back = plan.granted() > Level::Read;
+                let (files, bytes) = (project.count(), project.snapshot.bytes());
+                let about = json!({"files": files, "bytes": bytes, "comes_back": comes_back, "stay": project.stay});
+                fields.insert("workspace".into(), about);
+            }
         }
         fields.insert("working_directory".into(), plan.working_directory.to_string_lossy().into());
         fields.insert("warnings".into(), json!(plan.warnings));

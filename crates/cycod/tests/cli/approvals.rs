@@ -389,6 +389,7 @@ fn no_tool_grants_anything() {
         &["secret", "set", "X"],
         &["secret", "show", "X"],
         &["runs", "prune"],
+        &["runs", "apply", "last"],
         &["approvals", "watch"],
     ] {
         let ran = run(words);

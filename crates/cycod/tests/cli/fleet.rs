@@ -31,8 +31,8 @@ pub(crate) struct Team {
 
 /// A worker that runs until this is dropped.
 pub(crate) struct Worker {
-    place: Place,
-    child: Child,
+    pub(crate) place: Place,
+    pub(crate) child: Child,
 }
 
 impl Team {
@@ -43,6 +43,16 @@ impl Team {
         let (hub, address, root) = hub(&ada, &[(&ada, "ada", true), (&ben, "ben", false)]);
         _ = done(&ada, &["team", "join", &address, "--yes", "--root", &root, "--key", "ada"]);
         Self { ada, hub, address }
+    }
+
+    /// One whose project has no files but its tools.
+    pub(crate) fn without_files() -> Self {
+        let team = Self::new();
+        for entry in fs::read_dir(team.ada.project()).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.expect("it can be removed");
+        }
+        team
     }
 
     pub(crate) fn worker(&self, name: &str, more: &[&str]) -> Worker {
@@ -80,7 +90,7 @@ impl Team {
     }
 
     /// Begins a run, and waits until it has written a line; returns the rest with how to read on.
-    fn begin(&self, words: &[&str], line: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    pub(crate) fn begin(&self, words: &[&str], line: &str) -> (Child, BufReader<std::process::ChildStdout>) {
         let words: Vec<&str> = ["run"].iter().chain(words).chain(&["--on", "fleet"]).copied().collect();
         let mut child =
             self.ada.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -134,7 +144,7 @@ impl Drop for Worker {
     }
 }
 
-fn signal(child: &Child, signal: Signal) {
+pub(crate) fn signal(child: &Child, signal: Signal) {
     let process = Pid::from_raw(i32::try_from(child.id()).expect("a number")).expect("a process");
     kill_process(process, signal).expect("a signal");
 }
@@ -274,7 +284,8 @@ fn where_a_tool_runs_is_part_of_what_its_user_trusts() {
     place.tool("t", &format!("{tool}on: here\nruns-on: [gpu]\n"));
     _ = done(&place, &["tool", "trust", "t", "--yes"]);
     assert_eq!(place.run(&["run", "t"]).code(), 0);
-    for changed in ["on: fleet\nruns-on: [gpu]\n", "on: here\nruns-on: [tpu]\n"] {
+    let changed = ["on: fleet\nruns-on: [gpu]\n", "on: here\nruns-on: [tpu]\n"];
+    for changed in changed.into_iter().chain(["on: here\nruns-on: [gpu]\nworkspace: snapshot\n"]) {
         place.tool("t", &format!("{tool}{changed}"));
         let ran = place.run(&["run", "t", "--on", "here"]);
         assert!(ran.code() == 3 && ran.stderr().contains("error[tool-changed]"), "{changed}: {}", ran.block());

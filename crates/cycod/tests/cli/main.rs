@@ -96,3 +96,4 @@ mod ui;
 mod validate;
 mod values;
 mod view;
+mod workspaces;

@@ -1,5 +1,6 @@
 //! One file for each command about what was run and decided.
 
+pub(crate) mod apply;
 pub(crate) mod artifacts;
 pub(crate) mod cancel;
 pub(crate) mod export;

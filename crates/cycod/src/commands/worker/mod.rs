@@ -3,3 +3,4 @@
 pub(crate) mod join;
 pub(crate) mod run;
 mod ticket;
+mod unpacked;

@@ -10,7 +10,7 @@ use cycod_engine::{
 use cycod_process::{host_interrupts, is_below_a_run};
 use cycod_team_sync::WorkerMachine;
 
-use super::ticket::Errand;
+use super::{ticket::Errand, unpacked::remove_abandoned};
 use crate::{cli::Context, command_error::CommandError, commands::team::not_synced, options::parsed};
 
 /// How long a request waits for a task, in milliseconds: a worker that was stopped ends within this time.
@@ -57,6 +57,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let interrupts = host_interrupts(&stop).map_err(failed)?;
     let mut hub = machine.hub().map_err(|error| not_synced(&error))?;
     context.printer.say(&format!("The worker {} of {} takes tasks: {}", machine.name, machine.team, labels.join(" ")));
+    remove_abandoned(&machine, context.engine.host());
     let mut is_away = false;
     while !stop.is_raised() {
         match hub.claim(&labels, WAIT) {

@@ -1,8 +1,7 @@
 //! One task of a worker: verified, unpacked, planned, decided and run here, while its events go to the hub.
 
 use std::{
-    fs, io,
-    path::{Component, Path, PathBuf},
+    io,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -22,10 +21,12 @@ use cycod_engine::{
     event_json, json, refused_step, report_json, run_step,
     trust::fingerprint,
 };
-use cycod_team::{TicketDocument, missing_labels};
+use cycod_snapshot::Snapshot;
+use cycod_team::{BytesInParts, TicketDocument, TicketWorkspace, missing_labels};
 use cycod_team_sync::{GivenTicket, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine};
 use serde_json::{Value as Json, json as object};
 
+use super::unpacked::Unpacked;
 use crate::{command_error::CommandError, run::not_planned, secrets::seconds};
 
 /// How often a run is reported that says nothing.
@@ -132,21 +133,61 @@ impl Errand<'_> {
         if let [lacks, ..] = missing_labels(&ticket.document.labels, self.labels)[..] {
             return Outcome::refused(work, ticket_refused(name, &format!("it doesn't offer `{lacks}`")));
         }
-        let place = match Unpacked::of(self.host, ticket) {
+        let project = ticket.document.workspace.as_ref().map(|workspace| self.project(ticket, workspace)).transpose();
+        let place = project.and_then(|project| Unpacked::of(self.machine, self.host, ticket, project));
+        let place = match place {
             Ok(place) => place,
             Err(why) => return Outcome::refused(work, ticket_refused(name, &why)),
         };
         let done = match (work, &ticket.step) {
-            (Some(work), Some(step)) => self.step_in(&place.0, ticket, (work, step), stop, sink).map(Outcome::Step),
-            _ => self.run_in(&place.0, ticket, RunPlace::Here, stop, sink).map(|report| Outcome::Run(Box::new(report))),
+            (Some(work), Some(step)) => self.step_in(&place, ticket, (work, step), stop, sink).map(Outcome::Step),
+            _ => self
+                .run_in(&place, ticket, RunPlace::Here, stop, sink)
+                .map(|report| self.run_outcome(&place, ticket, report)),
         };
         done.unwrap_or_else(|refusal| Outcome::refused(work, refusal))
+    }
+
+    /// Gets the files of the project that a ticket names.
+    fn project(&self, ticket: &VerifiedTicket, workspace: &TicketWorkspace) -> Result<Snapshot, String> {
+        let mut hub = self.machine.hub().map_err(|error| error.to_string())?;
+        let packed = hub.fetch((ticket.task(), ticket.fence), &workspace.files).map_err(|error| error.to_string())?;
+        Snapshot::unpack(&packed).map_err(|error| error.to_string())
+    }
+
+    /// What came of a run, with what it changed in the files of the project.
+    fn run_outcome(&self, place: &Unpacked, ticket: &VerifiedTicket, report: RunReport) -> Outcome {
+        let comes_back = ticket.document.workspace.as_ref().is_some_and(|workspace| workspace.changes);
+        if !comes_back || report.cancelled {
+            return Outcome::Run(Box::new(report), None);
+        }
+        let cannot = |why: String| {
+            let why = format!("what the run changed can't travel: {why}");
+            Refusal::new(Code::WorkspaceRefused, why).place(&self.machine.name)
+        };
+        let sent = place.changes().and_then(|changes| {
+            if changes.is_empty() {
+                return Ok(None);
+            }
+            let packed = changes.pack().map_err(|error| error.to_string())?;
+            let mut hub = self.machine.hub().map_err(|error| error.to_string())?;
+            hub.bring((ticket.task(), ticket.fence), &packed).map(Some).map_err(|error| error.to_string())
+        });
+        match sent {
+            Ok(changes) => Outcome::Run(Box::new(report), changes),
+            Err(why) => {
+                let refusal = report.refusal.clone().unwrap_or_else(|| cannot(why));
+                let exit_code = if report.success { 1 } else { report.exit_code };
+                let report = RunReport { success: false, exit_code, refusal: Some(refusal), ..report };
+                Outcome::Run(Box::new(report), None)
+            }
+        }
     }
 
     /// Does one thing of a durable run.
     fn step_in(
         &self,
-        place: &Path,
+        place: &Unpacked,
         ticket: &VerifiedTicket,
         (work, step): (FlowWork, &VerifiedStep),
         stop: &Stop,
@@ -174,7 +215,7 @@ impl Errand<'_> {
     /// Plans the call by the files of the ticket, decides about it by the rules of this machine, and runs it.
     fn run_in(
         &self,
-        place: &Path,
+        place: &Unpacked,
         ticket: &VerifiedTicket,
         run_place: RunPlace,
         stop: &Stop,
@@ -182,8 +223,8 @@ impl Errand<'_> {
     ) -> Result<RunReport, Refusal> {
         let refused = |why: &str| ticket_refused(&self.machine.name, why);
         let here = Host {
-            working_directory: place.to_owned(),
-            workspace: place.to_owned(),
+            working_directory: place.begins.clone(),
+            workspace: place.path.clone(),
             now: SystemTime::now(),
             ..Host::clone(self.host)
         };
@@ -236,8 +277,8 @@ impl Errand<'_> {
 
 /// What came of a task.
 enum Outcome {
-    /// All of a run.
-    Run(Box<RunReport>),
+    /// All of a run, with what it changed in the files of the project.
+    Run(Box<RunReport>, Option<BytesInParts>),
     /// One thing of a durable run.
     Step(StepDone),
 }
@@ -246,13 +287,19 @@ impl Outcome {
     fn refused(work: Option<FlowWork>, refusal: Refusal) -> Self {
         match work {
             Some(work) => Self::Step(refused_step(work, &refusal)),
-            None => Self::Run(Box::new(RunReport::refused(refusal))),
+            None => Self::Run(Box::new(RunReport::refused(refusal)), None),
         }
     }
 
     fn json(&self) -> Json {
         match self {
-            Self::Run(report) => report_json(report),
+            Self::Run(report, changes) => {
+                let mut json = report_json(report);
+                if let Some(changes) = changes {
+                    json["changes"] = object!(changes);
+                }
+                json
+            }
             Self::Step(StepDone { answer, entry }) => object!({"answer": answer, "entry": STANDARD.encode(entry)}),
         }
     }
@@ -260,7 +307,7 @@ impl Outcome {
     /// How it ended, for the user of the worker.
     fn text(&self) -> String {
         match self {
-            Self::Run(report) => match &report.refusal {
+            Self::Run(report, _) => match &report.refusal {
                 Some(refusal) => format!("{}: {}", refusal.code, refusal.why),
                 None if report.success => "ok".to_owned(),
                 None => format!("ended with {}", report.exit_code),
@@ -411,48 +458,5 @@ impl Sink for Sending {
             // Who no longer takes them has ended the run.
             _ = self.0.send(event);
         }
-    }
-}
-
-/// A directory with the files of a ticket, which is removed in the end.
-struct Unpacked(PathBuf);
-
-impl Unpacked {
-    fn of(host: &Host, ticket: &VerifiedTicket) -> Result<Self, String> {
-        let temp = fs::canonicalize(&host.temp).map_err(|error| format!("its files can't be written: {error}"))?;
-        let place = temp.join(format!("cycod-task-{}-{}", ticket.task(), ticket.fence));
-        let failed = |error: io::Error| format!("its files can't be written: {error}");
-        let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_id(&ticket.document.id) {
-            return Err("the ID of the ticket is none".to_owned());
-        }
-        let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        // A directory that is there is someone else's.
-        builder.create(&place).map_err(failed)?;
-        let unpacked = Self(place);
-        for (path, (bytes, is_executable)) in &ticket.files {
-            let is_below = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-            if path.is_empty() || !is_below || path.contains(['\\', ':']) || path.chars().any(char::is_control) {
-                return Err(format!("`{path}` is no path below a project"));
-            }
-            let file = unpacked.0.join(path);
-            fs::create_dir_all(file.parent().unwrap_or(&unpacked.0)).map_err(failed)?;
-            fs::write(&file, bytes).map_err(failed)?;
-            #[cfg(unix)]
-            if *is_executable {
-                use std::os::unix::fs::PermissionsExt as _;
-                fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).map_err(failed)?;
-            }
-        }
-        Ok(unpacked)
-    }
-}
-
-impl Drop for Unpacked {
-    fn drop(&mut self) {
-        // What can't be removed is in the directory for what is temporary.
-        _ = fs::remove_dir_all(&self.0);
     }
 }

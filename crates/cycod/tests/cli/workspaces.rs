@@ -1,0 +1,366 @@
+//! The files of a project on a worker, and what a run changed there, with a real hub and real workers.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use cycod_hub::{HubStore as _, SqliteStore};
+use rustix::process::Signal;
+
+use crate::{
+    fleet::{Team, signal},
+    support::{Place, until},
+    team_hub::{done, fails},
+};
+
+/// A tool that has the files of the project, with a command.
+fn tool(command: &str, tags: &str) -> String {
+    format!(
+        "description: Work\non: fleet\nworkspace: snapshot\nbash: |\n  {}\ntags: [{tags}]\n",
+        command.replace('\n', "\n  ")
+    )
+}
+
+#[expect(clippy::disallowed_methods, reason = "the tests start git as people do")]
+fn git(place: &Place, words: &[&str]) {
+    let output = Command::new("git").args(words).current_dir(place.project()).output().expect("git starts");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).expect("a file").permissions().mode() & 0o111 != 0
+}
+
+/// The files of the project, without those of cycod and git.
+fn files(place: &Place) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![place.project()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(place.project()).expect("below").to_string_lossy().into_owned();
+            if name == ".git" || name == ".cycod" {
+                continue;
+            }
+            if path.is_dir() && !path.is_symlink() {
+                open.push(path.clone());
+            } else {
+                found.push(name);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_run_has_the_files_of_the_project_and_its_changes_come_back() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    let worker = team.worker("build-1", &[]);
+    ada.write("src/a.txt", "one\n");
+    ada.write("src/gone/b.txt", "two\n");
+    ada.write("run.sh", "#!/bin/sh\necho run\n");
+    ada.write(".gitignore", "*.log\nout/\n");
+    ada.write("old.log", "log\n");
+    ada.write("notes.txt", "notes\n");
+    ada.write("known.log", "known\n");
+    symlink("a.txt", ada.project().join("src/link")).expect("a link");
+    ada.tool(
+        "work",
+        &tool(
+            "set -e\ncat src/a.txt src/link known.log notes.txt\ntest ! -e old.log\ntest ! -e .git\nls .cycod\npwd\n\
+             echo three >> src/a.txt\nrm -r src/gone\nchmod +x run.sh\nmkdir -p new/deep out\n\
+             echo new > new/deep/c.txt\nln -s ../src/a.txt new/link\necho x > out/big\necho x > x.log",
+            "write",
+        ),
+    );
+    git(ada, &["init", "-q"]);
+    git(ada, &["add", "-f", "known.log", ".cycod", "src", "run.sh"]);
+    let ran = done(ada, &["run", "work"]);
+    assert!(ran.stdout().starts_with("one\none\nknown\nnotes\ntools\n"), "{}", ran.block());
+    assert!(!ran.stdout().contains("[PLACE]/project"), "it ran elsewhere: {}", ran.block());
+    assert_eq!(ada.read("src/a.txt"), "one\nthree\n");
+    assert!(is_executable(&ada.project().join("run.sh")));
+    assert_eq!(fs::read_link(ada.project().join("new/link")).expect("a link"), Path::new("../src/a.txt"));
+    assert_eq!(
+        files(ada),
+        [
+            ".gitignore",
+            "known.log",
+            "new/deep/c.txt",
+            "new/link",
+            "notes.txt",
+            "old.log",
+            "run.sh",
+            "src/a.txt",
+            "src/link"
+        ]
+    );
+    assert!(!ada.project().join("src/gone").exists(), "the directory was empty");
+    // Nothing is left on the worker or at the hub.
+    assert_eq!(fs::read_dir(worker.place.path("tmp")).expect("a directory").count(), 0);
+    // Once more, in a directory of the project.
+    ada.tool("here", &tool("cat b.txt\necho more >> b.txt", "write"));
+    ada.write("sub/b.txt", "b\n");
+    git(ada, &["add", ".cycod"]);
+    let mut command = ada.command(&["run", "here"]);
+    let ran = ada.ran(command.current_dir(ada.project().join("sub")).output().expect("it starts"));
+    assert_eq!((ran.code(), ran.stdout().as_str()), (0, "b\n"), "{}", ran.block());
+    assert_eq!(ada.read("sub/b.txt"), "b\nmore\n");
+}
+
+#[test]
+fn a_directory_without_git_travels_as_its_ignore_files_say() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    let _worker = team.worker("build-1", &[]);
+    ada.write("a.txt", "a\n");
+    ada.write("skip/x.txt", "x\n");
+    ada.write(".gitignore", "skip/\n");
+    fs::create_dir(ada.project().join("empty")).expect("a directory");
+    ada.tool("look", &tool("find . -path ./.cycod -prune -o -print | sort\necho changed > a.txt", "read"));
+    let ran = done(ada, &["run", "look"]);
+    assert_eq!(ran.stdout(), ".\n./.gitignore\n./a.txt\n./empty\n", "{}", ran.block());
+    // A tool that only reads changes nothing.
+    assert_eq!(ada.read("a.txt"), "a\n");
+    // Without the key, nothing travels.
+    ada.tool("bare", "description: Look\non: fleet\nbash: find . -type f\ntags: [read]\n");
+    assert_eq!(done(ada, &["run", "bare"]).stdout(), "./.cycod/tools/bare.yaml\n");
+}
+
+#[test]
+fn a_conflict_fails_the_run_and_nothing_is_applied() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    let _worker = team.worker("build-1", &[]);
+    ada.write("a.txt", "a\n");
+    ada.write("b.txt", "b\n");
+    let mark = ada.path("go");
+    let wait = format!("echo begun\nwhile [ ! -e '{}' ]; do sleep 0.05; done\n", mark.display());
+    let change = "echo worker > a.txt; echo worker > b.txt; echo worker > new.txt";
+    ada.tool("work", &(tool(&format!("{wait}{change}"), "write") + "security: {isolation: none}\n"));
+    let (child, _out) = team.begin(&["work"], "begun");
+    ada.write("b.txt", "mine\n");
+    ada.write("new.txt", "mine\n");
+    fs::write(&mark, "").expect("a file");
+    let ended = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.code() == Some(1) && said.contains("error[workspace-conflict]"), "{said}");
+    assert!(said.contains("`b.txt` changed on this machine meanwhile"), "{said}");
+    assert!(said.contains("`new.txt` was added on this machine meanwhile") && !said.contains("`a.txt`"), "{said}");
+    assert_eq!([ada.read("a.txt"), ada.read("b.txt"), ada.read("new.txt")], ["a\n", "mine\n", "mine\n"]);
+    // The user sees what it changed, and applies it when nothing is in the way.
+    let listed = done(ada, &["runs", "apply", "last", "--dry-run"]);
+    assert_eq!(
+        listed.stdout(),
+        "changed a.txt\nchanged b.txt  (changed on this machine meanwhile)\nadded   new.txt  (was added on this machine meanwhile)\n",
+        "{}",
+        listed.block()
+    );
+    _ = done(ada, &["runs", "apply", "last", "--into", "theirs"]);
+    assert_eq!(ada.read("theirs/b.txt"), "worker\n");
+    fails(&ada.run(&["runs", "apply", "last"]), "error[workspace-conflict]");
+    ada.write("b.txt", "b\n");
+    fs::remove_file(ada.project().join("new.txt")).expect("a file");
+    _ = done(ada, &["runs", "apply", "last"]);
+    assert_eq!([ada.read("a.txt"), ada.read("b.txt"), ada.read("new.txt")], ["worker\n", "worker\n", "worker\n"]);
+    fails(&ada.run(&["runs", "apply", "last"]), "no changes are kept");
+}
+
+#[test]
+fn the_changes_of_a_failed_run_are_kept_and_not_applied() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    let _worker = team.worker("build-1", &[]);
+    ada.write("a.txt", "a\n");
+    ada.tool("work", &tool("echo worker > a.txt\nexit 3", "write"));
+    let ran = ada.run(&["run", "work"]);
+    assert_eq!(ran.code(), 3, "{}", ran.block());
+    assert!(ran.stderr().contains("the run failed, so nothing that it changed was applied"), "{}", ran.block());
+    assert_eq!(ada.read("a.txt"), "a\n");
+    _ = done(ada, &["runs", "apply", "last"]);
+    assert_eq!(ada.read("a.txt"), "worker\n");
+    // Of one that was stopped, nothing is kept.
+    ada.tool("stop", &tool("echo begun\necho stopped > a.txt\nsleep 600", "write"));
+    let (mut child, _out) = team.begin(&["stop"], "begun");
+    signal(&child, Signal::INT);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(ada.read("a.txt"), "worker\n");
+    fails(&ada.run(&["runs", "apply", "last"]), "no changes are kept");
+}
+
+#[test]
+fn files_that_can_not_travel_are_refused_before_anything_leaves() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    let _worker = team.worker("build-1", &[]);
+    ada.tool("work", &tool("ls -A", "read"));
+    let refused = |says: &str| {
+        let ran = ada.run(&["run", "work"]);
+        assert!(ran.code() == 1 && ran.stderr().contains("error[workspace-refused]"), "{}", ran.block());
+        assert!(ran.stderr().contains(says), "{says}: {}", ran.block());
+    };
+    let link = ada.project().join("out");
+    for to in ["/etc/passwd", "../x", "a/../../x"] {
+        symlink(to, &link).expect("a link");
+        refused(&format!("the link `out` leads out of the project, to `{to}`"));
+        fs::remove_file(&link).expect("a link");
+    }
+    let name = {
+        use std::os::unix::ffi::OsStrExt as _;
+        ada.project().join(std::ffi::OsStr::from_bytes(b"\xff"))
+    };
+    fs::write(&name, "x").expect("a file");
+    refused("has a name that can't travel");
+    fs::remove_file(name).expect("a file");
+    for (name, size) in [("big", 200_u64 << 20), ("bigger", 300 << 20)] {
+        fs::File::create(ada.project().join(name)).expect("a file").set_len(size).expect("a hole");
+    }
+    refused("the biggest are `bigger` (314572800 bytes), `big` (209715200 bytes)");
+    fs::write(ada.project().join(".gitignore"), "big*\n").expect("a file");
+    // Keys stay.
+    ada.write("id_rsa", "key\n");
+    assert_eq!(done(ada, &["run", "work"]).stdout(), ".cycod\n.gitignore\n");
+}
+
+#[test]
+fn what_travels_is_shown_before_it_does() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    ada.write("a.txt", "12345");
+    ada.write("b.txt", "67890");
+    ada.write("id_rsa", "key\n");
+    ada.tool("work", &tool("echo x > a.txt", "write"));
+    let plan = done(ada, &["run", "work", "--dry-run"]).stdout();
+    assert!(plan.contains("  with 2 files of the project, 10 bytes; what it changes in them comes back\n"), "{plan}");
+    assert!(plan.contains("  without id_rsa: it may hold keys\n"), "{plan}");
+    let plan = done(ada, &["run", "work", "--dry-run", "--format", "json"]).stdout();
+    let plan: serde_json::Value = serde_json::from_str(&plan).expect("JSON");
+    assert_eq!(plan["workspace"], serde_json::json!({"files": 2, "bytes": 10, "comes_back": true, "stay": ["id_rsa"]}));
+    let says = "the files of the project leave this machine, and what the run changes in them comes back";
+    let info = done(ada, &["info", "work"]).stdout();
+    assert!(info.split_whitespace().collect::<Vec<_>>().join(" ").contains(says), "{info}");
+    let info: serde_json::Value =
+        serde_json::from_str(&done(ada, &["info", "work", "--format", "json"]).stdout()).expect("JSON");
+    assert_eq!(info["workspace"], "snapshot");
+    let durable = ada.run(&["run", "work", "--durable"]);
+    let schedule = ada.run(&["schedule", "add", "work", "--cron", "0 3 * * *", "--zone", "UTC", "--yes"]);
+    for (ran, why) in [(durable, "the steps of a durable run"), (schedule, "the runs of a schedule")] {
+        let why =
+            format!("error[not-for-fleet]: `work` can't run on the fleet: {why} can't have the files of the project");
+        assert!(ran.stderr().contains(&why), "{}", ran.block());
+    }
+    for key in ["durable: true", "schedule: {cron: \"0 3 * * *\"}"] {
+        ada.tool("other", &(tool("ls", "read") + key + "\n"));
+        let ran = ada.run(&["validate", "other"]);
+        assert!(ran.code() == 1 && ran.stdout().contains("error[not-for-fleet]"), "{}", ran.block());
+    }
+    // Who is asked reads it, too.
+    _ = done(ada, &["policy", "add", "ask", "work", "--user"]);
+    _ = ada.run(&["run", "work"]);
+    let asked = done(ada, &["approvals", "list", "--format", "json"]).stdout();
+    assert!(asked.contains(says), "{asked}");
+}
+
+#[test]
+fn what_a_killed_worker_had_is_removed_when_it_starts_again() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    let mut worker = team.worker("build-1", &[]);
+    ada.write("a.txt", "a\n");
+    ada.tool("work", &tool("mkdir locked\ntouch locked/x\nchmod 500 locked\necho begun\nsleep 600", "write"));
+    let (mut child, _out) = team.begin(&["work"], "begun");
+    worker.child.kill().expect("it is killed");
+    let left = || fs::read_dir(worker.place.path("tmp")).expect("a directory").count();
+    assert!(left() > 0, "it could not remove it");
+    until("the run is lost", || child.try_wait().expect("a state").is_some());
+    worker.child = worker.place.command(&["worker"]).stderr(Stdio::null()).spawn().expect("it starts");
+    until("it is removed", || left() == 0);
+}
+
+/// Changes the database by hand, as only someone who has taken over the hub can.
+fn at_the_hub(team: &Team, statement: &str) -> u64 {
+    let database = SqliteStore::open(&team.ada.path("hub.db")).expect("a database");
+    let mut changed = 0;
+    let work = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+        changed = tx.execute(statement, &[])?;
+        Ok(())
+    };
+    database.transaction(work).expect("a change");
+    changed
+}
+
+#[test]
+fn the_hub_can_not_give_a_worker_other_files() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    let worker = team.worker("build-1", &[]);
+    ada.write("a.txt", "a\n");
+    ada.tool("work", &tool("cat a.txt\necho b > a.txt", "write"));
+    signal(&worker.child, Signal::STOP);
+    std::thread::sleep(Duration::from_millis(1500));
+    let mut command = ada.command(&["run", "work"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let other = "UPDATE task_parts SET bytes = x'00' WHERE task IN (SELECT id FROM tasks WHERE state = 'waiting')";
+    until("the ticket is there", || at_the_hub(&team, other) == 1);
+    signal(&worker.child, Signal::CONT);
+    let ended = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.code() == Some(3) && said.contains("error[ticket-refused]"), "{said}");
+    assert!(said.contains("the hub has other files than those that were signed"), "{said}");
+    assert!(ended.stdout.is_empty());
+    // What comes back is what the result names.
+    let trigger = "CREATE TRIGGER swap AFTER INSERT ON task_parts WHEN NEW.from_worker = 1 \
+                   BEGIN UPDATE task_parts SET bytes = x'00' WHERE task = NEW.task; END";
+    _ = at_the_hub(&team, trigger);
+    fails(&ada.run(&["run", "work"]), "the hub has other files than those that were signed");
+    assert_eq!(ada.read("a.txt"), "a\n");
+    // A task that has ended leaves no files of the project at the hub.
+    _ = at_the_hub(&team, "DROP TRIGGER swap");
+    _ = done(ada, &["run", "work"]);
+    assert_eq!(ada.read("a.txt"), "b\n");
+    assert_eq!(at_the_hub(&team, "DELETE FROM task_parts WHERE from_worker = 0"), 0);
+}
+
+#[test]
+fn many_bytes_travel_in_parts_and_a_run_in_the_background_brings_them_back() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    let _worker = team.worker("build-1", &[]);
+    // Noise, which can't be compressed.
+    let mut state = 1_u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state.to_be_bytes()[0]
+    })
+    .take(9 << 20)
+    .collect();
+    fs::write(ada.project().join("noise"), &noise).expect("a file");
+    ada.tool("work", &tool("sha256sum < noise\ncat noise noise > twice", "write"));
+    let began = ada.run(&["run", "work", "--background"]);
+    let ran = done(ada, &["runs", "wait", began.stdout().trim()]);
+    assert!(ran.stdout().contains(&cycod_team::BlobDigest::of(&noise).to_string()), "{}", ran.block());
+    assert_eq!(fs::read(ada.project().join("twice")).expect("a file"), [&noise[..], &noise[..]].concat());
+}
+
+#[test]
+fn the_guide_is_as_printed() {
+    let page = include_str!("../../../../docs/guide/fleet.md");
+    let team = Team::without_files();
+    crate::guides::prepare(&team.ada, page);
+    let _worker = team.worker("build-1", &[]);
+    for begin in ["cycod run --dry-run sort-lists", "cycod run sort-lists"] {
+        let (words, printed) = crate::guides::printed_below(page, begin);
+        let words: Vec<&str> = words.split(' ').skip(1).collect();
+        let ran = team.ada.run(&words);
+        let said = format!("{}{}", ran.stdout(), ran.stderr()).replace("[PLACE]/project", "/home/ada/project");
+        assert!(crate::guides::is_printed(printed, &said), "{words:?}\n-- printed\n{printed}-- really\n{said}");
+    }
+    let (_, printed) = crate::guides::printed_below(page, "cat lists/names.txt");
+    assert_eq!(team.ada.read("lists/names.txt"), printed);
+}
