@@ -16,6 +16,7 @@ mod conversation;
 mod detached;
 mod ended;
 mod error;
+mod expiry;
 #[cfg(unix)]
 mod fifo;
 mod foreground;
@@ -46,6 +47,7 @@ pub use conversation::{Conversation, Streams};
 pub use detached::start_detached;
 pub use ended::{EndedProcess, Ending, Leftovers, MemoryEnforcement};
 pub use error::StartError;
+pub use expiry::expire_at;
 #[cfg(unix)]
 pub use fifo::make_fifo;
 pub use foreground::run_foreground;

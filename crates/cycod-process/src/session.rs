@@ -1,6 +1,7 @@
 use std::io;
 use std::time::Instant;
 
+use crate::expiry::has_expired;
 use crate::portable;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 use crate::warden;
@@ -70,6 +71,7 @@ impl Session {
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<EndedProcess, StartError> {
         let too_late = match stop.urgency() {
+            Urgency::None if has_expired() => Some(Ending::Stopped { killed: false }),
             Urgency::None if spec.deadline.is_none_or(|deadline| Instant::now() < deadline) => None,
             Urgency::None => Some(Ending::TimedOut { killed: false }),
             Urgency::Ask | Urgency::Kill => Some(Ending::Stopped { killed: false }),

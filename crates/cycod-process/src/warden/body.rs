@@ -136,6 +136,7 @@ static NAME: &[u8; 13] = b"cycod-warden\0";
 /// The default action, whatever the architecture puts after the handler.
 static DEFAULT_ACTION: [u64; 4] = [0; 4];
 const SIGCHLD_SET: u64 = 1 << (libc::SIGCHLD - 1);
+const SECOND_NS: i64 = 1_000_000_000;
 /// How long a warden waits for killed processes to be gone before it looks for others.
 const ROUND_NS: i64 = 5_000_000;
 /// How often a program is stopped before we give up hope of halting it; a start takes some hundred calls.
@@ -152,6 +153,15 @@ unsafe fn exit(code: i32) -> ! {
     loop {
         std::hint::spin_loop();
     }
+}
+
+/// The time of the clock of [`super::EXPIRY`].
+#[inline(always)]
+unsafe fn now() -> i64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes no more than a time.
+    unsafe { sys!(libc::SYS_clock_gettime, libc::CLOCK_BOOTTIME, &raw mut now) };
+    now.tv_sec.wrapping_mul(SECOND_NS).wrapping_add(now.tv_nsec)
 }
 
 /// The warden's life.
@@ -319,6 +329,7 @@ unsafe fn watch(launch: *mut Launch, program: i32, signals: i32, report: *mut Re
         ];
         let mut running = true;
         let mut killing = false;
+        let expiry = super::EXPIRY.as_ptr();
         loop {
             let mut ended = false;
             let left = loop {
@@ -353,11 +364,25 @@ unsafe fn watch(launch: *mut Launch, program: i32, signals: i32, report: *mut Re
                 // Its end is seen by this being closed, and in a namespace that would come after all else is taken down.
                 close_and_exit(control);
             }
+            let mut patience = libc::timespec { tv_sec: 0, tv_nsec: ROUND_NS };
+            let mut timeout = &raw mut patience;
+            if !killing {
+                let at = expiry.read_volatile();
+                let left = at.wrapping_sub(now());
+                if at == 0 {
+                    timeout = std::ptr::null_mut();
+                } else if left > 0 {
+                    // It may be moved until then.
+                    (*timeout).tv_sec = left.wrapping_div(SECOND_NS);
+                    (*timeout).tv_nsec = left.wrapping_rem(SECOND_NS);
+                } else {
+                    killing = true;
+                    (*polled.as_mut_ptr()).fd = -1;
+                }
+            }
             if killing {
                 end_tree(launch, if running { program } else { 0 });
             }
-            let mut patience = libc::timespec { tv_sec: 0, tv_nsec: ROUND_NS };
-            let timeout = if killing { &raw mut patience } else { std::ptr::null_mut() };
             sys!(libc::SYS_ppoll, polled.as_mut_ptr(), 4, timeout, 0, 8);
             let scratch = (*launch).room.scratch;
             let poll = polled.as_mut_ptr();

@@ -37,6 +37,9 @@
 //! [session](Session) keeps it. If the left ones still hold the output pipes, the warden reads and discards
 //! what they write, for a closed or full pipe would end or block them. [`Session::finish`] asks, waits, kills and counts.
 //!
+//! **Until an instant.** We may have something for a time only, and be stopped when it is over. So every warden reads in our memory
+//! until when it holds, and then ends all below it: see [`crate::expire_at`].
+//!
 //! **A stopped warden.** A program may stop its warden (SIGSTOP). Every limit is watched from our side, so it holds: we let the
 //! warden go on before it has to do something, and when it still does not do it, because it is stopped again and again, our side
 //! stops and kills what is below it. When we die, the kernel lets it go on (`PR_SET_PDEATHSIG`).
@@ -77,6 +80,7 @@ mod watch;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -89,6 +93,23 @@ use launch::{Hold, Purpose, Warden};
 pub(crate) use pool::Pool;
 use prepared::Key;
 use watch::{NotStarted, Watch};
+
+/// When every warden ends what is below it, in nanoseconds of the clock that also counts while the machine sleeps; 0 for never.
+/// Wardens read it in the memory that they share with us, so it holds when we are stopped.
+static EXPIRY: AtomicI64 = AtomicI64::new(0);
+
+/// See [`crate::expire_at`].
+pub(crate) fn expire_at(at: Option<Instant>) {
+    let nanos = at.map(|at| {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: it writes one time.
+        unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut now) };
+        let now = Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32);
+        let left = at.saturating_duration_since(Instant::now());
+        i64::try_from(now.saturating_add(left).as_nanos()).unwrap_or(i64::MAX)
+    });
+    EXPIRY.store(nanos.unwrap_or(0), Ordering::SeqCst);
+}
 
 /// How long background processes have between the request to stop and the kill when a session finishes.
 const FINISH_GRACE: Duration = Duration::from_millis(500);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cycod_process::{
     Conversation, Ending, Input, MemoryEnforcement, Pool, PoolSize, ProcessLimits, Program, Session, Spec, Stop,
-    Terminal, host_interrupts,
+    Terminal, expire_at, host_interrupts,
 };
 
 use crate::support::*;
@@ -45,29 +45,90 @@ sleep 1 while 1;
 #[test]
 #[ignore = "a host for `our_own_death_leaves_nothing_behind`"]
 fn forest() {
-    let marker = own_marker();
+    grow(&own_marker());
+}
+
+#[test]
+#[ignore = "a host for `what_expires_ends_though_its_host_is_stopped`"]
+fn forest_for_a_time() {
+    let renew = || expire_at(Some(Instant::now() + EXPIRY));
+    renew();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                std::thread::sleep(Duration::from_millis(100));
+                renew();
+            }
+        });
+        grow(&own_marker());
+    });
+}
+
+/// For how long its host has the forest.
+const EXPIRY: Duration = Duration::from_millis(1500);
+
+#[test]
+fn what_expires_ends_though_its_host_is_stopped() {
+    let marker = marker();
+    let (mut child, _lines) = host("forest_for_a_time", &marker);
+    std::thread::sleep(EXPIRY * 2);
+    assert!(marked(&marker).len() >= 37, "it lives as long as the host moves the instant");
+    let host = i32::try_from(child.id()).expect("a process");
+    // SAFETY: it takes numbers only.
+    unsafe { libc::kill(host, libc::SIGSTOP) };
+    let stopped = Instant::now();
+    until("nothing is left", || marked(&marker).is_empty());
+    let lived = stopped.elapsed();
+    assert!(lived > EXPIRY / 2 && lived < EXPIRY + Duration::from_secs(1), "{lived:?}");
+    child.kill().expect("it is ours");
+    child.wait().expect("it is ours");
+}
+
+#[test]
+#[ignore = "a host for `after_its_time_nothing_starts`"]
+fn too_late() {
+    expire_at(Some(Instant::now()));
+    let late = run(&sh("echo started"));
+    expire_at(None);
+    let again = run(&sh("echo started"));
+    println!("ready {:?} {:?}", late.ended.ending, again.ended.ending);
+}
+
+#[test]
+fn after_its_time_nothing_starts() {
+    let own = std::env::current_exe().expect("we are a file");
+    let told = program(
+        own.to_str().expect("a path"),
+        &["--ignored", "--exact", "--nocapture", "--test-threads=1", "host::too_late"],
+    );
+    let said = String::from_utf8_lossy(&run(&Spec::new(told)).stdout).into_owned();
+    assert!(said.contains("ready Stopped { killed: false } Exited(0)"), "{said}");
+}
+
+#[expect(clippy::print_stdout, reason = "the host tells the test")]
+fn grow(marker: &str) {
     let session = Session::new().expect("a session opens");
     // One that is running, and one that left things behind.
     let mut spec = perl(FOREST);
-    spec.program = spec.program.env(marker.as_str(), "1");
-    let talker = program("perl", &["-e", FOREST]).env(marker.as_str(), "1");
+    spec.program = spec.program.env(marker, "1");
+    let talker = program("perl", &["-e", FOREST]).env(marker, "1");
     let _conversation = Conversation::start(talker, ProcessLimits::default()).expect("the program starts");
     std::thread::scope(|scope| {
         let mut left = sh("(trap '' TERM HUP; while :; do sleep 1; done) >/dev/null 2>&1 & exit 0");
-        left.program = left.program.env(marker.as_str(), "1");
+        left.program = left.program.env(marker, "1");
         run_in(&session, &left);
         scope.spawn(|| run_in(&session, &spec));
         let stop = Stop::new().expect("descriptors are left");
         let pools = ["bash", "sh"].map(|shell| {
             let pool = Pool::new(PoolSize::default()).expect("descriptors are left");
-            let spec = Spec::new(program(shell, &["-c", ":"]).env(marker.as_str(), "1"));
+            let spec = Spec::new(program(shell, &["-c", ":"]).env(marker, "1"));
             until("a shell waits", || {
                 session.run_with(Some(&pool), &spec, &stop, &mut || (), &mut |_, _| {}).expect("the program starts");
                 pool.ready() > 0 || !path("sh").canonicalize().is_ok_and(|sh| sh.ends_with("dash"))
             });
             pool
         });
-        until("all of the forest", || marked(&marker).len() >= 37);
+        until("all of the forest", || marked(marker).len() >= 37);
         println!("ready");
         std::thread::park();
         drop(pools);
