@@ -341,12 +341,13 @@ pub(crate) fn no_worker(wanted: &[String], workers: &[FleetWorker], now: Timesta
     }
 }
 
-/// Gives a worker the oldest task that it fits; nothing when there is none.
+/// Gives a worker the oldest task that it fits; nothing when there is none. A worker that didn't get the answer to a claim makes
+/// the same one again, and gets the same task.
 pub(crate) fn claim(
     tx: &mut dyn HubTransaction,
     hub_key: &HubKey,
     (worker, nonce): (&str, &str),
-    labels: &[String],
+    (labels, claim): (&[String], &str),
     now: Timestamp,
 ) -> Result<Option<Json>, HubError> {
     if labels.len() > 100 || !labels.iter().all(|label| is_worker_label(label)) {
@@ -356,53 +357,80 @@ pub(crate) fn claim(
     let update = "UPDATE workers SET labels = $1, seen = $2 WHERE key = $3";
     tx.execute(update, &[labels.join(" ").into(), now.as_millisecond().into(), worker.key.as_str().into()])?;
     sweep(tx, now)?;
-    let select = "SELECT id, device, member, ticket, signature, labels, fence, expires, run, work FROM tasks \
-                  WHERE state = 'waiting' AND cancelled = 0 AND expires >= $1 ORDER BY made LIMIT 200";
-    for row in tx.rows(select, &[now.as_second().into()])? {
+    let until = now.as_millisecond().saturating_add(LEASE);
+    if !claim.is_empty() {
+        let update = "UPDATE tasks SET lease_until = $1 WHERE state = 'leased' AND worker = $2 AND claim = $3";
+        if tx.execute(update, &[until.into(), worker.name.as_str().into(), claim.into()])? == 1 {
+            use_once(tx, nonce, now)?;
+            let select = format!("SELECT {GIVEN} FROM tasks WHERE state = 'leased' AND worker = $1 AND claim = $2");
+            let row = tx.row(&select, &[worker.name.as_str().into(), claim.into()])?;
+            let row = row.ok_or_else(|| HubError::failed("a task", "it is gone"))?;
+            return given(tx, hub_key, worker.key, &row, now).map(Some);
+        }
+    }
+    let select = format!(
+        "SELECT {GIVEN} FROM tasks WHERE state = 'waiting' AND cancelled = 0 AND expires >= $1 ORDER BY made LIMIT 200"
+    );
+    for mut row in tx.rows(&select, &[now.as_second().into()])? {
         let wanted: Vec<String> = row.text(5)?.split_whitespace().map(str::to_owned).collect();
         if !missing_labels(&wanted, labels).is_empty() {
             continue;
         }
         let (id, fence) = (row.text(0)?, row.number(6)? + 1);
         // Of two workers that ask at once, the row changes for one.
-        let update = "UPDATE tasks SET state = 'leased', worker = $1, fence = $2, piece = 0, lease_until = $3 \
-                      WHERE id = $4 AND state = 'waiting'";
-        let until = now.as_millisecond().saturating_add(LEASE);
-        if tx.execute(update, &[worker.name.as_str().into(), fence.into(), until.into(), id.as_str().into()])? == 0 {
+        let update = "UPDATE tasks SET state = 'leased', worker = $1, fence = $2, piece = 0, lease_until = $3, claim = $4 \
+                      WHERE id = $5 AND state = 'waiting'";
+        let values = [worker.name.as_str().into(), fence.into(), until.into(), claim.into(), id.as_str().into()];
+        if tx.execute(update, &values)? == 0 {
             continue;
         }
         use_once(tx, nonce, now)?;
-        let ticket = row.text(3)?;
-        let (run, work) = (row.text(8)?, row.text(9)?);
-        let step = if run.is_empty() { None } else { Some(flows::lease(tx, (&run, &id, &work), now)?) };
-        let (step, past) = step.unzip();
-        let lease = LeaseDocument {
-            format: FORMAT,
-            ticket: BlobDigest::of(ticket.as_bytes()),
-            device: row.text(1)?,
-            member: row.text(2)?,
-            worker: worker.key,
-            fence,
-            step,
-            instant: schedule_of(if run.is_empty() { &id } else { &run }).map(|(_, instant)| instant.as_second()),
-            expires: row.number(7)?.min(now.as_second().saturating_add(60)),
-        };
-        let document = serde_json::to_string(&lease).map_err(|error| HubError::failed("a lease", error))?;
-        let signature = hub_key.sign_as(SignedRole::Lease, document.as_bytes())?;
-        let mut files = serde_json::Map::new();
-        let owner = if run.is_empty() { id } else { run };
-        for file in tx.rows("SELECT path, bytes FROM task_files WHERE task = $1", &[owner.into()])? {
-            files.insert(file.text(0)?, STANDARD.encode(file.bytes(1)?).into());
-        }
-        return Ok(Some(json!({
-            "lease": {"document": document, "signature": String::from_utf8_lossy(&signature)},
-            "ticket": {"document": ticket, "signature": row.text(4)?},
-            "files": files,
-            "lease_ms": LEASE,
-            "past": past,
-        })));
+        row.0[6] = fence.into();
+        return given(tx, hub_key, worker.key, &row, now).map(Some);
     }
     Ok(None)
+}
+
+/// The columns of a task that a worker is given.
+const GIVEN: &str = "id, device, member, ticket, signature, labels, fence, expires, run, work";
+
+/// What a worker gets that has a task.
+fn given(
+    tx: &mut dyn HubTransaction,
+    hub_key: &HubKey,
+    worker: String,
+    row: &SqlRow,
+    now: Timestamp,
+) -> Result<Json, HubError> {
+    let (id, ticket, fence) = (row.text(0)?, row.text(3)?, row.number(6)?);
+    let (run, work) = (row.text(8)?, row.text(9)?);
+    let step = if run.is_empty() { None } else { Some(flows::lease(tx, (&run, &id, &work), now)?) };
+    let (step, past) = step.unzip();
+    let lease = LeaseDocument {
+        format: FORMAT,
+        ticket: BlobDigest::of(ticket.as_bytes()),
+        device: row.text(1)?,
+        member: row.text(2)?,
+        worker,
+        fence,
+        step,
+        instant: schedule_of(if run.is_empty() { &id } else { &run }).map(|(_, instant)| instant.as_second()),
+        expires: row.number(7)?.min(now.as_second().saturating_add(60)),
+    };
+    let document = serde_json::to_string(&lease).map_err(|error| HubError::failed("a lease", error))?;
+    let signature = hub_key.sign_as(SignedRole::Lease, document.as_bytes())?;
+    let mut files = serde_json::Map::new();
+    let owner = if run.is_empty() { id } else { run };
+    for file in tx.rows("SELECT path, bytes FROM task_files WHERE task = $1", &[owner.into()])? {
+        files.insert(file.text(0)?, STANDARD.encode(file.bytes(1)?).into());
+    }
+    Ok(json!({
+        "lease": {"document": document, "signature": String::from_utf8_lossy(&signature)},
+        "ticket": {"document": ticket, "signature": row.text(4)?},
+        "files": files,
+        "lease_ms": LEASE,
+        "past": past,
+    }))
 }
 
 /// Takes a report of a worker, and extends its lease.
@@ -578,11 +606,11 @@ fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
         let (id, mut lost) = (row.text(0)?, names(&row.text(3)?));
         lost.push(row.text(1)?);
         let may_start_again = row.number(4)? != 0 && row.number(5)? == 0 && lost.len() < MOST_LOST;
-        // Of two hubs that see it at once, the row changes for one.
-        let update = "UPDATE tasks SET state = 'waiting', lost = $1 WHERE id = $2 AND state = 'leased' AND fence = $3";
-        if tx.execute(update, &[lost.join(" ").into(), id.as_str().into(), row.number(2)?.into()])? == 1
-            && !may_start_again
-        {
+        // Of two hubs that see it at once, the row changes for one; and the worker may have reported since it was read.
+        let update = "UPDATE tasks SET state = 'waiting', lost = $1 \
+                      WHERE id = $2 AND state = 'leased' AND fence = $3 AND lease_until < $4";
+        let values = [lost.join(" ").into(), id.as_str().into(), row.number(2)?.into(), millis.into()];
+        if tx.execute(update, &values)? == 1 && !may_start_again {
             end(tx, &id, "lost", now)?;
         }
     }

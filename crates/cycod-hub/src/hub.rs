@@ -460,11 +460,11 @@ impl Hub {
     pub(crate) fn claim(
         &self,
         request: &SignedRequest,
-        labels: &[String],
+        (labels, claim): (&[String], &str),
         now: Timestamp,
     ) -> Result<Option<Json>, HubError> {
         let worker = (request.device.as_str(), request.nonce.as_str());
-        let claimed = self.run(|tx| fleet::claim(tx, &self.0.key, worker, labels, now))?;
+        let claimed = self.run(|tx| fleet::claim(tx, &self.0.key, worker, (labels, claim), now))?;
         if claimed.is_some() {
             self.0.fleet.notify_waiters();
         }

@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 8] = [
+const MIGRATIONS: [&[&str]; 9] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -83,6 +83,7 @@ const MIGRATIONS: [&[&str]; 8] = [
      member TEXT NOT NULL, made BIGINT NOT NULL, bytes BYTEA NOT NULL, PRIMARY KEY (task, from_worker, digest))",
         "CREATE INDEX task_parts_by_time ON task_parts (made)",
     ],
+    &["ALTER TABLE tasks ADD COLUMN claim TEXT NOT NULL DEFAULT ''"],
 ];
 
 /// Brings the tables to this version.

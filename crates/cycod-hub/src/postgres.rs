@@ -6,10 +6,12 @@ use std::{
     time::Duration,
 };
 
+use cycod_thread::Thread;
 use jiff::Timestamp;
 use postgres::{
     Client, Config, NoTls,
     config::{Host, SslMode},
+    error::SqlState,
     fallible_iterator::FallibleIterator as _,
     types::{ToSql, Type},
 };
@@ -88,6 +90,16 @@ impl PostgresStore {
     }
 }
 
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        let pool = std::mem::take(self.pool.get_mut().unwrap_or_else(PoisonError::into_inner));
+        // A client waits for its end by a runtime of its own, which isn't possible where another one runs.
+        if let Ok(closing) = Thread::named("hub-database").start(move || drop(pool)) {
+            _ = closing.join();
+        }
+    }
+}
+
 /// A connection in use, which goes back when this ends; without one, the room for it.
 struct Lease<'s> {
     store: &'s PostgresStore,
@@ -131,7 +143,11 @@ fn check_clear(config: &Config, url: &str) -> Result<(), HubError> {
 #[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn failed(error: postgres::Error) -> HubError {
     let detail = error.as_db_error().map(|error| error.message().to_owned());
-    HubError::failed("the database", detail.unwrap_or_else(|| error.to_string()))
+    let message = format!("the database: {}", detail.unwrap_or_else(|| error.to_string()));
+    // The classes of what passes: connections, conflicts between transactions, resources, and a server that starts or stops.
+    let passes = |code: &SqlState| ["08", "40", "53", "57"].iter().any(|class| code.code().starts_with(class));
+    let is_away = error.code().is_none_or(passes);
+    HubError::new(if is_away { HubRefusal::Busy } else { HubRefusal::Failed }, message)
 }
 
 impl HubStore for PostgresStore {

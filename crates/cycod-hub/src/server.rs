@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::{
     Method, Request, Response, StatusCode,
     body::{Bytes, Incoming},
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, ORIGIN},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, ORIGIN, RETRY_AFTER},
 };
 use jiff::Timestamp;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -250,9 +250,9 @@ async fn waited<T: Send + 'static>(
 
 /// Gives a worker a task, as soon as there is one.
 async fn claim(hub: &Hub, signed: SignedRequest, body: &[u8]) -> Result<Answer, Failure> {
-    let Claim { labels, wait } = parsed(body).map_err(failure)?;
+    let Claim { labels, wait, claim } = parsed(body).map_err(failure)?;
     let asked = hub.clone();
-    let claimed = waited(hub, wait, move |_| asked.claim(&signed, &labels, Timestamp::now())).await?;
+    let claimed = waited(hub, wait, move |_| asked.claim(&signed, (&labels, &claim), Timestamp::now())).await?;
     Ok(written(&claimed.unwrap_or_else(|| json!({}))))
 }
 
@@ -329,6 +329,9 @@ struct WorkerEnrolment {
 struct Claim {
     labels: Vec<String>,
     wait: u64,
+    /// The same as long as the worker got no answer.
+    #[serde(default)]
+    claim: String,
 }
 
 /// A device that asks how a task is: which pieces and which state it knows.
@@ -591,6 +594,9 @@ fn json_text(text: String) -> Answer {
 
 fn refusal(status: StatusCode, why: &str) -> Answer {
     let mut answer = written(&json!({"error": why}));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
     *answer.status_mut() = status;
     answer
 }

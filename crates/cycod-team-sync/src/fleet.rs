@@ -20,13 +20,22 @@ use ring::signature::{ED25519, UnparsedPublicKey};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value as Json, json};
 
-use crate::{DeviceKey, SyncError, http::Web};
+use crate::{
+    DeviceKey, SyncError,
+    http::{Refused, Web},
+};
 
 /// The most bytes of an answer.
 const LARGEST: u64 = 32 << 20;
 
 /// How long it takes until a part is asked for again, each time, in milliseconds.
 const PAUSES: [u64; 4] = [200, 500, 1000, 2000];
+
+/// How long the hub has to answer. What is lost on the way is not waited for longer than this, and sent again.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// The same for what is small, or comes again and again: a lease of a worker has room for several of these.
+const PROMPT: Duration = Duration::from_secs(3);
 
 /// Requests about tasks, each signed by one key.
 struct Asking {
@@ -41,11 +50,20 @@ impl Asking {
     }
 
     /// Asks once; the inner error is what the hub says against it.
-    fn ask<T: DeserializeOwned>(&mut self, path: &str, body: &Json) -> Result<Result<T, String>, SyncError> {
-        self.web.renew();
+    fn ask<T: DeserializeOwned>(&mut self, path: &str, body: &Json) -> Result<Result<T, Refused>, SyncError> {
+        self.ask_within(LONGEST, path, body)
+    }
+
+    fn ask_within<T: DeserializeOwned>(
+        &mut self,
+        longest: Duration,
+        path: &str,
+        body: &Json,
+    ) -> Result<Result<T, Refused>, SyncError> {
+        self.web.renew(longest);
         let answer = self.web.send(Method::POST, path, body.to_string().as_bytes(), LARGEST);
         match answer.map_err(|error| plain(format!("`{}` can't be reached: {error}", self.address)))? {
-            Err(why) => Ok(Err(why)),
+            Err(refused) => Ok(Err(refused)),
             Ok(bytes) => match serde_json::from_slice(&bytes) {
                 Ok(answer) => Ok(Ok(answer)),
                 Err(error) => Err(plain(format!("the hub's answer can't be read: {error}"))),
@@ -86,13 +104,13 @@ impl Asking {
     /// Asks again for a while where there is no answer.
     fn tried<T>(&mut self, mut ask: impl FnMut(&mut Self) -> io::Result<T>) -> Result<T, SyncError> {
         for pause in PAUSES {
-            self.web.renew();
+            self.web.renew(LONGEST);
             match ask(self) {
                 Ok(answer) => return Ok(answer),
                 Err(_) => std::thread::sleep(Duration::from_millis(pause)),
             }
         }
-        self.web.renew();
+        self.web.renew(LONGEST);
         ask(self).map_err(|error| plain(format!("`{}` can't be reached: {error}", self.address)))
     }
 }
@@ -101,8 +119,8 @@ fn plain(message: String) -> SyncError {
     SyncError { code: None, message }
 }
 
-fn refused(why: &str) -> SyncError {
-    plain(format!("the hub refused: {why}"))
+fn refused(refused: &Refused) -> SyncError {
+    plain(format!("the hub refused: {}", refused.why))
 }
 
 /// The tasks of one member's device.
@@ -307,13 +325,30 @@ impl FleetTasks {
         self.asking.ask("tasks/watch", &body)?.map_err(|why| refused(&why))
     }
 
+    /// Returns whether the hub has a task.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn has(&mut self, task: &str) -> Result<bool, SyncError> {
+        let body = json!({"task": task, "after": 0, "state": "", "wait": 0});
+        match self.asking.ask::<Json>("tasks/watch", &body)? {
+            Ok(_) => Ok(true),
+            Err(why) if why.is_missing => Ok(false),
+            Err(why) => Err(refused(&why)),
+        }
+    }
+
     /// The same for a durable run; nothing where the hub says that it doesn't have it.
     ///
     /// # Errors
-    /// When the hub can't be reached.
+    /// When the hub can't be reached, or refuses.
     pub fn watch_flow(&mut self, run: &str, after: i64, wait: u64) -> Result<Option<TaskState>, SyncError> {
         let body = json!({"task": run, "after": after, "state": "running", "wait": wait});
-        Ok(self.asking.ask("tasks/watch", &body)?.ok())
+        match self.asking.ask("tasks/watch", &body)? {
+            Ok(state) => Ok(Some(state)),
+            Err(why) if why.is_missing => Ok(None),
+            Err(why) => Err(refused(&why)),
+        }
     }
 
     /// Ends a task.
@@ -459,7 +494,7 @@ impl WorkerMachine {
     /// When the system fails.
     pub fn hub(&self) -> Result<WorkerHub, SyncError> {
         let address = self.hub.parse::<Url>().map_err(|error| plain(format!("`{}`: {error}", self.hub)))?;
-        Ok(WorkerHub { asking: Asking::open(&address, &self.device)? })
+        Ok(WorkerHub { asking: Asking::open(&address, &self.device)?, patience: PROMPT, claim: None })
     }
 
     /// Checks that the hub gave a task to this worker, that a device of a member signed the ticket, and that the files are those
@@ -608,6 +643,10 @@ impl VerifiedTicket {
 /// A hub, as one of its workers sees it.
 pub struct WorkerHub {
     asking: Asking,
+    /// How long the next result may take. A lost one must be sent again before the lease ends, and a large one needs time.
+    patience: Duration,
+    /// What the hub knows a request for a task by, until its answer arrives: with a lost answer, a task would be lost.
+    claim: Option<String>,
 }
 
 impl std::fmt::Debug for WorkerHub {
@@ -634,8 +673,15 @@ impl WorkerHub {
     /// # Errors
     /// When the hub can't be reached, or refuses.
     pub fn claim(&mut self, labels: &[String], wait: u64) -> Result<Option<GivenTicket>, SyncError> {
-        let answer: Json =
-            self.asking.ask("workers/claim", &json!({"labels": labels, "wait": wait}))?.map_err(|why| refused(&why))?;
+        let longest = Duration::from_millis(wait) + PROMPT;
+        let claim = match self.claim.take() {
+            Some(claim) => claim,
+            None => FleetTasks::new_id().map_err(|error| plain(error.to_string()))?,
+        };
+        let body = json!({"labels": labels, "wait": wait, "claim": claim});
+        self.claim = Some(claim);
+        let answer: Json = self.asking.ask_within(longest, "workers/claim", &body)?.map_err(|why| refused(&why))?;
+        self.claim = None;
         if answer.as_object().is_some_and(serde_json::Map::is_empty) {
             return Ok(None);
         }
@@ -676,6 +722,11 @@ impl WorkerHub {
     ) -> Result<ReportAnswer, SyncError> {
         let (task, fence) = lease;
         let body = json!({"task": task, "fence": fence, "piece": piece, "events": events, "result": result});
-        self.asking.ask("workers/report", &body)?.map_err(|why| refused(&why))
+        let longest = if result.is_some() { self.patience } else { PROMPT };
+        let answer = self.asking.ask_within(longest, "workers/report", &body);
+        if result.is_some() {
+            self.patience = if answer.is_err() { self.patience.saturating_mul(2).min(LONGEST) } else { PROMPT };
+        }
+        answer?.map_err(|why| refused(&why))
     }
 }

@@ -54,8 +54,8 @@ impl Web {
     }
 
     /// Begins again to count time and bytes, for someone who asks again and again.
-    pub(crate) fn renew(&mut self) {
-        self.deadline = Instant::now() + ALL;
+    pub(crate) fn renew(&mut self, longest: Duration) {
+        self.deadline = Instant::now() + longest;
         self.left.set(MOST);
     }
 
@@ -77,16 +77,23 @@ impl Web {
         }
     }
 
-    /// Sends something; what the server says against it is the inner error.
+    /// Sends something; what the server says against it is the inner error. A server that fails says nothing against it.
     pub(crate) fn send(
         &self,
         method: Method,
         path: &str,
         body: &[u8],
         most: u64,
-    ) -> io::Result<Result<Vec<u8>, String>> {
+    ) -> io::Result<Result<Vec<u8>, Refused>> {
         let (status, bytes) = self.request(method, path, (body, None), most)?;
-        Ok(if status.is_success() { Ok(bytes) } else { Err(refusal(status, &bytes)) })
+        match status {
+            _ if status.is_success() => Ok(Ok(bytes)),
+            _ if status.is_server_error() => Err(io::Error::other(refusal(status, &bytes))),
+            _ => {
+                let is_missing = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
+                Ok(Err(Refused { is_missing, why: refusal(status, &bytes) }))
+            }
+        }
     }
 
     fn request(
@@ -102,10 +109,13 @@ impl Web {
             return Err(io::Error::other(format!("it took longer than {} minutes", ALL.as_secs() / 60)));
         }
         let most = most.saturating_add(1).min(self.left.get());
-        let read = self.runtime.block_on(async { timeout(left.min(EACH), self.ask(method, url, what, most)).await });
+        let longest = left.min(EACH);
+        let read = self.runtime.block_on(async { timeout(longest, self.ask(method, url, what, most)).await });
         let (status, bytes) = match read {
             Ok(read) => read?,
-            Err(_) => return Err(io::Error::other(format!("it took longer than {} seconds", EACH.as_secs()))),
+            Err(_) => {
+                return Err(io::Error::other(format!("it took longer than {} seconds", longest.as_secs_f32().ceil())));
+            }
         };
         self.left.set(self.left.get().saturating_sub(bytes.len() as u64));
         if self.left.get() == 0 {
@@ -201,6 +211,13 @@ pub(crate) enum Tagged {
     Unchanged,
     /// Its bytes; nothing when the server has none.
     Read(Option<Vec<u8>>),
+}
+
+/// What a server has against a request.
+pub(crate) struct Refused {
+    /// Whether there is nothing by that name.
+    pub(crate) is_missing: bool,
+    pub(crate) why: String,
 }
 
 /// What a server says against a request: a hub says why.

@@ -177,7 +177,7 @@ impl TeamHub {
         match answer {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|error| SyncError { code: None, message: format!("the hub's answer can't be read: {error}") }),
-            Err(why) => Err(SyncError { code: None, message: format!("the hub refused: {why}") }),
+            Err(refused) => Err(SyncError { code: None, message: format!("the hub refused: {}", refused.why) }),
         }
     }
 

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use cycod_hub::{HubStore, SqlValue, SqliteStore};
 use cycod_team::{BlobDigest, BytesInParts, FORMAT, TicketDocument, TicketFile, TicketWorkspace};
 use cycod_team_sync::{FleetTasks, SyncError, TaskTaken, TeamSource, WorkerHub, WorkerMachine};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
-use crate::support::{Team, now, refused};
+use crate::support::{Device, Team, address, ask, now, refused};
 
 const TOOL: &[u8] = b"description: Deploy\nbash: echo deployed\n";
 
@@ -123,6 +123,7 @@ pub(crate) fn queue(store: Arc<dyn HubStore>) {
 
     carried(&team, (&mut ada, &mut cem), (&one, &mut at_one), &mut at_two);
     lost(&team, &mut ada, (&one, &mut at_one), &mut at_two);
+    asked_again(&team, &source, &mut ada);
     forged(&team, &mut ada, (&one, &mut at_one));
 
     // A worker is no member, and a removed one is nothing.
@@ -194,6 +195,33 @@ fn rows(team: &Team, select: &str) -> usize {
     };
     team.store.transaction(work).expect("a database");
     count
+}
+
+/// A worker that gets no answer asks again, and has the task that the hub gave it, however often.
+fn asked_again(team: &Team, source: &TeamSource, ada: &mut FleetTasks) {
+    let (device, token) = (Device::new(), team.hub.worker_token("three", 1, now()).expect("a token"));
+    let ask = |path: &str, body: Json| {
+        let (status, answer) = ask(address(source), &device.request("POST", path, body.to_string().as_bytes(), 0));
+        let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
+        assert_eq!(status, 200, "{answer}");
+        serde_json::from_str::<Json>(body).expect("JSON")
+    };
+    _ = ask("/v1/workers", json!({"token": token.split_once('.').expect("two parts").0}));
+    let claim = |claim: &str| ask("/v1/workers/claim", json!({"labels": ["three"], "wait": 0, "claim": claim}));
+    assert_eq!(claim("a"), json!({}));
+    for _ in 0..2 {
+        assert_eq!(ada.give(&ticket(&["three"], false), &files()), Ok(TaskTaken::Waits));
+    }
+    let (first, again, other) = (claim("a"), claim("a"), claim("b"));
+    assert!(first["ticket"] == again["ticket"] && first["ticket"] != other["ticket"], "{first} {again} {other}");
+    assert_eq!(first["files"], again["files"]);
+    let fence = |given: &Json| {
+        let lease = given["lease"]["document"].as_str().expect("a lease");
+        serde_json::from_str::<Json>(lease).expect("JSON")["fence"].clone()
+    };
+    assert_eq!((fence(&first), fence(&again)), (json!(1), json!(1)));
+    assert_eq!(claim("c"), json!({}));
+    team.hub.remove_worker("three", now()).expect("it is removed");
 }
 
 /// What becomes of tasks whose worker doesn't report.

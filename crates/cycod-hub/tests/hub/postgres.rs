@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use cycod_hub::PostgresStore;
+use serde_json::json;
 
 use crate::{
     channels::channels,
     events::events,
-    fleet::{never_twice, queue},
+    fleet::{never_twice, queue, tasks},
     flows::durable_runs,
     oauth, parallel, schedules,
     scratch::Postgres,
-    support::Team,
+    support::{Device, Team, address, ask, refused, served_with},
     whole::whole,
 };
 
@@ -77,6 +78,30 @@ fn many_workers_at_two_hubs_never_have_the_same_task() {
     let server = Postgres::start();
     let team = Team::new(Arc::new(PostgresStore::open(&server.url()).expect("a database")));
     never_twice(&team, &[team.served(), team.served()]);
+}
+
+#[test]
+fn a_hub_whose_database_is_away_says_nothing_about_a_run() {
+    let server = Postgres::start();
+    let team = Team::new(Arc::new(PostgresStore::open(&server.url()).expect("a database")));
+    let source = served_with(team.other(), |_| ());
+    let mut ada = tasks(&team, &source, "ada");
+    let device = Device::enrolled(&team, address(&source), "ada");
+    let run = "00".repeat(16);
+    assert_eq!(ada.watch_flow(&run, 0, 0), Ok(None));
+    drop(server);
+    refused(ada.watch_flow(&run, 0, 0), "the database");
+    let body = json!({"task": run, "after": 0, "state": "running", "wait": 0}).to_string();
+    let (status, answer) = ask(address(&source), &device.request("POST", "/v1/tasks/watch", body.as_bytes(), 0));
+    assert!(status == 503 && answer.contains("retry-after: 1"), "{answer}");
+}
+
+#[test]
+fn a_hub_may_end_where_a_runtime_is() {
+    let server = Postgres::start();
+    let store = PostgresStore::open(&server.url()).expect("a database");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async { drop(store) });
 }
 
 #[test]

@@ -319,7 +319,11 @@ impl Fleet {
         if known == 0 && !is_there().map_err(|error| failed(&error))? {
             let ticket = self.ticket(plan, driver.run_trace, true)?;
             let needs: Vec<Vec<String>> = plan.labels_of_steps().into_iter().collect();
-            taken(tasks.give_flow(&ticket, &self.bytes, &flow_of(plan)?, &needs))?;
+            match tasks.give_flow(&ticket, &self.bytes, &flow_of(plan)?, &needs) {
+                // The hub may have it nevertheless, and then the run has begun.
+                Err(error) => begun(&error, || Ok(tasks.watch_flow(&plan.run_id, 0, 0)?.is_some()))?,
+                given => taken(given)?,
+            }
         }
         // The run has begun, though nothing is heard of it before a worker has time.
         sink.event(&Event::Quiet);
@@ -395,6 +399,21 @@ fn taken(taken: Result<TaskTaken, SyncError>) -> Result<(), Refusal> {
         }
         TaskTaken::NoFlows(why) => Err(Refusal::new(Code::NotForFleet, why)
             .attempt("run it here with `--on here`, or on one worker: set `durable: false`")),
+    }
+}
+
+/// Finds out whether the hub has a run, though no answer came to the request to take it.
+fn begun(failure: &SyncError, mut has: impl FnMut() -> Result<bool, SyncError>) -> Result<(), Refusal> {
+    let began = Instant::now();
+    loop {
+        match has() {
+            Ok(true) => return Ok(()),
+            Ok(false) => return Err(failed(failure)),
+            Err(error) if began.elapsed() > PATIENCE => {
+                return Err(failed(&error).attempt("the run may have begun: `cycod runs list` shows it"));
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(WAIT)),
+        }
     }
 }
 
@@ -504,7 +523,11 @@ impl Following<'_> {
     }
 
     fn followed(&mut self, ticket: &TicketDocument, files: &BTreeMap<String, Vec<u8>>) -> Result<RunReport, Refusal> {
-        taken(self.tasks.give(ticket, files))?;
+        match self.tasks.give(ticket, files) {
+            // The hub may have it nevertheless, and then the run has begun.
+            Err(error) => begun(&error, || self.tasks.has(&ticket.id))?,
+            given => taken(given)?,
+        }
         let (mut state, mut last, mut fence, mut lost) = ("new".to_owned(), 0, 0, 0);
         let mut heard = Instant::now();
         let mut stopped: Option<Instant> = None;
@@ -577,4 +600,26 @@ fn lost_worker(workers: &[String]) -> Refusal {
         several => format!("the workers {} were lost while they had the run", several.join(", ")),
     };
     Refusal::new(Code::WorkerLost, why).attempt("check what it did before you run it again")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use cycod_team_sync::SyncError;
+
+    use super::begun;
+
+    #[test]
+    fn a_run_has_begun_if_the_hub_has_it() {
+        let failure = |why: &str| SyncError { code: None, message: why.to_owned() };
+        let ask = |answers: Vec<Result<bool, SyncError>>| {
+            let mut answers = VecDeque::from(answers);
+            begun(&failure("no answer"), || answers.pop_front().expect("it asks no more"))
+        };
+        assert_eq!(ask(vec![Ok(true)]), Ok(()));
+        assert_eq!(ask(vec![Err(failure("away")), Ok(true)]), Ok(()), "it asks until the hub answers");
+        let refused = ask(vec![Ok(false)]).expect_err("the hub doesn't have it");
+        assert_eq!(refused.why, "no answer");
+    }
 }
