@@ -111,6 +111,9 @@ enum Command {
         /// How many workers to start
         #[arg(long, value_name = "N", default_value_t = 2)]
         workers: u8,
+        /// The address of a PostgreSQL database instead of a file, if there is no hub yet
+        #[arg(long, value_name = "URL")]
+        database: Option<String>,
     },
     /// Serve the hub
     Serve {
@@ -392,7 +395,9 @@ fn run(command: Command) -> Result<Vec<String>, HubError> {
             let number = hub.recover(after, now)?;
             Ok(vec![format!("Made release {number} of {}", hub.team()?)])
         }
-        Command::Dev { place, listen, workers } => try_out(&place, listen, workers.into()),
+        Command::Dev { place, listen, workers, database } => {
+            try_out(&place, listen, workers.into(), database.as_deref())
+        }
         Command::Serve { place, listen, restate, oauth } => {
             let (hub, login) = (place.hub()?, oauth.login()?);
             if let Some(restate) = restate {
@@ -487,13 +492,19 @@ fn import(
 }
 
 /// Serves a hub for trying it, until its workers end.
-fn try_out(place: &Place, listen: SocketAddr, count: usize) -> Result<Vec<String>, HubError> {
+fn try_out(place: &Place, listen: SocketAddr, count: usize, database: Option<&str>) -> Result<Vec<String>, HubError> {
     if !listen.ip().is_loopback() {
         return Err(HubError::new(HubRefusal::Invalid, "a hub for trying listens on this machine only: 127.0.0.1"));
     }
     let now = Timestamp::now();
+    if let (true, Some(url)) = (place.key().exists(), database)
+        && fs::read_to_string(place.address()).ok().as_deref() != Some(url)
+    {
+        let message = format!("the hub in `{}` has another database", place.data.display());
+        return Err(HubError::new(HubRefusal::Conflict, message));
+    }
     if !place.key().exists() {
-        _ = init(place, None)?;
+        _ = init(place, database)?;
         dev::prepare(&place.hub()?, &place.data, &HubKey::read(&place.key())?, now)?;
     }
     let hub = place.hub()?;
@@ -519,7 +530,9 @@ fn try_out(place: &Place, listen: SocketAddr, count: usize) -> Result<Vec<String
                 Vec::new()
             }
         };
-        print(&dev::advice(&hub, &place.data, &url, now)?);
+        let (door, data, there) = (hub.clone(), place.data.clone(), url.clone());
+        let advice = cycod_thread::blocking(move || dev::advice(&door, &data, &there, now));
+        print(&advice.await.map_err(|broken| begin(&broken))??);
         let working = cycod_thread::blocking(move || workers.run(&hub, &url, count, beside));
         tokio::select! {
             () = server.run(report) => Ok(Vec::new()),
