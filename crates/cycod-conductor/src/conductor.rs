@@ -185,8 +185,15 @@ impl<'a, 'c> Driving<'a, 'c> {
                 Ok(Some((_, Heard::Cancel))) => (FlowHeard::Cancel, None),
                 Ok(Some((_, Heard::Timer(timer)))) => (FlowHeard::Timer(timer), None),
                 Ok(Some((_, Heard::Answer(work, answer)))) => {
-                    let TaskAnswer { task, answer } = serde_json::from_slice(&answer?)
+                    let TaskAnswer { task, answer, is_cancelled } = serde_json::from_slice(&answer?)
                         .map_err(|error| TerminalError::new(format!("an answer can't be read: {error}")))?;
+                    // What the cancellation ended is no failure, so it comes first.
+                    if is_cancelled && let Some(turn) = course.hear(FlowHeard::Cancel).map_err(misfit)? {
+                        let is_over = turn.is_over;
+                        if !self.carry_out(&course, turn, None).await? || is_over {
+                            return Ok(());
+                        }
+                    }
                     (FlowHeard::Answer(work, answer), Some(task))
                 }
                 Ok(None) => return Err(TerminalError::new("the run waits for nothing")),

@@ -41,6 +41,9 @@ pub struct TaskAnswer {
     pub task: String,
     /// What came of it.
     pub answer: WorkAnswer,
+    /// Whether the run had been cancelled before, which Restate may pass on later than this.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cancelled: bool,
 }
 
 /// Why something that happened was not written down.

@@ -253,7 +253,9 @@ pub(crate) fn tell(
         // These are not withdrawn: they end with the run.
         _ => return Ok(()),
     };
-    let answer = json!(TaskAnswer { task: task.to_owned(), answer }).to_string();
+    let select = "SELECT flows.cancelled FROM flows JOIN tasks ON tasks.run = flows.run WHERE tasks.id = $1";
+    let is_cancelled = tx.row(select, &[task.into()])?.map_or(Ok(0), |row| row.number(0))? != 0;
+    let answer = json!(TaskAnswer { task: task.to_owned(), answer, is_cancelled }).to_string();
     send(tx, task, &format!("/restate/awakeables/{awakeable}/resolve"), &answer, now)
 }
 

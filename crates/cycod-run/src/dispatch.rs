@@ -837,6 +837,8 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         let scope = &mut self.scopes[id.0];
         let is_lost = scope.cleaned.is_lost;
         let report = scope.report(verdict);
+        // Also if another process heard of it, and this one only follows.
+        let report = RunReport { cancelled: report.cancelled || self.is_cancelled, ..report };
         let (duration, called) = (scope.opened.elapsed(), Arc::clone(&scope.tool));
         match self.flow.opened_by(id) {
             Some(task) if is_lost => {

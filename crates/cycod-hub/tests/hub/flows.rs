@@ -85,6 +85,18 @@ impl StandIn {
         assert_eq!(found.len(), count, "{path}");
         found
     }
+
+    /// Whether it is told exactly this within some seconds.
+    fn is_told(&self, path: &str, body: &Json) -> bool {
+        (0..500).any(|_| {
+            let is_told =
+                self.heard.lock().expect("no panic").iter().any(|(at, said)| at.contains(path) && said == body);
+            if !is_told {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            is_told
+        })
+    }
 }
 
 /// Steps that wait for nothing.
@@ -415,6 +427,10 @@ fn stopped(fleet: &mut Fleet<'_>) {
     assert_eq!(fleet.restate.heard(&format!("/ToolRun/{}/cancel/send", run.run), 1).len(), 1);
     let event = ended(0, AttemptOutcome::Failed);
     _ = report(&mut fleet.one, &running, &result(event.clone(), b"")).expect("it is taken");
+    // Restate may pass that on before the cancellation, and then the conductor knows what comes first.
+    let path = format!("/restate/awakeables/{:?}/resolve", FlowWork::Attempt(task(0))).replace(['{', '}', ' '], "");
+    let answer = json!({"task": running.task(), "answer": WorkAnswer::new(event.clone()), "is_cancelled": true});
+    assert!(fleet.restate.is_told(&path, &answer), "the answer of {} comes with the cancellation", running.task());
     let offers = [FlowWork::Attempt(task(1)), FlowWork::CleanUp(ScopeId(0))];
     run.tell(&run.event(event, Some(running.task()), &offers));
     let cleanup = claimed(&mut fleet.two);
