@@ -1,6 +1,6 @@
 //! `cycod worker run`: takes tasks of the hub and runs them, one after the other, until it is stopped.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
@@ -60,13 +60,15 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     remove_abandoned(&machine, context.engine.host());
     let mut is_away = false;
     while !stop.is_raised() {
+        let asked = Instant::now();
         match hub.claim(&labels, WAIT) {
             Ok(given) => {
                 if std::mem::take(&mut is_away) {
                     context.printer.say("The hub answers again");
                 }
                 let Some(given) = given else { continue };
-                let errand = Errand { machine: &machine, host: context.engine.host(), labels: &labels, stop: &stop };
+                let host = context.engine.host();
+                let errand = Errand { machine: &machine, host, labels: &labels, stop: &stop, asked };
                 let ended = errand.carry_out(&given);
                 context.printer.say(&ended);
             }

@@ -21,6 +21,7 @@ use cycod_engine::{
     event_json, json, refused_step, report_json, run_step,
     trust::fingerprint,
 };
+use cycod_process::expire_at;
 use cycod_snapshot::Snapshot;
 use cycod_team::{BytesInParts, TicketDocument, TicketWorkspace, missing_labels};
 use cycod_team_sync::{GivenTicket, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine};
@@ -43,7 +44,7 @@ const MOST_BYTES: usize = 256 << 10;
 const WAITING: usize = 64;
 
 /// How long what was stopped has until it is killed.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(1);
 
 /// How long a result is offered to a hub that doesn't answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -56,6 +57,8 @@ pub(super) struct Errand<'a> {
     pub(super) labels: &'a [String],
     /// Ends the worker with what it runs.
     pub(super) stop: &'a Stop,
+    /// When it asked for the task: the lease is no older.
+    pub(super) asked: Instant,
 }
 
 impl Errand<'_> {
@@ -96,11 +99,12 @@ impl Errand<'_> {
             id: ticket.task(),
             fence: ticket.fence,
             length: Duration::from_millis(ticket.lease_ms),
-            renewed: Mutex::new(Instant::now()),
+            renewed: Mutex::new(self.asked),
             is_over: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
             stop: &stop,
         };
+        lease.hold();
         let (send, events) = sync_channel(WAITING);
         let report = thread::scope(|scope| {
             scope.spawn(|| lease.watch(self.stop));
@@ -110,6 +114,7 @@ impl Errand<'_> {
             // A panic there is one here, when the scope ends.
             _ = reporting.join();
             lease.has_ended.store(true, Ordering::SeqCst);
+            expire_at(None);
             report
         });
         if lease.is_over.load(Ordering::SeqCst) {
@@ -384,6 +389,12 @@ struct Lease<'a> {
 }
 
 impl Lease<'_> {
+    /// Lets what runs live until the lease ends, and no longer: also if this process is frozen then.
+    fn hold(&self) {
+        let renewed = *self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+        expire_at(Some(renewed + self.length));
+    }
+
     /// Kills the run when the lease ends, and stops it with the worker.
     fn watch(&self, worker: &Stop) {
         let mut stopped: Option<Instant> = None;
@@ -442,6 +453,7 @@ impl Lease<'_> {
             return true;
         }
         *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = at;
+        self.hold();
         if answer.stop && !self.stop.is_raised() {
             self.stop.ask();
         }
