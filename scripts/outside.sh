@@ -5,7 +5,8 @@
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
-#                                    apps hub login fleet deploy telemetry interpreters
+#                                    apps hub login fleet chaos deploy telemetry
+#                                    interpreters
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -103,7 +104,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub login fleet deploy telemetry interpreters
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub login fleet chaos deploy telemetry interpreters
 for part; do
     case $part in
     conformance)
@@ -146,11 +147,17 @@ for part; do
         build_hub
         run "$part" env HUB="$built" NODE_MODULES="$apart/node_modules" "$python" tests/login/run.py
         ;;
-    fleet)
+    fleet | chaos)
         install_apart fleet
         build_hub
+        program=run
+        if [ "$part" = chaos ]; then
+            . scripts/packages.sh
+            packages /usr/lib/postgresql postgresql
+            program=chaos
+        fi
         run "$part" env HUB="$built" RESTATE="$(echo "$apart"/node_modules/@restatedev/*/bin/restate-server)" \
-            python3 tests/fleet/run.py
+            python3 "tests/fleet/$program.py"
         ;;
     deploy)
         install_apart fleet

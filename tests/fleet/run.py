@@ -3,25 +3,18 @@
 HUB names the program cycod-hub, RESTATE the program restate-server.
 """
 
-import base64
 import json
 import os
-import re
 import shutil
 import signal
-import socket
-import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from outside import CYCOD, Table, alive, eventually, expect  # noqa: E402
-
-HUB, RESTATE = os.environ["HUB"], os.environ["RESTATE"]
-CANARY = "c4nary-v4lue-of-a-secret"
+from fleet import CANARY, Fleet, HUB  # noqa: E402
+from outside import Table, alive, eventually, expect  # noqa: E402
 
 FOUR = """description: Four steps over two workers
 durable: true
@@ -131,186 +124,6 @@ timeout: 1500
 steps:
   - {name: one, bash: "sleep 600"}
 """
-
-
-def free_ports():
-    """The first of five ports in a row that nobody uses."""
-    for first in range(21000, 60000, 10):
-        sockets = []
-        try:
-            for port in range(first, first + 5):
-                one = socket.socket()
-                sockets.append(one)
-                one.bind(("127.0.0.1", port))
-            return first
-        except OSError:
-            continue
-        finally:
-            for one in sockets:
-                one.close()
-    raise RuntimeError("no ports are free")
-
-
-class Fleet:
-    """A hub, Restate, a conductor and two workers, each a process of its own, and a member with a project."""
-
-    def __init__(self):
-        self.path = Path(tempfile.mkdtemp(prefix="cycod-fleet-"))
-        self.hub, self.home = self.path / "hub", self.path / "home"
-        self.project, self.marks = self.path / "project", self.path / "marks"
-        (self.project / ".cycod" / "tools").mkdir(parents=True)
-        self.home.mkdir()
-        kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
-        path = f"{Path(CYCOD).parent}:{Path(RESTATE).parent}:{os.environ['PATH']}"
-        self.environment = {**kept, "HOME": str(self.home), "PATH": path}
-        self.port = free_ports()
-        self.running = {}
-        self.log = open(self.path / "log", "wb")
-        subprocess.run(["git", "init", "-q", str(self.project)], check=True)
-
-    def __enter__(self):
-        try:
-            self.begin()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def begin(self):
-        # The one command that prepares everything; then each part runs by itself, so that it can be killed alone.
-        dev = subprocess.Popen(
-            [HUB, "dev", "--data", str(self.hub), "--listen", f"127.0.0.1:{self.port}"],
-            env=self.environment, cwd=self.path, stdout=subprocess.PIPE, stderr=self.log, start_new_session=True,
-        )
-        said = ""
-        while "The conductor is at" not in said:
-            line = dev.stdout.readline().decode()
-            if not line:
-                raise RuntimeError(f"cycod-hub dev ended: {said}{(self.path / 'log').read_text()}")
-            said += line
-        join = re.search(r"cycod (team join .*)", said)[1].split()
-        self.run(*join)
-        os.killpg(dev.pid, signal.SIGTERM)
-        dev.wait()
-        dev.stdout.close()
-        # Restate ends its parts one after the other, and the next one needs all of its ports.
-        expect(eventually(lambda: not any(self.open(self.port + more) for more in range(5)), 20), "a port is in use")
-        for part in ("restate", "hub", "conductor", "worker-1", "worker-2"):
-            self.start(part)
-
-    def __exit__(self, *_):
-        for part in list(self.running):
-            self.kill(part)
-        self.log.close()
-        if not os.environ.get("KEEP"):
-            shutil.rmtree(self.path, ignore_errors=True)
-
-    @staticmethod
-    def open(port):
-        with socket.socket() as one:
-            return one.connect_ex(("127.0.0.1", port)) == 0
-
-    def start(self, part):
-        """Starts a part and waits until it answers."""
-        port = self.port
-        config = ["--config-file", "restate.toml", "--base-dir", "restate", "--node-name", "dev", "--no-logo"]
-        words, place, opens = {
-            "restate": ([RESTATE, *config, "--bind-port", str(port + 3)], self.hub, port + 1),
-            "hub": ([HUB, "serve", "--data", ".", "--listen", f"127.0.0.1:{port}", "--restate", f"127.0.0.1:{port + 1}"],
-                    self.hub, port),
-            "conductor": ([HUB, "conductor", "--data", ".", "--listen", f"127.0.0.1:{port + 4}", "--admin",
-                           f"127.0.0.1:{port + 2}"], self.hub, port + 4),
-        }.get(part, ([CYCOD, "worker"], self.hub, None))
-        environment = dict(self.environment)
-        if part.startswith("worker"):
-            temporary = self.path / "tmp" / part
-            temporary.mkdir(parents=True, exist_ok=True)
-            environment |= {"CYCOD_HOME": str(self.hub / part), "TMPDIR": str(temporary), "TOKEN": CANARY}
-        self.running[part] = subprocess.Popen(words, env=environment, cwd=place, stdout=self.log, stderr=self.log,
-                                              stdin=subprocess.DEVNULL)
-        if opens and not eventually(lambda: self.open(opens), 20):
-            raise RuntimeError(f"{part} does not answer:\n{(self.path / 'log').read_text()}")
-
-    def kill(self, part):
-        process = self.running.pop(part)
-        process.kill()
-        process.wait()
-
-    def tool(self, name, text):
-        """Writes a tool that the member trusts and that is part of the project."""
-        text = text.format(marks=self.marks) if "{marks}" in text else text
-        (self.project / ".cycod" / "tools" / f"{name}.yaml").write_text(text)
-        subprocess.run(["git", "add", "-A"], cwd=self.project, check=True)
-        self.run("trust", name, "--yes")
-
-    def run(self, *arguments, code=0):
-        """What cycod says, which has to end with `code`."""
-        done = subprocess.run([CYCOD, *arguments], cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=120)
-        said = done.stdout.decode() + done.stderr.decode()
-        expect(code is None or done.returncode == code, f"{arguments} ended with {done.returncode}:\n{said}")
-        return said
-
-    def background(self, tool, *arguments):
-        """Begins a run that outlives its terminal; returns its ID."""
-        self.marks.unlink(missing_ok=True)
-        shutil.rmtree(f"{self.marks}.first", ignore_errors=True)
-        return self.run("run", tool, *arguments, "--on", "fleet", "--background").split()[0]
-
-    def since(self, before):
-        """What the parts said since the log had so many bytes."""
-        return (self.path / "log").read_bytes()[before:].decode()
-
-    def marked(self):
-        return self.marks.read_text().split() if self.marks.exists() else []
-
-    def until_marked(self, mark):
-        expect(eventually(lambda: mark in self.marked(), 30), f"`{mark}` never ran: {self.marked()}")
-
-    def until_any(self):
-        expect(eventually(self.marked, 30), "nothing ran")
-        return self.marked()
-
-    def journal(self, run):
-        """The lines of the journal of a run, without what differs between machines and moments."""
-        path = next((self.home / ".cycod" / "journals").glob(f"*{run}*.jsonl"))
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
-        for line in lines:
-            for name in ("t", "us", "sha256", "run", "at", "pos", "off"):
-                line.pop(name, None)
-        return lines
-
-    def stored(self):
-        """Every byte that the hub, Restate, the member and the workers keep, and what all of them said."""
-        for path in self.path.rglob("*"):
-            if path.is_file():
-                try:
-                    yield path, path.read_bytes()
-                except OSError:
-                    continue
-
-    def holding(self, text):
-        """The files that have a text, also within Base64 or behind escapes of JSON."""
-        forms = {text.encode()}
-        # Three of the offsets at which Base64 may begin, each without what its neighbours change.
-        for offset in range(3):
-            coded = base64.b64encode(b"\0" * offset + text.encode())
-            forms.add(coded[(4 if offset else 0) : len(coded) - 4])
-        return [path for path, held in self.stored() if any(form in held for form in forms)]
-
-    def rows(self, select):
-        """What the hub's database has."""
-        with sqlite3.connect(self.hub / "hub.db", timeout=10) as database:
-            rows = database.execute(select).fetchall()
-        database.close()
-        return rows
-
-    def database(self, statement):
-        """Changes the hub's database, as only someone can who has taken over the hub."""
-        with sqlite3.connect(self.hub / "hub.db", timeout=10) as database:
-            changed = database.execute(statement).rowcount
-        database.close()
-        return changed
 
 
 def spread(fleet):
