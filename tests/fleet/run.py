@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from fleet import CANARY, Fleet, HUB  # noqa: E402
-from outside import Table, alive, eventually, expect  # noqa: E402
+from outside import CYCOD, Table, alive, eventually, expect  # noqa: E402
 
 FOUR = """description: Four steps over two workers
 durable: true
@@ -124,6 +124,16 @@ timeout: 1500
 steps:
   - {name: one, bash: "sleep 600"}
 """
+# One more than there are workers.
+CROWD = """description: Has too little time for its steps
+durable: true
+tags: [read]
+timeout: 2500
+steps:
+  - {name: one, bash: "sleep 600"}
+  - {name: two, bash: "sleep 600", parallel: true}
+  - {name: three, bash: "sleep 600", parallel: true}
+"""
 
 
 def spread(fleet):
@@ -231,6 +241,30 @@ def time_is_over(fleet):
     expect("timed-out" in said and time.monotonic() - began < 15, said)
 
 
+def time_is_over_for_what_waits(fleet):
+    run = fleet.background("crowd")
+    fleet.run("runs", "wait", run, code=None)
+    shown = json.loads(fleet.run("runs", "show", run, "--format", "json"))
+    codes = {step["refusal"]["code"] for step in shown["steps"]}
+    expect(shown["status"] == "timed-out" and codes == {"timed-out"}, shown)
+
+
+def cancelled_and_followed_by_another(fleet):
+    """The process that followed is killed in the moment in which the run is cancelled; the next one finds a cancelled run."""
+    run = fleet.background("waits")
+    fleet.until_any()
+    mine = [pid for pid, words in processes(fleet.home) if b"--background-run" in words]
+    cancelling = subprocess.Popen([CYCOD, "runs", "cancel", run], cwd=fleet.project, env=fleet.environment,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    cancelled = f"SELECT 1 FROM flows WHERE run = '{run}' AND cancelled = 1"
+    expect(eventually(lambda: fleet.rows(cancelled), 10), "the hub has no cancellation")
+    for pid in mine:
+        os.kill(pid, signal.SIGKILL)
+    cancelling.wait()
+    fleet.run("runs", "wait", run, code=None)
+    expect(json.loads(fleet.run("runs", "show", run, "--format", "json"))["status"] == "cancelled", fleet.run("runs", "list"))
+
+
 def by_the_clock(fleet):
     """The only check that waits for a minute: the next one."""
     fleet.run("schedule", "add", "inner", "WHAT=$(reboot) 'x'", "--durable", "--cron", "* * * * *", "--yes")
@@ -319,7 +353,9 @@ def main():
         "worker killed, reads": lost_and_read,
         "worker killed, writes": lost_and_write,
         "cancel": cancel,
+        "cancelled and followed by another": cancelled_and_followed_by_another,
         "time is over": time_is_over,
+        "time is over for what waits": time_is_over_for_what_waits,
         "by the clock": by_the_clock,
         "no secret in any store": no_secret,
         "forged at the hub": forged,
@@ -329,7 +365,7 @@ def main():
     table = Table("outcome")
     with Fleet() as fleet:
         for name, text in {"four": FOUR, "inner": INNER, "rich": RICH, "fails": FAILS, "writes": WRITES, "reads": READS,
-                           "waits": WAITS, "secretive": SECRETIVE, "tells": TELLS, "slow": SLOW}.items():
+                           "waits": WAITS, "secretive": SECRETIVE, "tells": TELLS, "slow": SLOW, "crowd": CROWD}.items():
             fleet.tool(name, text)
         for name, check in checks.items():
             if wanted and not any(word in name for word in wanted):

@@ -515,8 +515,13 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
                 // No machine began it.
                 let job = self.job(FlowWork::Attempt(task))?;
                 if let What::Attempt(task, mut under_way) = job.what {
-                    let why = "the run was over before a worker had time for it";
-                    _ = under_way.refuse(Refusal::new(Code::Cancelled, why), &job.tool.plan);
+                    let refusal = if self.is_cancelled {
+                        Refusal::new(Code::Cancelled, "the run was cancelled before a worker had time for it")
+                    } else {
+                        let why = "the time of the run was over before a worker had time for it";
+                        Refusal::new(Code::TimedOut, why).attempt(job.tool.plan.more_time())
+                    };
+                    _ = under_way.refuse(refusal, &job.tool.plan);
                     self.put_back(task, under_way);
                 }
                 self.on(FlowEvent::Ended { task, outcome });
