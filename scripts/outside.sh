@@ -5,8 +5,8 @@
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
-#                                    apps hub login fleet chaos deploy telemetry
-#                                    interpreters
+#                                    apps hub login fleet failures chaos soak deploy telemetry
+#                                    interpreters; without a name, soak doesn't run
 #
 # CYCOD names the program to try; without it, a debug build is made.
 set -eu
@@ -104,7 +104,7 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     printf '\n== outside: %s\n' "$name"
     "$@" || failed="$failed${failed:+,} $name"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub login fleet chaos deploy telemetry interpreters
+[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub login fleet failures chaos deploy telemetry interpreters
 for part; do
     case $part in
     conformance)
@@ -147,14 +147,14 @@ for part; do
         build_hub
         run "$part" env HUB="$built" NODE_MODULES="$apart/node_modules" "$python" tests/login/run.py
         ;;
-    fleet | chaos)
+    fleet | failures | chaos | soak)
         install_apart fleet
         build_hub
-        program=run
+        program=$part
+        [ "$part" != fleet ] || program=run
         if [ "$part" = chaos ]; then
             . scripts/packages.sh
             packages /usr/lib/postgresql postgresql
-            program=chaos
         fi
         run "$part" env HUB="$built" RESTATE="$(echo "$apart"/node_modules/@restatedev/*/bin/restate-server)" \
             python3 "tests/fleet/$program.py"

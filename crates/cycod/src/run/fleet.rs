@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// How long a request waits for news of a run, in milliseconds.
-const WAIT: u64 = 500;
+const WAIT: u64 = 250;
 
 /// How long the hub may be away before the run counts as failed.
 const PATIENCE: Duration = Duration::from_secs(30);
