@@ -1,9 +1,12 @@
-//! What a hub costs: polls of a team that hasn't changed, and proposals with each of the databases.
+//! What a hub costs: polls of a team that hasn't changed, and proposals and tasks of workers with each of the databases.
 //!
 //!     cargo bench -p cycod-hub          needs PostgreSQL
 
 #![expect(clippy::print_stdout, reason = "a benchmark tells what it measured")]
 
+#[expect(dead_code, reason = "the tests use the rest")]
+#[path = "../tests/hub/fleet.rs"]
+mod fleet;
 #[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../tests/hub/scratch.rs"]
 mod scratch;
@@ -150,7 +153,65 @@ fn proposals() {
     println!("proposals a second: SQLite {one:.0} / PostgreSQL {other:.0} = {:.2}   (goal 0.5)", one / other);
 }
 
+const TASKS: usize = 60;
+
+/// Members give tasks, then workers claim them, several at the same time; returns how many of each there are in a second.
+fn tasks(team: &Team, batch: usize) -> (f64, f64) {
+    let source = team.served();
+    let mut members: Vec<_> = (0..CLIENTS).map(|_| fleet::tasks(team, &source, "ada")).collect();
+    let worker = |number| fleet::worker(team, &source, &format!("worker-{batch}-{number}")).1;
+    let mut workers: Vec<_> = (0..CLIENTS).map(worker).collect();
+    for worker in &mut workers {
+        assert!(worker.claim(&[], 0).expect("an answer").is_none());
+    }
+    let rate = |began: Instant| (TASKS * CLIENTS as usize) as f64 / began.elapsed().as_secs_f64();
+    let began = Instant::now();
+    thread::scope(|scope| {
+        for member in &mut members {
+            scope.spawn(|| {
+                for _ in 0..TASKS {
+                    _ = member.give(&fleet::ticket(&[], true), &fleet::files()).expect("it waits");
+                }
+            });
+        }
+    });
+    let given = rate(began);
+    let began = Instant::now();
+    thread::scope(|scope| {
+        for worker in &mut workers {
+            scope.spawn(|| while worker.claim(&[], 0).expect("an answer").is_some() {});
+        }
+    });
+    let claimed = rate(began);
+    let forget = |tx: &mut dyn HubTransaction| {
+        tx.execute("DELETE FROM tasks", &[])?;
+        tx.execute("DELETE FROM task_files", &[]).map(drop)
+    };
+    team.store.transaction(&mut { forget }).expect("they are gone");
+    (given, claimed)
+}
+
+fn queue() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let server = Postgres::start_with("");
+    let stores: [(&str, Arc<dyn HubStore>); 2] = [
+        ("SQLite", Arc::new(SqliteStore::open(&scratch.path().join("hub.db")).expect("a database"))),
+        ("PostgreSQL", Arc::new(PostgresStore::open(&server.url()).expect("a database"))),
+    ];
+    for (name, store) in stores {
+        let team = Team::new(store);
+        let mut rates: Vec<_> = (0..5).map(|batch| tasks(&team, batch)).collect();
+        rates.sort_by(|one, other| (one.1 / one.0).total_cmp(&(other.1 / other.0)));
+        let (given, claimed) = rates[rates.len() / 2];
+        println!(
+            "tasks a second, {name}: claimed {claimed:.0} / given {given:.0} = {:.2}   (goal 0.7)",
+            claimed / given
+        );
+    }
+}
+
 fn main() {
     polls();
     proposals();
+    queue();
 }
