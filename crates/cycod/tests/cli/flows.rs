@@ -80,7 +80,7 @@ impl Conducting {
                 }
                 ["", "ToolRun", run, "cancel", "send"] => (run.to_owned(), FlowHeard::Cancel, None),
                 ["", "restate", "awakeables", id, "resolve"] => {
-                    let TaskAnswer { task, answer } = serde_json::from_str(&body).expect("an answer");
+                    let TaskAnswer { task, answer, .. } = serde_json::from_str(&body).expect("an answer");
                     let Some((run, work)) = self.waiting.remove(id) else { return };
                     (run, FlowHeard::Answer(work, answer), Some(task))
                 }
