@@ -93,6 +93,15 @@ const SCRIPTS: &[(&str, &str)] = &[
     (r#"V="{X}"; echo 'eval "$V"' > s.sh; . ./s.sh"#, SHELL),
 ];
 
+/// Names of files that a value chose, as `find` gives them to the shell.
+const NAMED: &[(&str, &str)] = &[
+    (r#"mkdir -p "{X}"; find "{X}" -maxdepth 0 -exec sh -c 'eval "$1"' _ {} \;"#, SHELL),
+    (r#"mkdir -p "{X}"; find "{X}" -maxdepth 0 -exec sh -c 'for f; do eval "$f"; done' _ {} +"#, SHELL),
+    (r#"mkdir -p "{X}"; find "{X}" -maxdepth 0 -exec sh -c '{}' \;"#, SHELL),
+    (r#"mkdir -p "{X}"; find "{X}" -maxdepth 0 -exec sh -c '$0' {} \;"#, SHELL),
+    (r#"mkdir -p "{X}"; find . -name "{X}" -execdir sh -c 'eval "${1#./}"' _ {} \;"#, SHELL),
+];
+
 /// What the shell keeps of what it reads.
 const KEPT: &[(&str, &str)] = &[
     (r#"select a in b c; do eval "$REPLY"; break; done <<< "{X}""#, SHELL),
@@ -152,6 +161,11 @@ fn what_is_printed_of_variables_is_a_value() {
 #[test]
 fn a_script_of_the_command_gets_a_value() {
     check(SCRIPTS);
+}
+
+#[test]
+fn what_find_names_is_a_value() {
+    check(NAMED);
 }
 
 #[test]

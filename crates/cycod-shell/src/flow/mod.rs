@@ -1668,6 +1668,18 @@ impl Flow<'_> {
                     && is_shell(language)
                 {
                     let rest = graph.rest(to);
+                    if !state.is_inside() || self.in_arguments.is_empty() {
+                        return self.shell_code(&text, language, &program, rest);
+                    }
+                    let rest = rest.into_iter().map(|field| match field {
+                        Field::Word(text) => Field::Word(self.with_names(&text)),
+                        field => field,
+                    });
+                    let rest = rest.collect();
+                    if literal(&text).is_some_and(|code| code.contains("{}")) {
+                        let why = format!("names of files become code of `{program}`, and the value decides which");
+                        self.find_unclear(self.in_arguments.clone(), &why);
+                    }
                     return self.shell_code(&text, language, &program, rest);
                 }
                 if state.is_inside() {
@@ -1995,6 +2007,24 @@ impl Flow<'_> {
             let reason = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
             self.find_guarded(hole, reason, Some(guard));
         }
+    }
+
+    /// A word in which `find` puts names of files for `{}`: what its words say decides which, as with what a program prints.
+    fn with_names(&self, text: &Text) -> Text {
+        let mut named = Text::new();
+        for atom in text {
+            let Atom::Text(own) = atom else {
+                value::push(&mut named, atom.clone());
+                continue;
+            };
+            for (index, part) in own.split("{}").enumerate() {
+                if index > 0 {
+                    value::push(&mut named, Atom::Output(self.in_arguments.as_slice().into()));
+                }
+                value::push(&mut named, Atom::text(part));
+            }
+        }
+        named
     }
 
     /// What the values of a word must not look like.
