@@ -152,10 +152,8 @@ for part; do
         build_hub
         program=$part
         [ "$part" != fleet ] || program=run
-        if [ "$part" = chaos ]; then
-            . scripts/packages.sh
-            packages /usr/lib/postgresql postgresql
-        fi
+        . scripts/packages.sh
+        packages /usr/lib/postgresql postgresql ip iproute2
         run "$part" env HUB="$built" RESTATE="$(echo "$apart"/node_modules/@restatedev/*/bin/restate-server)" \
             python3 "tests/fleet/$program.py"
         ;;
