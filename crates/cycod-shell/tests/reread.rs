@@ -30,6 +30,12 @@ const TEXTS: &[(&str, &[&str], &[&str])] = &[
     ("helm template a --set-json tag={X}", &["1,image=2"], &["{\"a\": 1}"]),
     ("helm template a --set-literal tag={X}", &[], &["1,image=2"]),
     ("helmfile apply --state-values-set tag={X}", &["1,image=c"], &["1.2"]),
+    ("mise run --shell {X} build", &["touch PWNED;", "./evil"], &[]),
+    ("mise en --shell {X}", &["./evil"], &[]),
+    ("nmap --script-help {X}", &["./evil.nse"], &[]),
+    ("openssl fipsinstall -module {X} -out o", &["./evil.so"], &[]),
+    ("isort --add-import {X} a.py", &["import os; os.system('touch PWNED')"], &[]),
+    ("podman pod create --infra-command {X}", &["/evil"], &[]),
     ("consul kv put a {X}", &["@/etc/passwd"], &["a b", "a@b"]),
 ];
 
