@@ -30,6 +30,7 @@ const TEXTS: &[(&str, &[&str], &[&str])] = &[
     ("helm template a --set-json tag={X}", &["1,image=2"], &["{\"a\": 1}"]),
     ("helm template a --set-literal tag={X}", &[], &["1,image=2"]),
     ("helmfile apply --state-values-set tag={X}", &["1,image=c"], &["1.2"]),
+    ("man -r {X} ls", &["a$+!touch PWNED$"], &["Page %d"]),
     ("mise run --shell {X} build", &["touch PWNED;", "./evil"], &[]),
     ("mise en --shell {X}", &["./evil"], &[]),
     ("nmap --script-help {X}", &["./evil.nse"], &[]),
