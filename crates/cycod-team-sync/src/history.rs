@@ -4,10 +4,10 @@ use std::{
     cell::{OnceCell, RefCell},
     collections::BTreeMap,
     fs, io,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
-use cycod_team::{BlobDigest, PastRelease, ReleaseFiles, ReleasedFile};
+use cycod_team::{BlobDigest, PastRelease, ReleaseDocument, ReleaseFiles, ReleasedFile};
 
 use crate::{
     DeviceKey, Fetched, SyncError, TeamSource,
@@ -22,6 +22,8 @@ pub struct ReleaseHistory {
     place: OnceCell<Place>,
     /// What is on this machine, by digest.
     here: BTreeMap<BlobDigest, PathBuf>,
+    /// The releases on this machine: each was in force. Those between them may be missing.
+    kept: BTreeMap<u64, BlobDigest>,
     /// The release in force: its number and its digest.
     in_force: (u64, BlobDigest),
     newest: Option<Fetched>,
@@ -43,11 +45,29 @@ impl ReleaseHistory {
         kept: &[PathBuf],
         newest: Option<Fetched>,
     ) -> Result<Self, SyncError> {
-        let path = active.join(RELEASE);
-        let bytes = fs::read(&path).map_err(|error| SyncError::io("read", &path, &error))?;
-        let here = kept.iter().flat_map(|directory| files_by_digest(directory)).collect();
+        let read = |directory: &Path| {
+            let path = directory.join(RELEASE);
+            fs::read(&path).map_err(|error| SyncError::io("read", &path, &error))
+        };
+        let bytes = read(&active)?;
         let in_force = (number, BlobDigest::of(&bytes));
-        Ok(Self { source, device, place: OnceCell::new(), here, in_force, newest, failure: RefCell::default() })
+        let document = |bytes: &[u8]| serde_json::from_slice::<ReleaseDocument>(bytes).ok();
+        let channel = document(&bytes).map(|release| release.channel);
+        let documents = kept.iter().filter_map(|directory| read(directory).ok());
+        let of_channel = documents.filter_map(|bytes| {
+            let release = document(&bytes).filter(|release| Some(&release.channel) == channel.as_ref())?;
+            Some((release.number, BlobDigest::of(&bytes)))
+        });
+        Ok(Self {
+            source,
+            device,
+            place: OnceCell::new(),
+            here: kept.iter().flat_map(|directory| files_by_digest(directory)).collect(),
+            kept: of_channel.collect(),
+            in_force,
+            newest,
+            failure: RefCell::default(),
+        })
     }
 
     /// The release in force.
@@ -71,8 +91,9 @@ impl ReleaseHistory {
     /// # Errors
     /// When there is none, the source has forgotten it, or can't be read.
     pub fn find(&self, number: u64) -> Result<PastRelease, SyncError> {
-        let last = match &self.newest {
-            Some(newest) if number > self.in_force.0 => newest.verified.seen.release,
+        let last = match (self.kept.get(&number), &self.newest) {
+            (Some(kept), _) => *kept,
+            (None, Some(newest)) if number > self.in_force.0 => newest.verified.seen.release,
             _ => self.in_force.1,
         };
         let found = PastRelease::find(self, last, number);

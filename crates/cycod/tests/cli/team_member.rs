@@ -200,6 +200,15 @@ fn two_releases_of_the_past_are_compared() {
     team.release();
     assert!(diff(&["5", "6"]).contains("tool6.yaml: new") && shown(&place)["number"] == 5);
 
+    // Nor does it need one that was never here, between two that were.
+    team.place.tool("tool7", OWN);
+    team.release();
+    _ = done(&place, &["team", "sync"]);
+    fs::rename(team.out(), &away).expect("renamed");
+    assert!(diff(&["5", "7"]).contains("tool7.yaml: new") && diff(&["5", "7"]).contains("tool6.yaml: new"));
+    fails(&place, &["team", "diff", "6", "7"], 1, "team-unreachable");
+    fs::rename(&away, team.out()).expect("renamed");
+
     // In a directory that a cycod wrote which kept nothing, the past is gone.
     let blobs = team.out().join("blobs");
     for entry in fs::read_dir(&blobs).expect("it is there") {
@@ -208,8 +217,8 @@ fn two_releases_of_the_past_are_compared() {
             fs::remove_file(path).expect("removed");
         }
     }
-    fails(&place, &["team", "diff", "1", "2"], 1, "`release 1`: it can't be found: the release before 3 is gone");
-    assert!(diff(&["3", "5"]).contains("tool4.yaml: new"));
+    fails(&place, &["team", "diff", "1", "2"], 1, "`release 1`: it can't be found: the release before 7 is gone");
+    assert!(diff(&["4", "5"]).contains("tool5.yaml: new"));
 }
 
 #[test]
