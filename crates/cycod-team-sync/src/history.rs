@@ -7,11 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cycod_team::{BlobDigest, PastRelease, ReleaseDocument, ReleaseFiles, ReleasedFile};
+use cycod_team::{BlobDigest, PastRelease, ReleaseError, ReleaseFiles, ReleasedFile};
 
 use crate::{
     DeviceKey, Fetched, SyncError, TeamSource,
-    local::files_by_digest,
+    local::Kept,
     remote::{Place, RELEASE, unreachable},
 };
 
@@ -26,7 +26,9 @@ pub struct ReleaseHistory {
     kept: BTreeMap<u64, BlobDigest>,
     /// The release in force: its number and its digest.
     in_force: (u64, BlobDigest),
-    newest: Option<Fetched>,
+    /// The newest release in the same way, if it was fetched, and what it has.
+    newest: Option<(u64, BlobDigest)>,
+    fetched: BTreeMap<BlobDigest, Vec<u8>>,
     /// Why the source can't be read.
     failure: RefCell<Option<String>>,
 }
@@ -41,31 +43,37 @@ impl ReleaseHistory {
     /// The history that ends with `newest`, or else with the release in force, whose number is given.
     pub(crate) fn new(
         (source, device): (TeamSource, Option<DeviceKey>),
-        (active, number): (PathBuf, u64),
-        kept: &[PathBuf],
+        (active, number): (&Path, u64),
+        directories: &[PathBuf],
         newest: Option<Fetched>,
     ) -> Result<Self, SyncError> {
-        let read = |directory: &Path| {
-            let path = directory.join(RELEASE);
-            fs::read(&path).map_err(|error| SyncError::io("read", &path, &error))
+        let unreadable = |error: io::Error| SyncError::io("read", &active.join(RELEASE), &error);
+        let active = Kept::at(active).map_err(unreadable)?;
+        let (mut here, mut kept) = (BTreeMap::new(), BTreeMap::new());
+        for release in directories.iter().filter_map(|directory| Kept::at(directory).ok()) {
+            here.extend(release.files);
+            if release.document.channel == active.document.channel {
+                kept.insert(release.document.number, release.digest);
+            }
+        }
+        let (newest, fetched) = match newest {
+            None => (None, BTreeMap::new()),
+            Some(Fetched { verified, documents, .. }) => {
+                let others = documents.into_values().chain(verified.parts.into_values());
+                let mut fetched = verified.blobs;
+                fetched.extend(others.map(|bytes| (BlobDigest::of(&bytes), bytes)));
+                (Some((verified.release.number, verified.seen.release)), fetched)
+            }
         };
-        let bytes = read(&active)?;
-        let in_force = (number, BlobDigest::of(&bytes));
-        let document = |bytes: &[u8]| serde_json::from_slice::<ReleaseDocument>(bytes).ok();
-        let channel = document(&bytes).map(|release| release.channel);
-        let documents = kept.iter().filter_map(|directory| read(directory).ok());
-        let of_channel = documents.filter_map(|bytes| {
-            let release = document(&bytes).filter(|release| Some(&release.channel) == channel.as_ref())?;
-            Some((release.number, BlobDigest::of(&bytes)))
-        });
         Ok(Self {
             source,
             device,
             place: OnceCell::new(),
-            here: kept.iter().flat_map(|directory| files_by_digest(directory)).collect(),
-            kept: of_channel.collect(),
-            in_force,
+            here,
+            kept,
+            in_force: (number, active.digest),
             newest,
+            fetched,
             failure: RefCell::default(),
         })
     }
@@ -83,7 +91,7 @@ impl ReleaseHistory {
     /// # Errors
     /// When it can't be read.
     pub fn newest(&self) -> Result<PastRelease, SyncError> {
-        self.find(self.newest.as_ref().map_or(self.in_force.0, |newest| newest.verified.release.number))
+        self.find(self.newest.unwrap_or(self.in_force).0)
     }
 
     /// The release with a number.
@@ -91,13 +99,12 @@ impl ReleaseHistory {
     /// # Errors
     /// When there is none, the source has forgotten it, or can't be read.
     pub fn find(&self, number: u64) -> Result<PastRelease, SyncError> {
-        let last = match (self.kept.get(&number), &self.newest) {
+        let last = match (self.kept.get(&number), self.newest) {
             (Some(kept), _) => *kept,
-            (None, Some(newest)) if number > self.in_force.0 => newest.verified.seen.release,
+            (None, Some((_, newest))) if number > self.in_force.0 => newest,
             _ => self.in_force.1,
         };
-        let found = PastRelease::find(self, last, number);
-        self.reached(found)
+        self.reached(PastRelease::find(self, last, number))
     }
 
     /// The bytes of a file of one of the releases.
@@ -108,7 +115,7 @@ impl ReleaseHistory {
         self.reached(PastRelease::read(self, file))
     }
 
-    fn reached<T>(&self, result: Result<T, cycod_team::ReleaseError>) -> Result<T, SyncError> {
+    fn reached<T>(&self, result: Result<T, ReleaseError>) -> Result<T, SyncError> {
         match self.failure.take() {
             Some(why) => Err(unreachable(&self.source, &why)),
             None => Ok(result?),
@@ -117,16 +124,8 @@ impl ReleaseHistory {
 
     /// The bytes with this digest, if they need not be fetched.
     fn known(&self, digest: BlobDigest) -> Option<Vec<u8>> {
-        if let Some(newest) = &self.newest {
-            let verified = &newest.verified;
-            let documents = newest.documents.values().chain(verified.parts.values());
-            let known = verified
-                .blobs
-                .get(&digest)
-                .or_else(|| documents.into_iter().find(|bytes| BlobDigest::of(bytes) == digest));
-            if known.is_some() {
-                return known.cloned();
-            }
+        if let Some(bytes) = self.fetched.get(&digest) {
+            return Some(bytes.clone());
         }
         let bytes = fs::read(self.here.get(&digest)?).ok()?;
         (BlobDigest::of(&bytes) == digest).then_some(bytes)

@@ -2,11 +2,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use cycod_team::{BlobDigest, LARGEST_FILE, PARTS, ReleaseDocument, ReleaseFiles as _, ReleasedFile};
+use cycod_team::{BlobDigest, LARGEST_FILE, PARTS, Part, ReleaseDocument, ReleaseFiles as _, ReleasedFile};
 
 use crate::{ReleaseDirectory, remote::RELEASE};
 
@@ -87,14 +87,25 @@ fn tools(directory: &Path) -> impl Iterator<Item = (BlobDigest, PathBuf)> {
     list.into_iter().map(|(path, file)| (file.sha256, directory.join("tools").join(path)))
 }
 
-/// The document, the parts and the files of a release that is here, by the digests that it says.
-pub(crate) fn files_by_digest(directory: &Path) -> BTreeMap<BlobDigest, PathBuf> {
-    let path = directory.join(RELEASE);
-    let bytes = fs::read(&path).unwrap_or_default();
-    let release: Option<ReleaseDocument> = serde_json::from_slice(&bytes).ok();
-    let parts = release.into_iter().flat_map(|release| release.parts);
-    let parts = parts.filter_map(|(name, part)| Some((part.sha256, directory.join(part_file(&name)?))));
-    tools(directory).chain(parts).chain([(BlobDigest::of(&bytes), path)]).collect()
+/// A release that is here.
+pub(crate) struct Kept {
+    pub(crate) document: ReleaseDocument,
+    /// The digest of the document.
+    pub(crate) digest: BlobDigest,
+    /// The document, the parts and the files, by the digests that it says.
+    pub(crate) files: BTreeMap<BlobDigest, PathBuf>,
+}
+
+impl Kept {
+    /// Reads the release of a directory.
+    pub(crate) fn at(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(RELEASE);
+        let bytes = fs::read(&path)?;
+        let (document, digest): (ReleaseDocument, _) = (serde_json::from_slice(&bytes)?, BlobDigest::of(&bytes));
+        let part = |(name, part): (&String, &Part)| Some((part.sha256, directory.join(part_file(name)?)));
+        let files = tools(directory).chain(document.parts.iter().filter_map(part)).chain([(digest, path)]).collect();
+        Ok(Self { document, digest, files })
+    }
 }
 
 /// The file in which a part is kept.

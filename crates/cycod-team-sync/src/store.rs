@@ -193,8 +193,8 @@ impl TeamStore {
         let kept = fs::read_dir(self.file("releases")).map_err(failed)?;
         let kept: io::Result<Vec<PathBuf>> = kept.map(|entry| Ok(entry?.path())).collect();
         let release = self.place.release().map_err(|error| broken(&self.place.active(), &error.to_string()))?;
-        let active = (self.place.active(), release.number);
-        ReleaseHistory::new((source, self.device()?), active, &kept.map_err(failed)?, newest)
+        let (active, device) = (self.place.active(), self.device()?);
+        ReleaseHistory::new((source, device), (&active, release.number), &kept.map_err(failed)?, newest)
     }
 
     fn source(&self, member: &TeamMember) -> Result<TeamSource, SyncError> {

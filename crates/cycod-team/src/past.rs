@@ -1,4 +1,4 @@
-//! The releases of the past. Each release names the digest of the one before, so whoever signed the newest one answers for all.
+//! The releases of the past. Each release names the digest of the one before, so a signature of the newest one holds for all.
 //!
 //! Only the newest release has paths of its own. The documents and parts of those before are where the files are:
 //! `blobs/DIGEST`.
