@@ -1,6 +1,6 @@
 //! `cycod runs apply`: what a run changed in the files of the project and what was not applied, applied now.
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::diagnostic::visible;
@@ -58,9 +58,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if args.dry_run {
         let root = fs::canonicalize(project).map_err(|error| failed(&error))?;
         let conflicts = changes.conflicts(&root).map_err(|error| failed(&error))?;
+        let conflicts: BTreeMap<_, _> = conflicts.into_iter().map(|conflict| (conflict.path, conflict.why)).collect();
         for (path, change) in changes.by_path() {
-            let conflict = conflicts.iter().find(|conflict| conflict.path == *path);
-            let why = conflict.map(|conflict| format!("  ({})", conflict.why)).unwrap_or_default();
+            let why = conflicts.get(path).map(|why| format!("  ({why})")).unwrap_or_default();
             context.printer.line(&format!("{} {}{why}", word(change), visible(path.as_str())));
         }
         return Ok(0);
