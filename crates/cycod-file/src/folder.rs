@@ -65,13 +65,9 @@ impl Folder {
         &self.0
     }
 
-    pub(crate) fn try_clone(&self) -> io::Result<Self> {
-        self.0.try_clone().map(Self)
-    }
-
     /// The same directory, held open once more.
-    pub fn again(&self) -> io::Result<Self> {
-        self.try_clone()
+    pub fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
     }
 
     /// Makes the names in it outlast a power failure, where a directory can be forced to the disk.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     MOST_BYTES, MOST_FILES, ProjectEntry, ProjectPath, SnapshotError,
     listing::{list, too_many},
-    packed,
+    packed::{self, Contents},
     snapshot::{Found, made_parent, put},
 };
 
@@ -27,7 +27,7 @@ pub struct Change {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     pub(crate) changes: BTreeMap<ProjectPath, Change>,
-    pub(crate) contents: BTreeMap<ProjectPath, Vec<u8>>,
+    pub(crate) contents: Contents,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,9 +67,12 @@ impl Changes {
             let change = Change { before: was.cloned(), after: is.cloned() };
             if let Found::Entry(ProjectEntry::File { .. }, content) = found {
                 let larger = || {
-                    let sizes = changes.contents.iter().map(|(path, content)| (path.to_string(), content.len() as u64));
-                    let what = format!("the changed files have more than {} MiB", MOST_BYTES >> 20);
-                    SnapshotError::too_large(what, sizes.chain([(path.to_string(), content.len() as u64)]).collect())
+                    let mut sizes = packed::sizes(&changes.contents);
+                    sizes.push((path.to_string(), content.len() as u64));
+                    SnapshotError::too_large(
+                        format!("the changed files have more than {} MiB", MOST_BYTES >> 20),
+                        sizes,
+                    )
                 };
                 left = left.checked_sub(content.len() as u64).ok_or_else(larger)?;
                 changes.contents.insert(path.clone(), content);
@@ -98,8 +101,7 @@ impl Changes {
     /// When that is too much.
     pub fn pack(&self) -> Result<Vec<u8>, SnapshotError> {
         let changes = self.changes.iter().map(|(path, change)| (path.clone(), change.clone())).collect();
-        let sizes = || self.contents.iter().map(|(path, content)| (path.to_string(), content.len() as u64)).collect();
-        packed::pack(&Head { changes }, self.contents.values().map(Vec::as_slice), sizes)
+        packed::pack(&Head { changes }, &self.contents)
     }
 
     /// Reads what was packed. Nothing is written.

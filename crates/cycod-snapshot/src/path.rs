@@ -58,7 +58,7 @@ impl ProjectPath {
     /// The directory in which it is, and its name there; nothing where a directory on its way is none.
     pub(crate) fn parent(&self, root: &Folder) -> io::Result<Option<(Folder, &OsStr)>> {
         let (above, name) = self.split();
-        let mut folder = root.again()?;
+        let mut folder = root.try_clone()?;
         for name in above {
             match folder.kind(name) {
                 Ok(EntryKind::Directory) => folder = folder.folder(name)?,

@@ -10,7 +10,12 @@ use cycod_file::{EntryKind, Folder};
 use cycod_team::BlobDigest;
 use serde::{Deserialize, Serialize};
 
-use crate::{MOST_BYTES, MOST_FILES, ProjectPath, SnapshotError, listing::too_many, packed, path::stays_inside};
+use crate::{
+    MOST_BYTES, MOST_FILES, ProjectPath, SnapshotError,
+    listing::too_many,
+    packed::{self, Contents},
+    path::stays_inside,
+};
 
 /// What a path of a project is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +125,7 @@ fn is_executable(_: &std::fs::Metadata) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     pub(crate) entries: BTreeMap<ProjectPath, ProjectEntry>,
-    pub(crate) contents: BTreeMap<ProjectPath, Vec<u8>>,
+    pub(crate) contents: Contents,
 }
 
 /// What there is, in the order of the paths.
@@ -198,8 +203,7 @@ impl Snapshot {
     /// When that is too much.
     pub fn pack(&self) -> Result<Vec<u8>, SnapshotError> {
         let entries = self.entries.iter().map(|(path, entry)| (path.clone(), entry.clone())).collect();
-        let sizes = || self.contents.iter().map(|(path, content)| (path.to_string(), content.len() as u64)).collect();
-        packed::pack(&Head { entries }, self.contents.values().map(Vec::as_slice), sizes)
+        packed::pack(&Head { entries }, &self.contents)
     }
 
     /// Reads what was packed. Nothing is written.
@@ -235,7 +239,7 @@ impl Snapshot {
 
 /// The directory in which a path is; what is missing of it is made.
 pub(crate) fn made_parent(root: &Folder, path: &ProjectPath) -> io::Result<Folder> {
-    let mut folder = root.again()?;
+    let mut folder = root.try_clone()?;
     for name in path.split().0 {
         folder = match folder.folder(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => folder.make_new(name)?,

@@ -132,7 +132,7 @@ fn ignore_files_count_where_they_are() {
     assert_eq!(listed(&piped.root()).expect("a list"), BTreeSet::from([PathBuf::from("a")]));
 }
 
-/// Everything that an archive could do to whoever unpacks it.
+/// Everything that an archive could do to the one who unpacks it.
 #[test]
 fn nothing_is_written_outside() {
     let one = |path: &str, entry: Value| json!({"entries": [[path, entry]]});
