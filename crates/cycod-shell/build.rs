@@ -96,14 +96,26 @@ struct Compiler {
     fallback: Vec<(String, Number)>,
     variables: Vec<String>,
     data: Vec<String>,
-    /// What the programs of a file, or the subcommands of a program, load unless they say otherwise.
+    /// What counts for the programs of a file, or the subcommands of a program, unless they say otherwise.
+    inherited: Inherited,
+    place: String,
+}
+
+/// What a table leaves to the table around it if it says nothing.
+#[derive(Clone)]
+struct Inherited {
     loads: Loads<'static>,
-    /// Which files they write, and which are their own, in the same way.
     writes: Writes,
     own: Vec<&'static str>,
     modules: Vec<&'static str>,
     has_settings: bool,
-    place: String,
+}
+
+impl Default for Inherited {
+    fn default() -> Self {
+        let (own, modules) = (Vec::new(), Vec::new());
+        Self { loads: Loads::Unknown, writes: Writes::Named, own, modules, has_settings: true }
+    }
 }
 
 impl Compiler {
@@ -152,14 +164,8 @@ impl Compiler {
 
     fn file(&mut self, file: &str, table: &Table) {
         self.place = file.to_owned();
-        self.loads = Loads::Unknown;
-        self.loads = self.loads(table);
-        (self.writes, self.own, self.modules) = (Writes::Named, Vec::new(), Vec::new());
-        self.writes = self.writes(table);
-        self.has_settings = self.flag(table, "settings", true);
-        if let Some(modules) = table.get("modules") {
-            self.modules = self.words(modules).iter().map(|name| kept(name)).collect();
-        }
+        self.inherited = Inherited::default();
+        self.inherited = self.inherit(table);
         if let Some(variables) = table.get("variables") {
             let words = self.words(variables);
             self.variables.extend(words);
@@ -237,10 +243,27 @@ impl Compiler {
         }
     }
 
+    /// What a table says, and what the table around it says otherwise.
+    fn inherit(&mut self, table: &dyn TableLike) -> Inherited {
+        let above = self.inherited.clone();
+        Inherited {
+            loads: self.loads(table),
+            writes: self.writes(table),
+            own: self.list(table, "own").unwrap_or(above.own),
+            modules: self.list(table, "modules").unwrap_or(above.modules),
+            has_settings: self.flag(table, "settings", above.has_settings),
+        }
+    }
+
+    fn list(&mut self, table: &dyn TableLike, key: &str) -> Option<Vec<&'static str>> {
+        let words = self.words(table.get(key)?);
+        Some(words.iter().map(|name| kept(name)).collect())
+    }
+
     /// What a table says about what runs beside what words name; what it does not say, the table around it does.
     fn loads(&mut self, table: &dyn TableLike) -> Loads<'static> {
         match self.text(table, "loads") {
-            None => self.loads.clone(),
+            None => self.inherited.loads.clone(),
             Some("nothing") => Loads::Nothing,
             Some("unknown") => Loads::Unknown,
             Some(files) => Loads::Files(files.split_whitespace().map(kept).collect()),
@@ -250,7 +273,7 @@ impl Compiler {
     /// What a table says about the files that are written; what it does not say, the table around it does.
     fn writes(&mut self, table: &dyn TableLike) -> Writes {
         match self.text(table, "writes") {
-            None => self.writes,
+            None => self.inherited.writes,
             Some("nothing") => Writes::Nothing,
             Some("named") => Writes::Named,
             Some("anything") => Writes::Anything,
@@ -363,22 +386,12 @@ impl Compiler {
             self.flag(table, "inherit", false),
         );
         let is_filter = self.flag(table, "filter", false);
-        let loads = match table.get("loads") {
+        let mut inherited = self.inherit(table);
+        if syntax == Syntax::Opaque && table.get("loads").is_none() {
             // What is not described may do anything, whatever its neighbours do.
-            None if syntax == Syntax::Opaque => Loads::Unknown,
-            _ => self.loads(table),
-        };
-        let loads_above = std::mem::replace(&mut self.loads, loads.clone());
-        let writes = self.writes(table);
-        let writes_above = std::mem::replace(&mut self.writes, writes);
-        let own = table.get("own").map(|item| self.words(item).iter().map(|name| kept(name)).collect());
-        let own = own.unwrap_or_else(|| self.own.clone());
-        let own_above = std::mem::replace(&mut self.own, own.clone());
-        let modules = table.get("modules").map(|item| self.words(item).iter().map(|name| kept(name)).collect());
-        let modules = modules.unwrap_or_else(|| self.modules.clone());
-        let modules_above = std::mem::replace(&mut self.modules, modules.clone());
-        let has_settings = self.flag(table, "settings", self.has_settings);
-        let has_settings_above = std::mem::replace(&mut self.has_settings, has_settings);
+            inherited.loads = Loads::Unknown;
+        }
+        let inherited_above = std::mem::replace(&mut self.inherited, inherited.clone());
         let prints_environment = self.flag(table, "prints-environment", false);
         let end = match table.get("end") {
             None if matches!(syntax, Syntax::Gnu | Syntax::Posix) => "--",
@@ -405,11 +418,7 @@ impl Compiler {
         let otherwise =
             table.get("default").and_then(Item::as_table_like).map(|item| self.entry(item, Some(&syntax_name)));
         self.place = place;
-        self.loads = loads_above;
-        self.writes = writes_above;
-        self.own = own_above;
-        self.modules = modules_above;
-        self.has_settings = has_settings_above;
+        self.inherited = inherited_above;
         let all =
             operands.iter().chain(after_end.iter().flatten()).chain(when.iter().flat_map(|(_, operands)| operands));
         runs_shell_code |= runs_shell(all.map(|operand| &operand.place));
@@ -433,11 +442,11 @@ impl Compiler {
             watched,
             last_options,
             input,
-            loads,
-            own,
-            modules,
-            has_settings,
-            writes,
+            loads: inherited.loads,
+            own: inherited.own,
+            modules: inherited.modules,
+            has_settings: inherited.has_settings,
+            writes: inherited.writes,
             prints_environment,
             is_filter,
             runs_shell_code,

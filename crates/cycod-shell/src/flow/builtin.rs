@@ -214,9 +214,8 @@ impl Flow<'_> {
     /// What `set` and `declare -p` print: variables with their values, quoted for the shell. That is not followed.
     fn printed_variables(&self, rest: &[Field]) -> Input {
         let is_list = |field: &Field| word_is(field, |text| text.starts_with('-') && !text.contains(['f', 'F']));
-        let prints = rest.is_empty()
-            || rest.iter().any(|field| word_is(field, |text| text.starts_with('-') && text.contains('p')));
-        match prints || rest.iter().all(is_list) {
+        let is_print = |field: &Field| word_is(field, |text| text.starts_with('-') && text.contains('p'));
+        match rest.iter().any(is_print) || rest.iter().all(is_list) {
             true => Input::made("", &self.holes_of_variables()),
             false => Input::Clean,
         }

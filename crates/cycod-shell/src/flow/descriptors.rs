@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::value::{Atom, Tag, Text, literal};
+use super::value::{ANY, Atom, Tag, Text, literal, written_out};
 use super::{Flow, Input, Reason};
 use crate::programs::{Place, PlaceKind};
 
@@ -62,23 +62,13 @@ pub(crate) fn source(text: &Text) -> Source {
 /// A path in which a sign stands for each text that is known only when it runs.
 struct Path(String);
 
-/// Stands for any text.
-const ANY: char = '\0';
 /// Stands for a number that the shell makes.
 const NUMBER: char = '\u{1}';
 
 impl Path {
     fn of(text: &Text) -> Option<Self> {
-        let mut path = String::new();
-        for atom in text {
-            match atom {
-                Atom::Text(text) => path.push_str(text),
-                Atom::Unknown(Tag::Number(_)) => path.push(NUMBER),
-                Atom::Unknown(Tag::Absent) => {}
-                // A value that names the file is judged by itself.
-                Atom::Unknown(_) | Atom::Value { .. } | Atom::Output(_) | Atom::Derived(_) => path.push(ANY),
-            }
-        }
+        // A value that names the file is judged by itself.
+        let path = written_out(text, |tag| if matches!(tag, Tag::Number(_)) { NUMBER } else { ANY });
         (!path.is_empty()).then_some(Self(path))
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::value::{Atom, Tag, Text, literal};
+use super::value::{ANY, Atom, Tag, Text, literal, written_out};
 
 /// Holes by the command that may have written them.
 type Values = HashMap<u64, BTreeSet<usize>>;
@@ -354,7 +354,7 @@ pub(super) fn grow(known: &mut BTreeSet<usize>, holes: &[usize]) -> bool {
     known.len() > before
 }
 
-/// The path of a file, as far as it is known: `\0` stands for what is not. No program looks for a name that is made up.
+/// The path of a file, as far as it is known. No program looks for a name that is made up.
 pub(super) struct FileName(String);
 
 impl FileName {
@@ -362,18 +362,9 @@ impl FileName {
         if file.iter().any(|atom| matches!(atom, Atom::Unknown(Tag::New(_)))) {
             return Self(String::new());
         }
-        let mut path = String::new();
-        for atom in file {
-            match atom {
-                Atom::Text(text) => path.push_str(text),
-                Atom::Unknown(Tag::Variable(name) | Tag::Given(name)) if IS_OF_USER.contains(&&**name) => {
-                    path.push('~');
-                }
-                Atom::Unknown(Tag::Absent) => {}
-                Atom::Unknown(_) | Atom::Value { .. } | Atom::Output(_) | Atom::Derived(_) => path.push('\0'),
-            }
-        }
-        Self(path)
+        let is_of_user =
+            |tag: &Tag| matches!(tag, Tag::Variable(name) | Tag::Given(name) if OF_USER.contains(&&**name));
+        Self(written_out(file, |tag| if is_of_user(tag) { '~' } else { ANY }))
     }
 
     fn name(&self) -> &str {
@@ -425,7 +416,7 @@ impl FileName {
 }
 
 /// Variables that hold directories with settings of the user.
-const IS_OF_USER: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"];
+const OF_USER: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"];
 
 /// Whether a file of this name holds data for every program that looks for code in its directory.
 pub(super) fn is_data(name: &str) -> bool {

@@ -293,6 +293,23 @@ pub(crate) fn literal(text: &[Atom]) -> Option<&str> {
     }
 }
 
+/// Stands in a text that is written out for what is known only when it runs.
+pub(crate) const ANY: char = '\0';
+
+/// A text with a sign for each piece that is known only when it runs: the one that `sign` says, or [`ANY`] for what values reach.
+pub(crate) fn written_out(text: &[Atom], sign: impl Fn(&Tag) -> char) -> String {
+    let mut out = String::new();
+    for atom in text {
+        match atom {
+            Atom::Text(text) => out.push_str(text),
+            Atom::Unknown(Tag::Absent) => {}
+            Atom::Unknown(tag) => out.push(sign(tag)),
+            Atom::Value { .. } | Atom::Output(_) | Atom::Derived(_) => out.push(ANY),
+        }
+    }
+    out
+}
+
 /// Whether it is nothing, because a program was not found.
 pub(crate) fn is_absent(text: &[Atom]) -> bool {
     matches!(text, [Atom::Unknown(Tag::Absent)])
