@@ -5,6 +5,7 @@
 #
 # It is for machines on which the whole test suite doesn't run. All that it writes is in DIRECTORY, which it makes.
 set -eu
+. "$(dirname "$0")/checks.sh"
 program=$1
 mkdir "$2"
 directory=$(cd "$2" && pwd -P)
@@ -12,41 +13,18 @@ system=$(uname -s)
 mkdir -p "$directory/project/.cycod/tools" "$directory/home"
 cd "$directory/project"
 export HOME="$directory/home" CYCOD_HOME="$directory/home/.cycod"
-failures=0
 
-tool() { # tool NAME: writes a tool from standard input
-    cat >".cycod/tools/$1.yaml"
+cycod() {
+    "$program" "$@"
 }
 
-wrong() { # wrong TITLE WHY
-    echo "WRONG $1: $2"
-    failures=$((failures + 1))
-}
-
-input=/dev/null
-check() { # check TITLE STATUS PATTERN WORD…: runs cycod and compares its exit code and its output, both streams as one
-    title=$1 status=$2 pattern=$3
-    shift 3
-    got=0
-    output=$("$program" "$@" 2>&1 <"$input") || got=$?
-    if printf %s $got | grep -Eqx -- "$status" && printf '%s\n' "$output" | grep -Eq -- "$pattern"; then
-        echo "ok    $title"
-    else
-        wrong "$title" "exit code $got (expected $status), and no /$pattern/ in:"
-        printf '%s\n' "$output" | sed 's/^/      /'
-    fi
-}
-
-# Everything that a run started is gone with it.
-none_left() { # none_left TITLE
-    sleep 1
-    left=$(pgrep -f 'sleep 98765' || true)
-    if [ -z "$left" ]; then echo "ok    $1"; else wrong "$1" "still running: $left"; fi
+still_running() {
+    pgrep -f 'sleep 98765'
 }
 
 tool greet <<'END_OF_TOOL'
 name: greet
-description: Greets somebody.
+description: Greets someone.
 bash: echo hello {WHO}
 tags: [read]
 parameters: {WHO: {type: string, description: Who., required: true}}
@@ -132,9 +110,7 @@ none_left "nothing is left after a run"
 run=$!
 sleep 3
 kill -TERM $run
-got=0
-wait $run || got=$?
-if [ $got = 143 ]; then echo "ok    a request to end"; else wrong "a request to end" "exit code $got, expected 143"; fi
+ended_as "a request to end" 143
 none_left "nothing is left after a request to end"
 
 if [ "$system" = Darwin ]; then
@@ -148,5 +124,4 @@ if [ "$system" = Darwin ]; then
     check "it is removed" 0 '' secret remove kept --yes
 fi
 
-[ "$failures" = 0 ] || { echo "$failures checks failed"; exit 1; }
-echo "all checks passed"
+finish

@@ -3,37 +3,26 @@
 #
 #     sh scripts/windows-checks.sh cycod.exe DIRECTORY
 set -eu
+. "$(dirname "$0")/checks.sh"
 program=$1 directory=$2
 rm -rf "$directory"
 mkdir -p "$directory/project/.cycod/tools" "$directory/home"
 cd "$directory/project"
 export USERPROFILE="Z:$(echo "$directory/home" | tr / '\\')" CYCOD_HOME="Z:$(echo "$directory/home" | tr / '\\')"
 unset HOME
-failures=0
 
-tool() { # tool NAME: writes a tool from standard input
-    cat >".cycod/tools/$1.yaml"
+cycod() {
+    timeout 120 wine "$program" "$@"
 }
 
-input=""
-check() { # check TITLE STATUS PATTERN WORD…: runs cycod and compares its exit code and its output, both streams as one
-    title=$1 status=$2 pattern=$3
-    shift 3
-    got=0
-    output=$(timeout 120 wine "$program" "$@" 2>&1 <"${input:-/dev/null}") || got=$?
-    output=$(printf %s "$output" | tr -d '\r')
-    if [ $got = "$status" ] && printf '%s\n' "$output" | grep -Eq -- "$pattern"; then
-        echo "ok    $title"
-    else
-        echo "WRONG $title: exit code $got (expected $status), and no /$pattern/ in:"
-        printf '%s\n' "$output" | sed 's/^/      /'
-        failures=$((failures + 1))
-    fi
+# cmd.exe, and the program below it.
+still_running() {
+    pgrep -fa 'ping.*-n 60'
 }
 
 tool greet <<'END'
 name: greet
-description: Greets somebody.
+description: Greets someone.
 cmd: echo hello "{WHO}"
 tags: [read]
 parameters:
@@ -121,25 +110,13 @@ check "doctor" 0 'cmd: `C:' doctor
 printf 'quiet-value' >"$directory/input"
 input=$directory/input
 check "a secret" 0 '' secret set token --yes
-input=""
+input=/dev/null
 check "secrets" 0 'token' secret list
 check "confinement is refused" 3 'confinement-unavailable' tool run confined
 check "a limit of memory is refused" 126 'not-started.*|a memory limit' tool run memory
 check "several lines for cmd.exe are refused" 126 'runs only the first' tool run lines
 check "a batch file is no program" 126 'is a batch file' tool run batch "V=a & b"
 check "a script of the engine is refused" 1 'process without powers' tool run script
-
-wrong() { # wrong TITLE WHY
-    echo "WRONG $1: $2"
-    failures=$((failures + 1))
-}
-
-# Everything that a run started is gone with it: cmd.exe, and the program below it.
-none_left() { # none_left TITLE
-    sleep 1
-    left=$(pgrep -fa 'ping.*-n 60' || true)
-    if [ -z "$left" ]; then echo "ok    $1"; else wrong "$1" "still running: $left"; fi
-}
 
 check "time-out" 124 '' tool run slow
 none_left "nothing is left after a time-out"
@@ -153,9 +130,7 @@ interrupted() { # interrupted TITLE SIGNAL STATUS
     done
     pgrep -f 'ping.*-n 60' >/dev/null || wrong "$1" "the tool didn't start"
     kill -"$2" $run
-    got=0
-    wait $run || got=$?
-    if [ $got = "$3" ]; then echo "ok    $1"; else wrong "$1" "exit code $got, expected $3"; fi
+    ended_as "$1" "$3"
     none_left "$1: nothing is left"
 }
 interrupted "Ctrl-C" INT 130
@@ -183,5 +158,4 @@ case $answers in
 *) wrong "mcp serve" "$answers $(cat "$directory/mcp.err")" ;;
 esac
 
-[ "$failures" = 0 ] || { echo "$failures checks failed"; exit 1; }
-echo "all checks passed"
+finish
