@@ -101,7 +101,7 @@ def killed(fleet):
 def before_its_first_report(fleet):
     """A worker is killed in the moment in which it has claimed: the step starts once more, and the loss is known."""
     run = fleet.background("short")
-    expect(eventually(lambda: fleet.rows("SELECT 1 FROM tasks WHERE state = 'leased'"), 10), "nobody takes it")
+    expect(eventually(lambda: fleet.rows("SELECT 1 FROM tasks WHERE state = 'leased'"), 10), "no worker takes it")
     worker = who_works(fleet)
     fleet.kill(worker)
     piece = fleet.rows(f"SELECT piece FROM tasks WHERE run = '{run}'")[0][0]
@@ -116,7 +116,7 @@ def claimed_from_a_dying_hub(fleet):
     lost = 0
     for _ in range(4):
         run = fleet.background("once")
-        expect(eventually(lambda: fleet.rows(f"SELECT 1 FROM tasks WHERE run = '{run}' AND state <> 'waiting'"), 10), "nobody takes it")
+        expect(eventually(lambda: fleet.rows(f"SELECT 1 FROM tasks WHERE run = '{run}' AND state <> 'waiting'"), 10), "no worker takes it")
         fleet.kill("hub")
         time.sleep(0.3)
         fleet.start("hub")
@@ -180,7 +180,7 @@ class Partition:
         expect(done.returncode == 0, f"ip {words}: {done.stderr.decode()}")
 
     def cut(self):
-        """Packets are dropped in both directions, and nobody is told: as when a cable is pulled behind the next switch."""
+        """Packets are dropped in both directions, and neither end is told: as when a cable is pulled behind the next switch."""
         for more in ((), ("-n", self.name)):
             device = f"{self.name}{'b' if more else 'a'}"
             words = ["tc", *more, "qdisc", "add", "dev", device, "root", "netem", "loss", "100%"]

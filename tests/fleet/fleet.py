@@ -59,7 +59,7 @@ class Postgres:
 
 
 def free_ports():
-    """The first of five ports in a row that nobody uses."""
+    """The first of five ports in a row that are free."""
     # Not where another test of this machine begins to look at the same time.
     for first in range(21000 + os.getpid() % 1000 * 10, 60000, 10):
         sockets = []

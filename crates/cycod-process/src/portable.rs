@@ -38,7 +38,7 @@ enum News {
     Output(Stream, Vec<u8>),
     /// One of the two pipes is at its end.
     Closed,
-    /// The program has ended, or somebody asked to stop.
+    /// The program has ended, or the caller asked to stop.
     Awake,
 }
 
@@ -173,7 +173,7 @@ impl Watch<'_> {
             }
             let next = match (&stopping, exit) {
                 _ if !self.is_woken => now + TICK,
-                // What is left of its group wakes nobody.
+                // The end of what is left of its group wakes no one.
                 (Some(_), Some(_)) => now + TICK,
                 (Some(state), None) if !state.killed => state.kill_at,
                 (None, Some((_, at))) => at + self.spec.linger,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::{Confinement, Mechanism, Program, StartError};
 pub(crate) use profile::Profile;
 
-/// A part of the system, which nobody can change. Another one of its name, earlier on the search path, would confine nothing.
+/// A part of the system, which users can't change. Another one of its name, earlier on the search path, would confine nothing.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
 /// The program that starts `program` under these terms.

@@ -142,7 +142,7 @@ impl Profile {
             Root::Minimal => {}
             Root::ReadOnly => {
                 rules.fixed("allow", EXECUTE, "subpath", &["/"]);
-                rules.fixed("deny", &["file-read*", "process-exec", "file-map-executable"], "subpath", &HIDDEN);
+                rules.fixed("deny", EXECUTE, "subpath", &HIDDEN);
             }
         }
         rules.system();

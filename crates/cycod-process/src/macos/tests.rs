@@ -73,7 +73,7 @@ struct Rule {
 enum Filter {
     Literal(PathBuf),
     Subpath(PathBuf),
-    /// One that is not about paths, as it is written.
+    /// One that is not about paths: its expressions.
     Other(Vec<Expression>),
 }
 

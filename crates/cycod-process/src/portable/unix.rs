@@ -241,7 +241,7 @@ fn readable(descriptors: [RawFd; 2], longest: Option<Duration>) -> [bool; 2] {
     ready.map(|one| one.revents != 0)
 }
 
-/// A descriptor that turns readable when a program of ours ends, and stays so. As long as nobody has taken its status, no other
+/// A descriptor that turns readable when a program of ours ends, and stays so. As long as we have not taken its status, no other
 /// process has its number.
 #[cfg(target_os = "linux")]
 mod end {
@@ -253,7 +253,7 @@ mod end {
         // SAFETY: plain call without pointers.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
         match RawFd::try_from(fd) {
-            // SAFETY: `fd` was just opened and nobody else owns it. The kernel closes it when a program is executed.
+            // SAFETY: `fd` was just opened, and only this owns it. The kernel closes it when a program is executed.
             Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
             _ => Err(io::Error::last_os_error()),
         }
@@ -275,7 +275,7 @@ mod end {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: `fd` was just opened and nobody else owns it.
+        // SAFETY: `fd` was just opened, and only this owns it.
         let queue = unsafe { OwnedFd::from_raw_fd(fd) };
         let end = libc::kevent {
             ident: child.id() as libc::uintptr_t,
@@ -295,7 +295,7 @@ mod end {
         if error.raw_os_error() == Some(libc::ESRCH) { ended() } else { Err(error) }
     }
 
-    /// A descriptor that is readable: the end of a pipe that nobody writes to.
+    /// A descriptor that is readable: the end of a pipe without a writer.
     fn ended() -> io::Result<OwnedFd> {
         let (read, _) = io::pipe()?;
         Ok(read.into())

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::call::{Call, Item, SERVICE};
 
-/// Where it is: a part of the system, which nobody can change.
+/// Where it is: a part of the system, which users can't change.
 #[cfg_attr(test, allow(dead_code, reason = "tests have a stand-in for it"))]
 pub(super) const DIRECTORY: &str = "/usr/bin";
 
