@@ -1,3 +1,5 @@
+//! What differs between a snapshot and a directory later: compared, packed, unpacked, written.
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
