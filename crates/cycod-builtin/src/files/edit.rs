@@ -42,8 +42,12 @@ pub(crate) fn edit(text: &[u8], edit: Edit<'_>, shown: &Path) -> Result<(Vec<u8>
         RegexBuilder::new(expression).multi_line(true).crlf(has_crlf).unicode(edit.regex).build().map_err(|error| {
             Failure::new(format!("`pattern` is not a regular expression that can be used: {error}"))
         })?;
-    let mut places = expression.find_iter(text).map(|found| found.start());
-    let lines: Vec<usize> = line_numbers(text, &mut places);
+    let mut places: Vec<usize> = expression.find_iter(text).map(|found| found.start()).collect();
+    if let (&[place], false, false) = (places.as_slice(), edit.regex, edit.all) {
+        // The text can occur again where it overlaps itself, and then it is unclear which place is meant.
+        places.extend(expression.find_at(text, place + 1).map(|again| again.start()));
+    }
+    let lines = line_numbers(text, &places);
     match lines.as_slice() {
         [] => return Err(not_found(text, edit, shown)),
         several if several.len() > 1 && !edit.all => return Err(ambiguous(several, shown)),
@@ -70,14 +74,14 @@ fn with_crlf(text: &str) -> Cow<'_, str> {
 }
 
 /// The lines, from 1, of ascending places.
-fn line_numbers(text: &[u8], places: &mut dyn Iterator<Item = usize>) -> Vec<usize> {
+fn line_numbers(text: &[u8], places: &[usize]) -> Vec<usize> {
     let (mut line, mut seen) = (1, 0);
-    let number = |place: usize| {
+    let number = |&place: &usize| {
         line += text[seen..place].iter().filter(|&&byte| byte == b'\n').count();
         seen = place;
         line
     };
-    places.map(number).collect()
+    places.iter().map(number).collect()
 }
 
 fn ambiguous(lines: &[usize], shown: &Path) -> Failure {
