@@ -45,7 +45,7 @@ pub struct Engine {
     looks: Once<Look>,
     pub(crate) configured: Once<Settings>,
     pub(crate) trusted: Once<Trusted>,
-    pub(crate) fingerprints: Mutex<Option<Known>>,
+    pub(crate) fingerprints: Mutex<Vec<Known>>,
     pub(crate) skill_files: KnownSkillFiles,
     pub(crate) remotes: AllRemotes,
     pub(crate) models: Option<Arc<dyn Models>>,

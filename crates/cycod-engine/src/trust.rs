@@ -32,7 +32,7 @@ use std::{
 };
 
 use cycod_catalog::{Entry, Scope, State};
-use cycod_definition::{FunctionCalling, Parameter, Tool};
+use cycod_definition::{FunctionCalling, Parameter, Starts, Tool};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::Look;
 use cycod_plan::{Library, Plan};
@@ -50,7 +50,7 @@ pub use skill_file::SkillFile;
 pub use skills::{BrokenSkill, ScopedSkill, Skills};
 pub use team::exported;
 pub use texts::{Difference, Mark};
-use trusted::{Known, Stands, TOOL, Trusted, key, scope_text};
+use trusted::{Known, Stands, TOOL, Taken, Trusted, key, scope_text};
 pub use trusted::{TRUST_FILE, TRUSTED_DIRECTORIES};
 
 use crate::Engine;
@@ -109,6 +109,9 @@ impl TrustSubject {
     }
 }
 
+/// Of how many tools it is remembered what they start; beyond that they are read again.
+const MOST_KNOWN: usize = 64;
+
 /// Finds the tool that a name leads to.
 type Find<'a> = &'a dyn Fn(&str) -> Option<Arc<Tool>>;
 
@@ -152,17 +155,31 @@ impl Engine {
 
     /// The fingerprint of a tool with those that it reaches. What was looked at for a call is not looked at again for it.
     fn fingerprint_at(&self, tool: &Arc<Tool>, used: &Used, here: &Path) -> Fingerprint {
-        let mut known = self.fingerprints.lock().unwrap_or_else(PoisonError::into_inner);
         let moment = self.moments.now();
-        if let Some(known) = &*known
-            && known.is_of(moment, tool, used, here)
-        {
-            return known.fingerprint.clone();
+        let (starts, taken) = self.remembered(tool, used);
+        if let Some(taken) = taken.filter(|taken| (taken.moment, taken.here.as_path()) == (moment, here)) {
+            return taken.fingerprint.clone();
         }
-        let fingerprint = self.fingerprint_in(tool, used, here, self.look());
-        let (tool, used, here) = (Arc::clone(tool), used.clone(), here.to_owned());
-        *known = Some(Known { moment, tool, used, here, fingerprint: fingerprint.clone() });
+        let starts = starts.unwrap_or_else(|| fingerprint::started(tool, used).into());
+        let interpreters = || self.configured_interpreters();
+        let fingerprint =
+            Fingerprint::of((tool, used), Starts::clone(&starts), self.places(here), self.look(), &interpreters);
+        let taken = Taken { moment, here: here.to_owned(), fingerprint: fingerprint.clone() };
+        let known = Known { tool: Arc::clone(tool), used: used.clone(), starts, taken: taken.into() };
+        let mut all = self.fingerprints.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|known| !known.is_of(tool, used));
+        if all.len() >= MOST_KNOWN {
+            all.clear();
+        }
+        all.push(known);
         fingerprint
+    }
+
+    /// What a tool with those that it reaches starts, and its fingerprint as it was taken last, as far as they are remembered.
+    fn remembered(&self, tool: &Arc<Tool>, used: &Used) -> (Option<Arc<Starts>>, Option<Arc<Taken>>) {
+        let all = self.fingerprints.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().find(|known| known.is_of(tool, used));
+        known.map(|known| (Arc::clone(&known.starts), Arc::clone(&known.taken))).unzip()
     }
 
     /// The tools of the project that must be trusted before `tool` may run: itself, or those it reaches.
@@ -486,7 +503,8 @@ impl Engine {
     }
 
     fn fingerprint_in(&self, tool: &Tool, used: &Used, here: &Path, look: Arc<Look>) -> Fingerprint {
-        Fingerprint::of(tool, used, self.places(here), look, &|| self.configured_interpreters())
+        let starts = fingerprint::started(tool, used);
+        Fingerprint::of((tool, used), starts, self.places(here), look, &|| self.configured_interpreters())
     }
 
     fn places<'a>(&'a self, working_directory: &'a Path) -> Places<'a> {

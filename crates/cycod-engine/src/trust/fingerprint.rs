@@ -52,11 +52,11 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Looks at a tool, those it reaches, and the programs of the workspace that they name. A manifest that says which programs are
+    /// Looks at a tool, those it reaches, what they start, and the programs of the workspace that they name. A manifest that says which programs are
     /// the project's own is one of these files for the tools that rest on it.
     pub(super) fn of(
-        tool: &Tool,
-        used: &Used,
+        (tool, used): (&Tool, &Used),
+        starts: Starts,
         places: Places<'_>,
         look: Arc<Look>,
         configured: &dyn Fn() -> ConfiguredInterpreters,
@@ -66,8 +66,6 @@ impl Fingerprint {
         for (name, used) in used {
             tools.insert(name.clone(), used.as_ref().map_or(Json::Null, |used| Json::clone(&used.origin.document)));
         }
-        let mut all = started(tool, used);
-        used.values().flatten().for_each(|tool| all.add(started(tool, used)));
         let reached = || std::iter::once(tool).chain(used.values().flatten().map(|used| &**used));
         let interpreters: Vec<_> = reached().filter_map(|tool| interpreter_of(tool, places.host, configured)).collect();
         let workspace = &places.host.workspace;
@@ -75,7 +73,7 @@ impl Fingerprint {
         let pins: Vec<String> = pins.map(|pin| pin.to_string_lossy().replace('\\', "/")).collect();
         let manifests = reached().flat_map(|tool| &tool.stated.built).map(|(_, manifest)| manifest.as_str());
         let manifests = manifests.chain(pins.iter().map(String::as_str)).collect();
-        let mut programs = programs_of(tools.values(), all, &manifests, places, look);
+        let mut programs = programs_of(tools.values(), starts, &manifests, places, look);
         interpreters.into_iter().filter_map(|found| found.loads).for_each(|loads| programs.not_pinned(loads));
         let files: Map<String, Json> =
             std::mem::take(&mut programs.files).into_iter().map(|(path, state)| (path, state.into())).collect();
@@ -213,8 +211,15 @@ fn without_prose(document: &mut Json) {
     }
 }
 
+/// What the commands of a tool and of those that it reaches start: a function of their definitions alone.
+pub(super) fn started(tool: &Tool, used: &Used) -> Starts {
+    let mut all = started_by(tool, used);
+    used.values().flatten().for_each(|tool| all.add(started_by(tool, used)));
+    all
+}
+
 /// What the commands of a tool start, with those that it gives to tools that run them.
-fn started(tool: &Tool, used: &Used) -> Starts {
+fn started_by(tool: &Tool, used: &Used) -> Starts {
     let mut all = starts(tool);
     let mut given = |name: &str, arguments: &[(String, Literal)]| {
         let Some(Some(used)) = used.get(&name.to_ascii_lowercase()) else { return };

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use cycod_definition::Tool;
+use cycod_definition::{Starts, Tool};
 use cycod_policy::Standing;
 use cycod_store::{Digest, Pin, PinKey};
 
@@ -32,26 +32,33 @@ pub(crate) struct Trusted {
     pub(super) team: BTreeMap<String, Digest>,
 }
 
-/// A fingerprint that was taken in a moment.
+/// What is remembered of a tool with those that it reaches.
 #[derive(Debug)]
 pub(crate) struct Known {
-    pub(super) moment: u64,
     pub(super) tool: Arc<Tool>,
     pub(super) used: Used,
+    /// What their commands start: a function of their definitions alone.
+    pub(super) starts: Arc<Starts>,
+    pub(super) taken: Arc<Taken>,
+}
+
+/// A fingerprint that was taken in a moment.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(super) moment: u64,
     pub(super) here: PathBuf,
     pub(super) fingerprint: Fingerprint,
 }
 
 impl Known {
     /// Whether it is of these very definitions.
-    pub(super) fn is_of(&self, moment: u64, tool: &Arc<Tool>, used: &Used, here: &Path) -> bool {
+    pub(super) fn is_of(&self, tool: &Arc<Tool>, used: &Used) -> bool {
         let is_same = |(one, other): (&Option<Arc<Tool>>, &Option<Arc<Tool>>)| match (one, other) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (None, None) => true,
             _ => false,
         };
-        (self.moment, self.here.as_path()) == (moment, here)
-            && Arc::ptr_eq(&self.tool, tool)
+        Arc::ptr_eq(&self.tool, tool)
             && self.used.keys().eq(used.keys())
             && self.used.values().zip(used.values()).all(is_same)
     }
