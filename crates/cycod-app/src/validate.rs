@@ -111,9 +111,9 @@ impl ValidationSubject {
     }
 
     /// Where to look for what lies beside it.
-    pub fn places(&self, engine: &Engine) -> NeighborPlaces {
+    pub fn places(&self, engine: &Engine) -> Arc<NeighborPlaces> {
         match self {
-            Self::Entry(entry) => entry.places.clone(),
+            Self::Entry(entry) => Arc::clone(&entry.places),
             Self::File(path) => engine.catalog().scopes().places(path).cloned().unwrap_or_default(),
         }
     }

@@ -5,9 +5,7 @@ use cycod_diagnostic::SourceFile;
 use serde_json::{Map, Value as Json, json};
 
 use crate::availability::Machine;
-use crate::{
-    Availability, DirectoryStyle, Entry, NeighborPlaces, Scope, State, Summary, ToolOrigin, UnavailableReason,
-};
+use crate::{Availability, DirectoryStyle, Entry, Scope, State, Summary, ToolOrigin, UnavailableReason};
 
 /// A tool that no file describes: another program offers it, or this one has it built in.
 #[derive(Clone, Debug)]
@@ -49,8 +47,8 @@ impl Adopted {
             scope: if self.is_built_in() { Scope::BuiltIn } else { Scope::Mcp },
             origin: Arc::clone(&self.origin),
             style: if self.is_built_in() { DirectoryStyle::BuiltIn } else { DirectoryStyle::Mcp },
-            places: NeighborPlaces::default(),
-            summary,
+            places: Arc::default(),
+            summary: Arc::new(summary),
             level: own_level,
             state: shadowed.map_or(State::Active, |by| State::Shadowed { by }),
             availability,

@@ -276,9 +276,9 @@ impl Catalog {
     }
 
     /// What a tool that is in no file means for those that use it.
-    fn remote(&self, key: &str) -> Option<Summary> {
+    fn remote(&self, key: &str) -> Option<Arc<Summary>> {
         let adopted = self.outside_files(key)?;
-        Some(Summary { own_level: Some(adopted.level()), ..Summary::default() })
+        Some(Arc::new(Summary { own_level: Some(adopted.level()), ..Summary::default() }))
     }
 
     fn candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
@@ -336,9 +336,9 @@ impl Catalog {
                         let own = self.machine.availability(&summary);
                         let of_bases = bases.iter().map(|base| self.machine.availability(base));
                         let availability = of_bases.fold(own, Availability::and_of);
-                        (*summary, availability)
+                        (summary, availability)
                     }
-                    _ => (Summary::default(), Availability::Available),
+                    _ => (Arc::default(), Availability::Available),
                 };
                 let &ToolDirectory { scope, style, ref places, .. } = one.directory;
                 let origin = one.directory.origin();
@@ -369,7 +369,7 @@ impl Catalog {
 }
 
 /// The summary of the tool that a name leads to; nothing when there is not exactly one that works.
-fn winner<'a>(group: &'a [Candidate<'_>]) -> Option<&'a Summary> {
+fn winner<'a>(group: &'a [Candidate<'_>]) -> Option<&'a Arc<Summary>> {
     let takers = || group.iter().filter(|one| one.takes_name());
     let winning = takers().map(|one| one.directory.rank()).min()?;
     let mut there = takers().filter(|one| one.directory.rank() == winning);
@@ -388,12 +388,12 @@ fn in_shelf<'a>(shelf: &'a Shelf, items: Vec<crate::shelf::Item>) -> impl Iterat
 struct Known {
     level: Level,
     /// The tools that it stands for, one behind the other.
-    bases: Vec<Summary>,
+    bases: Vec<Arc<Summary>>,
 }
 
 impl Known {
-    fn of(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Summary>) -> Self {
-        let mut bases: Vec<Summary> = Vec::new();
+    fn of(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Arc<Summary>>) -> Self {
+        let mut bases: Vec<Arc<Summary>> = Vec::new();
         let mut next = match &reading.outcome {
             Outcome::Tool(summary) => base(summary),
             _ => None,
@@ -415,12 +415,12 @@ fn base(summary: &Summary) -> Option<String> {
 }
 
 /// The highest of a tool's own level and those of the tools it uses; one that is missing or broken may do anything.
-fn level(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Summary>) -> Level {
+fn level(key: &str, reading: &Reading, used: &dyn Fn(&str) -> Option<Arc<Summary>>) -> Level {
     fn highest(
         first: &str,
         summary: &Summary,
         seen: &mut BTreeSet<String>,
-        used: &dyn Fn(&str) -> Option<Summary>,
+        used: &dyn Fn(&str) -> Option<Arc<Summary>>,
     ) -> Level {
         let mut level = summary.own_level.unwrap_or(Level::Run);
         for name in &summary.uses {

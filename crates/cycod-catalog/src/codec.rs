@@ -3,7 +3,7 @@
 //! There is no versioning in here. The index as a whole carries a fingerprint of the program that wrote it,
 //! and bytes that do not decode to the very end are treated as if they were not there.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use cycod_definition::{Demand, Deprecation, Level, Platform};
 use cycod_diagnostic::Code;
@@ -42,7 +42,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Reading> {
     let input = &mut bytes;
     let name = String::take(input)?;
     let outcome = match u8::take(input)? {
-        0 => Outcome::Tool(Box::new(Summary::take(input)?)),
+        0 => Outcome::Tool(Arc::new(Summary::take(input)?)),
         1 => Outcome::Broken(Problem::take(input)?),
         2 => Outcome::Prose,
         _ => return None,
@@ -289,7 +289,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         let problem = Problem { code: Code::YamlSyntax, message: "oh".to_owned(), line: Some(3), note: None };
         let outcomes =
-            [Outcome::Tool(Box::new(full())), Outcome::Tool(Box::default()), Outcome::Broken(problem), Outcome::Prose];
+            [Outcome::Tool(Arc::new(full())), Outcome::Tool(Arc::default()), Outcome::Broken(problem), Outcome::Prose];
         for outcome in outcomes {
             let reading = Reading { name: "n".to_owned(), outcome };
             let bytes = encode(&reading).expect("it is kept");

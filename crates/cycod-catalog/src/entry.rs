@@ -25,9 +25,9 @@ pub struct Entry {
     /// Whose layout it lies in; only files of our own are written.
     pub style: DirectoryStyle,
     /// Where to look for what lies beside it.
-    pub places: NeighborPlaces,
+    pub places: Arc<NeighborPlaces>,
     /// What a list says about it; empty for one that is broken.
-    pub summary: Summary,
+    pub summary: Arc<Summary>,
     /// How dangerous it is, the tools it uses included; a broken one counts as the highest.
     pub level: Level,
     /// Whether its name leads to it.

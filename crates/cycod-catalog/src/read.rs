@@ -4,6 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Read as _},
     path::Path,
+    sync::Arc,
 };
 
 use cycod_definition::{Beside, Body, Level, Tool, document, function_schema, level, load_beside};
@@ -29,7 +30,7 @@ pub(crate) struct Reading {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It is.
-    Tool(Box<Summary>),
+    Tool(Arc<Summary>),
     /// It should be, and is not. Its name stays taken, lest a typing error runs a tool of another scope.
     Broken(Problem),
     /// Something with the name of a tool file that can never be one: a directory, a pipe. It takes no name.
@@ -161,7 +162,7 @@ fn reading_of(text: String, path: &Path, beside: &Beside) -> (Reading, bool) {
             let own = level(tool, &|_| Some(Level::Read));
             let is_problem = |diagnostic: &&Diagnostic| diagnostic.severity != Severity::Hint;
             let summary = Summary::of(tool, own, checked.diagnostics.iter().filter(is_problem).count());
-            Outcome::Tool(Box::new(Summary { estimated_tokens: estimated_tokens(tool), ..summary }))
+            Outcome::Tool(Arc::new(Summary { estimated_tokens: estimated_tokens(tool), ..summary }))
         }
         None => Outcome::Broken(
             Problem::first(&checked.source, &checked.diagnostics)

@@ -79,7 +79,7 @@ pub struct ToolDirectory {
     /// Whose layout it is.
     pub style: DirectoryStyle,
     /// Where to look for what lies beside its tools.
-    pub places: NeighborPlaces,
+    pub places: Arc<NeighborPlaces>,
     /// Whether it holds tools and nothing else: no rules, settings or servers lie beside it.
     pub is_added: bool,
     /// The team whose release it is, with where its tools come from.
@@ -143,7 +143,7 @@ impl Scopes {
         let mut push = |scope, style, path: PathBuf, house: &Path| {
             let is_of_project = scope == Scope::Local && house == local;
             let home = is_of_project.then(|| Arc::clone(&home));
-            let places = NeighborPlaces { programs: Some(house.join(programs::NAME)), home };
+            let places = Arc::new(NeighborPlaces { programs: Some(house.join(programs::NAME)), home });
             directories.push(ToolDirectory { path, scope, style, places, is_added: false, team: None });
         };
         push(Scope::Local, DirectoryStyle::Cycod, local.join("tools"), &local);
@@ -170,7 +170,7 @@ impl Scopes {
         // One team binds: where the machine has joined one, a user's own has no say.
         if let Some(team) = teams.find(|team| real.may_be_there(&team.directory) && team.is_joined()) {
             let (path, places) = (team.active().join("tools"), team.active().join(programs::NAME));
-            let places = NeighborPlaces { programs: Some(places), home: None };
+            let places = Arc::new(NeighborPlaces { programs: Some(places), home: None });
             let team = Some(Arc::new((team.clone(), team.origin())));
             let (scope, style) = (Scope::Team, DirectoryStyle::Cycod);
             directories.push(ToolDirectory { path, scope, style, places, is_added: false, team });
@@ -269,7 +269,7 @@ impl Scopes {
     }
 
     /// Where to look for what lies beside a tool in the file at `path`; nothing when no scope has such a tool.
-    pub fn places(&self, path: &Path) -> Option<&NeighborPlaces> {
+    pub fn places(&self, path: &Path) -> Option<&Arc<NeighborPlaces>> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty())?;
         let real = Look::default();
         let holds_it = |directory: &&ToolDirectory| same_place(&directory.path, parent, &real);

@@ -28,7 +28,7 @@ fn the_machine_wins_then_an_earlier_scope_and_the_others_are_shown() {
     .assert_eq(&place.list());
 
     let catalog = place.open();
-    let found = |filter| catalog.find("BUILD", filter).map(|entry| (entry.scope, entry.summary.description));
+    let found = |filter| catalog.find("BUILD", filter).map(|entry| (entry.scope, entry.summary.description.clone()));
     let of = |scope, text: &str| Some((scope, Some(text.to_owned())));
     assert_eq!(found(ScopeFilter::Any), of(Scope::Global, "global"));
     assert_eq!(found(ScopeFilter::Only(Scope::User)), of(Scope::User, "home/.cycod"));

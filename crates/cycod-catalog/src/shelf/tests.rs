@@ -5,6 +5,7 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::{Duration, SystemTime},
 };
@@ -73,7 +74,7 @@ impl Place {
             path: self.tools(),
             scope: Scope::Local,
             style: DirectoryStyle::Cycod,
-            places: NeighborPlaces::default(),
+            places: Arc::default(),
             is_added: false,
             team: None,
         }
@@ -118,7 +119,7 @@ fn named(name: &str) -> String {
 
 fn description(place: &Place, name: &str) -> Option<String> {
     match place.open().with_key(name).into_iter().next()?.reading.outcome {
-        Outcome::Tool(summary) => summary.description,
+        Outcome::Tool(summary) => summary.description.clone(),
         _ => None,
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         of_tools.iter().map(|name| named(engine, name, filter)).collect::<Result<_, _>>()?
     };
     // What decides about a tool is checked with it; first, because its tools may be better for it.
-    houses.extend(subjects.iter().filter_map(|subject| subject.places(engine).programs));
+    houses.extend(subjects.iter().filter_map(|subject| subject.places(engine).programs.clone()));
     let houses = once_each(houses);
     for mistaken in houses.iter().flat_map(|path| MISTAKEN.map(|name| path.with_file_name(name))) {
         if mistaken.exists() {
