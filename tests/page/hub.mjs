@@ -249,6 +249,24 @@ await test("all of it works without a script", async () => {
   await plain.close();
 });
 
+await test("pages follow the hub", async () => {
+  equal((await fetch(`${site}/live/flows`)).status, 401);
+  await page.goto(`${site}/proposal/${dangerous}`);
+  await page.evaluate(() => (window.isSame = true));
+  review(cem, dangerous.slice(0, 8), "approve", "tried on a fourth");
+  await page.waitForSelector("text=tried on a fourth");
+  await page.goto(`${site}/?state=closed`);
+  await page.evaluate(() => (window.isSame = true));
+  run(cycod, cem, ["team", "release"]);
+  await page.waitForSelector("#list tr:has-text('find passwords')");
+  holds(await page.evaluate(() => window.isSame), "nothing was loaded again");
+  await page.goto(`${site}/flows`);
+  run(cycod, work, ["schedule", "pause", "every-night"], { HOME: ada });
+  await page.waitForSelector("tbody tr:has-text('paused')");
+  equal(await page.locator("main").count(), 1);
+  equal(await page.locator("body[data-lost]").count(), 0);
+});
+
 const selectors = ".skip, .hidden";
 const classesWithoutUse = `(() => {
   const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).flatMap((rule) => [rule, ...(rule.cssRules ?? [])]);
@@ -278,7 +296,9 @@ for (const colorScheme of ["light", "dark"]) {
 }
 
 await test("a member who is removed is out at once", async () => {
+  await page.goto(`${site}/members`);
   run(hub, root, ["member", "remove", "--data", data, "ben@example.com"]);
+  await page.waitForSelector("body[data-lost='This page no longer follows the hub. Load it again.']");
   equal((await page.goto(`${site}/members`)).status(), 401);
 });
 

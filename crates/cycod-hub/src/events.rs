@@ -27,14 +27,14 @@ use tokio::{sync::oneshot, time::Instant};
 use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, release::current, store::count};
 
 /// How often something is sent when nothing happens, so that a lost connection is noticed.
-const PULSE: Duration = Duration::from_secs(15);
+pub(crate) const PULSE: Duration = Duration::from_secs(15);
 
 /// How long a stream lasts. A client opens the next one with a new signature.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The most streams of a hub, and of one device.
+/// The most streams of a hub, and of one device or browser.
 const MOST: usize = 512;
-const MOST_OF_ONE: usize = 4;
+const MOST_OF_ONE: usize = 8;
 
 /// How many rows are read to tell what has changed. After more, all has.
 const MOST_ROWS: i64 = 1000;
@@ -50,37 +50,37 @@ pub(crate) struct EventStreams(Mutex<HashMap<String, usize>>);
 /// Room for a stream. The answer owns it, so that a client that hangs up makes room at once.
 struct Open {
     hub: Hub,
-    device: String,
+    owner: String,
     /// Ends the task of the stream when this is dropped.
     _answered: oneshot::Sender<Infallible>,
 }
 
 impl Open {
     /// Returns the room, and what is ready when the answer is over.
-    fn new(hub: Hub, device: &str) -> Result<(Self, oneshot::Receiver<Infallible>), HubError> {
+    fn new(hub: Hub, owner: &str) -> Result<(Self, oneshot::Receiver<Infallible>), HubError> {
         let mut streams = hub.streams().0.lock().unwrap_or_else(PoisonError::into_inner);
         let busy = |message: &str| Err(HubError::new(HubRefusal::Busy, message));
         if streams.values().sum::<usize>() >= MOST {
             return busy("the hub has too many streams of events");
         }
-        let own = streams.entry(device.to_owned()).or_default();
+        let own = streams.entry(owner.to_owned()).or_default();
         if *own >= MOST_OF_ONE {
-            return busy("the device has too many streams of events");
+            return busy("too many streams of events are open for this device or browser");
         }
         *own += 1;
         drop(streams);
         let (answered, over) = oneshot::channel();
-        Ok((Self { hub, device: device.to_owned(), _answered: answered }, over))
+        Ok((Self { hub, owner: owner.to_owned(), _answered: answered }, over))
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
         let mut streams = self.hub.streams().0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = streams.get_mut(&self.device) {
+        if let Some(own) = streams.get_mut(&self.owner) {
             *own -= 1;
             if *own == 0 {
-                streams.remove(&self.device);
+                streams.remove(&self.owner);
             }
         }
     }
@@ -147,13 +147,23 @@ pub(crate) fn news(tx: &mut dyn HubTransaction, device: &str, since: &Since) -> 
 
 /// Answers with the stream for a device, from what it saw last.
 pub(crate) fn stream(hub: &Hub, device: String, since: Since) -> Result<Response<PageBody>, HubError> {
-    let (open, over) = Open::new(hub.clone(), &device)?;
+    let (of_task, owner) = (hub.clone(), device.clone());
+    answer(hub, &owner, move |sender| send(of_task, device, since, sender))
+}
+
+/// Answers with a stream for an owner, which `send` writes until the client has hung up.
+pub(crate) fn answer<F: Future<Output = ()> + Send + 'static>(
+    hub: &Hub,
+    owner: &str,
+    send: impl FnOnce(Sender<Bytes, Infallible>) -> F,
+) -> Result<Response<PageBody>, HubError> {
+    let (open, over) = Open::new(hub.clone(), owner)?;
     let (sender, body) = Channel::<Bytes, Infallible>::new(1);
-    let hub = hub.clone();
+    let sending = send(sender);
     detach_task(async move {
         tokio::select! {
             _ = over => {}
-            () = send(hub, device, since, sender) => {}
+            () = sending => {}
         }
     });
     let body = body.map_frame(move |frame| {

@@ -58,7 +58,7 @@
     stream.onopen = () => document.body.removeAttribute("data-lost");
     stream.onerror = () => {
       const isOver = stream.readyState === EventSource.CLOSED;
-      document.body.dataset.lost = isOver ? "This page is no longer served. Run cycod ui again." : "reconnecting…";
+      document.body.dataset.lost = isOver ? document.body.dataset.refused : "reconnecting…";
     };
     stream.addEventListener("patch", (event) => {
       if (event.lastEventId) last = event.lastEventId;

@@ -2,8 +2,17 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::{Assets, parts::text};
 
-/// A whole document. `live` is the stream that keeps it up to date.
-pub fn document(assets: &Assets, title: &str, live: Option<&str>, body: &Markup) -> Markup {
+/// The stream that keeps a page up to date.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Its address.
+    pub address: String,
+    /// What the page says when the stream is refused.
+    pub refused: &'static str,
+}
+
+/// A whole document.
+pub fn document(assets: &Assets, title: &str, live: Option<&Live>, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -16,7 +25,7 @@ pub fn document(assets: &Assets, title: &str, live: Option<&str>, body: &Markup)
                 link rel="stylesheet" href=(assets.style.path);
                 script src=(assets.script.path) defer {}
             }
-            body data-live=[live] {
+            body data-live=[live.map(|live| &live.address)] data-refused=[live.map(|live| live.refused)] {
                 a.skip href="#main" { "Skip to content" }
                 (body)
             }

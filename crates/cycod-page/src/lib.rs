@@ -12,4 +12,4 @@ pub mod parts;
 pub mod reply;
 
 pub use assets::{Asset, Assets};
-pub use document::document;
+pub use document::{Live, document};

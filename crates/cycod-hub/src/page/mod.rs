@@ -3,6 +3,7 @@
 //! A browser comes in with a code that the hub gave to a member's device, and gets a cookie for some hours. Nothing that needs
 //! the signature of a member happens here: a page shows the command for it.
 
+mod live;
 mod model;
 mod view;
 
@@ -22,7 +23,7 @@ use hyper::{
 };
 use jiff::Timestamp;
 
-use crate::{Hub, HubError, HubRefusal, server::status};
+use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, server::status};
 
 /// The most bytes of a form, and how long it may take.
 const MOST: usize = 4 << 10;
@@ -83,25 +84,12 @@ fn page(hub: &Hub, path: &str, headers: &HeaderMap, query: &Form, now: Timestamp
         return reply::page(StatusCode::OK, view::way_in(&team(hub), None));
     }
     let session = session(headers).unwrap_or_default();
+    if let Some(path) = path.strip_prefix(live::PREFIX).filter(|path| path.starts_with('/')) {
+        return live::stream(hub, session, path, query);
+    }
     let shown = hub.visit(session, now, |tx, member| {
-        let mut parts = path.trim_matches('/').split('/');
-        let content = match (parts.next().unwrap_or_default(), parts.next(), parts.next()) {
-            ("", None, _) => view::proposals(&model::Proposals::of(tx, query)?),
-            ("proposal", Some(digest), None) => view::proposal(&model::ProposalPage::of(tx, digest, member)?),
-            ("members", None, _) => view::members(&model::Members::of(tx, query)?),
-            ("releases", None, _) => view::releases(&model::Releases::of(tx, query, now)?),
-            ("release", Some(number), None) => {
-                view::release(&model::ReleasePage::of(tx, ("stable", number), query, now)?)
-            }
-            ("release", Some(channel), Some(number)) => {
-                view::release(&model::ReleasePage::of(tx, (channel, number), query, now)?)
-            }
-            ("fleet", None, _) => view::fleet(&model::Fleet::of(tx, query, now)?),
-            ("flows", None, _) => view::flows(&model::Flows::of(tx, query, now)?),
-            ("audit", None, _) => view::audit(&model::Audit::of(tx, query)?),
-            _ => return Err(missing()),
-        };
-        Ok(content.whole(&crate::roots::newest(tx)?.0.team, &member.name))
+        let content = content(tx, member, path, query, now)?;
+        Ok(content.whole(&crate::roots::newest(tx)?.0.team, &member.name, |main| live::address(path, query, main)))
     });
     match shown {
         Ok(page) => reply::page(StatusCode::OK, page),
@@ -112,6 +100,31 @@ fn page(hub: &Hub, path: &str, headers: &HeaderMap, query: &Form, now: Timestamp
         }
         Err(error) => failed(hub, &error),
     }
+}
+
+/// What the page at an address shows a member.
+fn content(
+    tx: &mut dyn HubTransaction,
+    member: &HubMember,
+    path: &str,
+    query: &Form,
+    now: Timestamp,
+) -> Result<view::Page, HubError> {
+    let mut parts = path.trim_matches('/').split('/');
+    Ok(match (parts.next().unwrap_or_default(), parts.next(), parts.next()) {
+        ("", None, _) => view::proposals(&model::Proposals::of(tx, query)?),
+        ("proposal", Some(digest), None) => view::proposal(&model::ProposalPage::of(tx, digest, member)?),
+        ("members", None, _) => view::members(&model::Members::of(tx, query)?),
+        ("releases", None, _) => view::releases(&model::Releases::of(tx, query, now)?),
+        ("release", Some(number), None) => view::release(&model::ReleasePage::of(tx, ("stable", number), query, now)?),
+        ("release", Some(channel), Some(number)) => {
+            view::release(&model::ReleasePage::of(tx, (channel, number), query, now)?)
+        }
+        ("fleet", None, _) => view::fleet(&model::Fleet::of(tx, query, now)?),
+        ("flows", None, _) => view::flows(&model::Flows::of(tx, query, now)?),
+        ("audit", None, _) => view::audit(&model::Audit::of(tx, query)?),
+        _ => return Err(missing()),
+    })
 }
 
 fn failed(hub: &Hub, error: &HubError) -> Response<PageBody> {

@@ -586,6 +586,9 @@ impl Flows {
     }
 }
 
+/// The field that says what is to be checked.
+pub(super) const CHECK: &str = "check";
+
 /// What was checked of the record.
 pub(super) enum Chain {
     /// The rows that are shown follow from each other.
@@ -607,7 +610,7 @@ impl Audit {
     pub(super) fn of(tx: &mut dyn HubTransaction, query: &Form) -> Result<Self, HubError> {
         let window = Window::of(query, count(tx, "SELECT COUNT(*) FROM audit")?, AUDIT_ROWS);
         let (rows, is_chained) = audit::newest(tx, window.most, window.skipped())?;
-        let chain = match query.text("check") {
+        let chain = match query.text(CHECK) {
             Some("all") => match audit::checked(tx) {
                 Ok(rows) => Chain::Whole {
                     head: rows.last().map(|row| row.digest.clone()).unwrap_or_default(),

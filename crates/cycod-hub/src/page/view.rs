@@ -1,7 +1,7 @@
 //! The pages as HTML; pure. What members wrote is escaped by the templates, and [`text`] shows what is hidden in it.
 
 use cycod_page::{
-    Assets, document,
+    Assets, Live, document,
     parts::{self, command, count, difference_text, empty, prose, text},
 };
 use cycod_team::ChangeClass;
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::model::{
-    Audit, Chain, ChangedFile, Fleet, FlowRow, Flows, Members, Progress, ProposalPage, ProposalRow, Proposals,
+    Audit, CHECK, Chain, ChangedFile, Fleet, FlowRow, Flows, Members, Progress, ProposalPage, ProposalRow, Proposals,
     ReleasePage, ReleaseRow, Releases, ShownReview, TaskRow, Window, time,
 };
 use crate::{
@@ -52,9 +52,18 @@ impl Page {
         Self { title: title.into(), section, content }
     }
 
-    /// The whole document, for a member who is signed in.
-    pub(super) fn whole(&self, team: &str, member: &str) -> Markup {
+    /// The part of the document that changes.
+    pub(super) fn main(&self) -> Markup {
+        html! { main #main tabindex="-1" { (self.content) } }
+    }
+
+    /// The whole document, for a member who is signed in. `follow` gives the address of the stream that keeps its main part up to
+    /// date.
+    pub(super) fn whole(&self, team: &str, member: &str, follow: impl FnOnce(&Markup) -> Option<String>) -> Markup {
         let assets = Assets::plain();
+        let main = self.main();
+        let refused = "This page no longer follows the hub. Load it again.";
+        let live = follow(&main).map(|address| Live { address, refused });
         let body = html! {
             nav.rail aria-label="Main" {
                 a.brand href="/" { img src=(assets.icon.path) alt="" width="20" height="20"; (text(team)) }
@@ -66,9 +75,9 @@ impl Page {
                 p.place { (text(member)) }
                 form method="post" action="/out" { button { "Sign out" } }
             }
-            main #main tabindex="-1" { (self.content) }
+            (main)
         };
-        document(assets, &self.title, None, &body)
+        document(assets, &self.title, live.as_ref(), &body)
     }
 }
 
@@ -586,7 +595,7 @@ fn chain(chain: &Chain) -> Markup {
         Chain::Shown => html! {
             div.filters {
                 span.chip.ok { span.sign aria-hidden="true" { "●" } "the rows below follow from each other" }
-                form action="/audit" { input type="hidden" name="check" value="all"; button { "Check all rows" } }
+                form action="/audit" { input type="hidden" name=(CHECK) value="all"; button { "Check all rows" } }
             }
         },
         Chain::Whole { rows, head } => html! {

@@ -168,7 +168,7 @@ fn streams_are_signed_and_bounded() {
         let mut stream = Stream::open(at, &device, None);
         stream.next("id: ").map(|_| stream)
     };
-    let streams: Vec<_> = (0..4).map(|_| open().expect("a stream")).collect();
+    let streams: Vec<_> = (0..8).map(|_| open().expect("a stream")).collect();
     let (status, answer) = ask(at, &device.request("GET", "/v1/events", b"", 0));
     assert!(status == 503 && answer.contains("too many streams"), "{answer}");
     // A client that hangs up makes room, without waiting for something to send.

@@ -18,6 +18,7 @@ mod trust;
 use cycod_app::{Visit, views::MachineView};
 use cycod_engine::{EngineError, diagnostic::Refusal};
 use cycod_http::Refused;
+use cycod_page::Live;
 use cycod_store::{Run, StoreError};
 use hyper::StatusCode;
 use maud::{Markup, html};
@@ -47,7 +48,7 @@ pub(crate) struct Page {
     title: String,
     section: Section,
     /// The stream that keeps it up to date.
-    live: Option<String>,
+    live: Option<Live>,
     waiting: usize,
     place: String,
     content: Markup,
@@ -97,7 +98,8 @@ impl Page {
     }
 
     fn live(self, address: String) -> Self {
-        Self { live: Some(address), ..self }
+        let refused = "This page is no longer served. Run cycod ui again.";
+        Self { live: Some(Live { address, refused }), ..self }
     }
 
     /// The whole document.
@@ -120,7 +122,7 @@ impl Page {
         };
         document(
             &self.title,
-            self.live.as_deref(),
+            self.live.as_ref(),
             html! {
                 (nav)
                 main #main tabindex="-1" { (self.content) }
@@ -140,7 +142,7 @@ pub(crate) fn waiting_badge(count: usize) -> Markup {
     }
 }
 
-fn document(title: &str, live: Option<&str>, body: Markup) -> Markup {
+fn document(title: &str, live: Option<&Live>, body: Markup) -> Markup {
     cycod_page::document(assets(), title, live, &body)
 }
 
