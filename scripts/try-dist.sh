@@ -108,6 +108,26 @@ else
     skip "the formula"
 fi
 
+windows=$(find "$dist" -maxdepth 1 -name 'cycod-*-windows-gnu.zip')
+if [ -n "$windows" ] && python3 -c 'import yaml' 2> /dev/null; then
+    python3 - "$windows" "$dist" << 'end'
+import hashlib, json, pathlib, sys, yaml, zipfile
+archive, dist = map(pathlib.Path, sys.argv[1:])
+digest, files = hashlib.sha256(archive.read_bytes()).hexdigest(), zipfile.ZipFile(archive).namelist()
+scoop = json.loads((dist / "cycod.json").read_text())
+there = scoop["architecture"]["64bit"]
+assert there["hash"] == digest and there["url"].endswith("/" + archive.name)
+assert f"{there['extract_dir']}/{scoop['bin']}" in files
+winget = yaml.safe_load((dist / "winget/cycod.cycod.installer.yaml").read_text())
+[installer], [nested] = winget["Installers"], winget["NestedInstallerFiles"]
+assert installer["InstallerSha256"] == digest and installer["InstallerUrl"] == there["url"]
+assert nested["RelativeFilePath"].replace("\\", "/") in files
+end
+    tried "the archive for Windows and what scoop and winget read of it (neither installed it)"
+else
+    skip "the archive for Windows"
+fi
+
 # What the action runs, with the files of this directory instead of a release.
 action=$(dirname "$0")/../.github/actions/setup-cycod/action.yml
 if command -v bash > /dev/null && command -v curl > /dev/null && python3 -c 'import yaml' 2> /dev/null; then

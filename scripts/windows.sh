@@ -3,7 +3,7 @@
 # libraries and Wine come from Debian packages. Everything goes below target/windows.
 #
 #     scripts/windows.sh            builds program and suites, and runs both
-#     scripts/windows.sh build      builds the program and prints its path
+#     scripts/windows.sh build [PROFILE]  builds the program, with a profile of Cargo (dev), and prints its path
 #     scripts/windows.sh check      checks that the whole program compiles, in a few minutes; nothing runs
 #     scripts/windows.sh run WORD…  runs a program for Windows under Wine: scripts/windows.sh run target/…/cycod.exe --version
 set -eu
@@ -42,9 +42,11 @@ cargo() { # cargo COMMAND WORD…
     /usr/bin/cargo "$command" -Zbuild-std=std,panic_abort --locked --target $triple "$@"
 }
 
-program() { # builds the program
-    cargo build -p cycod >&2
-    program=$place/build/$triple/debug/cycod.exe
+program() { # program [PROFILE]: builds the program
+    profile=${1:-dev}
+    cargo build -p cycod --profile "$profile" >&2
+    [ "$profile" = dev ] && folder=debug || folder=$profile
+    program=$place/build/$triple/$folder/cycod.exe
     others=$(x86_64-w64-mingw32-objdump -p "$program" | sed -n 's/.*DLL Name: \(lib.*\)/\1/p')
     [ -z "$others" ] || { echo "windows: the program needs libraries that Windows doesn't have: $others" >&2 && return 1; }
 }
@@ -88,7 +90,7 @@ check)
     ;;
 build)
     toolchain
-    program
+    program "${2:-}"
     echo "$program"
     ;;
 run)
@@ -114,7 +116,7 @@ run)
     exit $failed
     ;;
 *)
-    echo "usage: scripts/windows.sh [build | check | run WORD…]" >&2
+    echo "usage: scripts/windows.sh [build [PROFILE] | check | run WORD…]" >&2
     exit 2
     ;;
 esac

@@ -4,6 +4,8 @@
 //! Files are written in one order, without the time and the user of the build, so the same program gives the same packages.
 //! Programs of the system do the packing; the report names what is left out where one is missing.
 
+mod windows;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -16,6 +18,11 @@ use crate::order;
 
 const SHELLS: [(&str, &str); 4] =
     [("bash", "cycod.bash"), ("zsh", "_cycod"), ("fish", "cycod.fish"), ("powershell", "_cycod.ps1")];
+
+/// What every archive has beside the program.
+const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+
+const NEEDS_URL: &str = "needs --url, the address of the release's files";
 
 /// The targets of a release, with the names that package managers give them.
 const TARGETS: [Target; 2] = [
@@ -56,6 +63,8 @@ struct Options {
     out: PathBuf,
     /// Where the files of the release will be; without it, no formula of Homebrew.
     url: Option<String>,
+    /// A program that was built for Windows; without it, no packages for Windows.
+    windows: Option<PathBuf>,
 }
 
 type Step<T> = Result<T, String>;
@@ -67,7 +76,8 @@ pub(crate) fn dist(root: &Path, arguments: &[&str]) -> Result<String, Vec<String
 }
 
 fn options(root: &Path, arguments: &[&str]) -> Step<Options> {
-    let mut options = Options { profile: "release".to_owned(), out: root.join("target/dist"), url: None };
+    let mut options =
+        Options { profile: "release".to_owned(), out: root.join("target/dist"), url: None, windows: None };
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         let mut value = || rest.next().map(|value| (*value).to_owned()).ok_or(format!("`{word}` needs a value"));
@@ -75,7 +85,11 @@ fn options(root: &Path, arguments: &[&str]) -> Step<Options> {
             "--profile" => options.profile = value()?,
             "--out" => options.out = env::current_dir().unwrap_or_default().join(value()?),
             "--url" => options.url = Some(value()?.trim_end_matches('/').to_owned()),
-            _ => return Err(format!("usage: cargo xtask dist [--profile NAME] [--out DIR] [--url URL], not `{word}`")),
+            "--windows" => options.windows = Some(env::current_dir().unwrap_or_default().join(value()?)),
+            _ => {
+                let usage = "cargo xtask dist [--profile NAME] [--out DIR] [--url URL] [--windows PROGRAM]";
+                return Err(format!("usage: {usage}, not `{word}`"));
+            }
         }
     }
     Ok(options)
@@ -129,6 +143,9 @@ fn build(root: &Path, options: &Options) -> Step<String> {
         release.wheel(target, &program)?;
         release.image(target, &program)?;
         release.bill(target, &metadata)?;
+    }
+    if let Some(pages) = &pages {
+        release.windows(pages)?;
     }
     release.npm_main(&archives)?;
     release.image_index()?;
@@ -203,7 +220,7 @@ impl Release<'_> {
         let stage = self.stage("archive")?;
         let content = stage.join(&name);
         copy(program, &content.join("cycod"), 0o755)?;
-        for file in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+        for file in DOCUMENTS {
             copy(&self.root.join(file), &content.join(file), 0o644)?;
         }
         copy_all(&pages.join("completions"), &content.join("completions"))?;
@@ -303,16 +320,61 @@ impl Release<'_> {
         }
         record.push_str(&format!("{info}/RECORD,,\n"));
         write(&stage.join(&info).join("RECORD"), record.into_bytes())?;
-        run(&stage, "find", &[".", "-exec", "touch", "-d", "1980-01-02T00:00:00Z", "{}", "+"])?;
-        let file = self.done(&format!("{name}-py3-none-{}.whl", target.wheel));
-        let mut zip = vec!["-X", "-q", "-D"];
-        let (file, data, info_files) =
-            (text(&file), format!("{name}.data/scripts/cycod"), ["METADATA", "WHEEL", "RECORD"]);
-        let info_files: Vec<String> = info_files.iter().map(|file| format!("{info}/{file}")).collect();
-        zip.extend([file.as_str(), data.as_str()]);
-        zip.extend(info_files.iter().map(String::as_str));
-        run(&stage, "zip", &zip)?;
+        let files = ["METADATA", "WHEEL", "RECORD"].map(|file| format!("{info}/{file}"));
+        let data = format!("{name}.data/scripts/cycod");
+        let [about, tags, record] = files.each_ref().map(String::as_str);
+        self.zip(&stage, &format!("{name}-py3-none-{}.whl", target.wheel), &[&data, about, tags, record])
+    }
+
+    /// Packs files and directories of a directory, in the order of their names here.
+    fn zip(&mut self, stage: &Path, file: &str, names: &[&str]) -> Step<()> {
+        run(stage, "find", &[".", "-exec", "touch", "-d", "1980-01-02T00:00:00Z", "{}", "+"])?;
+        let mut all = Vec::new();
+        for name in names {
+            let found = run(stage, "find", &[name, "-type", "f"])?;
+            let mut found: Vec<String> = String::from_utf8_lossy(&found).lines().map(str::to_owned).collect();
+            found.sort();
+            all.append(&mut found);
+        }
+        let file = text(&self.done(file));
+        let words = ["-X", "-q", "-D", &file].into_iter().chain(all.iter().map(String::as_str));
+        run(stage, "zip", &words.collect::<Vec<_>>())?;
         Ok(())
+    }
+
+    /// The archive for Windows, and what scoop and winget read of it.
+    fn windows(&mut self, pages: &Path) -> Step<()> {
+        let Some(program) = &self.options.windows else {
+            let made = "the program that `sh scripts/windows.sh build release` makes";
+            self.left_out.push(format!("the packages for Windows: they need --windows, {made}"));
+            return Ok(());
+        };
+        if !windows::is_program(&fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?) {
+            return Err(format!("{}: not a program for Windows on x86-64", program.display()));
+        }
+        if !self.can("zip", "the packages for Windows") {
+            return Ok(());
+        }
+        let name = format!("cycod-{}-{}", self.version, windows::TRIPLE);
+        let stage = self.stage("windows")?;
+        let content = stage.join(&name);
+        copy(program, &content.join("cycod.exe"), 0o755)?;
+        for file in DOCUMENTS {
+            copy(&self.root.join(file), &content.join(file), 0o644)?;
+        }
+        copy(&pages.join("completions/_cycod.ps1"), &content.join("completions/_cycod.ps1"), 0o644)?;
+        let file = format!("{name}.zip");
+        self.zip(&stage, &file, &[&name])?;
+        let Some(url) = &self.options.url else {
+            self.left_out.push(format!("the files for scoop and winget: {NEEDS_URL}"));
+            return Ok(());
+        };
+        let digest = digest(&self.options.out.join(&file))?;
+        let archive = windows::Archive { version: self.version, url, name: &name, digest: &digest };
+        write(&self.done("cycod.json"), pretty(&archive.scoop()))?;
+        // JSON is YAML.
+        let mut files = archive.winget().into_iter();
+        files.try_for_each(|(name, file)| write(&self.done(&format!("winget/{name}")), pretty(&file)))
     }
 
     /// An image with the program alone, to copy it from or to begin with.
@@ -394,8 +456,7 @@ impl Release<'_> {
 
     fn formula(&mut self, archives: &[(&Target, String)]) -> Step<()> {
         let Some(url) = &self.options.url else {
-            self.left_out
-                .push("the formula of Homebrew: it needs --url, the address of the release's files".to_owned());
+            self.left_out.push(format!("the formula of Homebrew: {NEEDS_URL}"));
             return Ok(());
         };
         let mut formula = format!(

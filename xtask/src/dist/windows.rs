@@ -1,0 +1,109 @@
+//! What package managers of Windows read of the archive for Windows.
+
+use serde_json::{Value, json};
+
+pub(super) const TRIPLE: &str = "x86_64-pc-windows-gnu";
+
+/// How winget knows the package: by its publisher and its name.
+const ID: &str = "cycod.cycod";
+
+/// The version of the format of winget's files: <https://github.com/microsoft/winget-cli/tree/master/schemas/JSON/manifests>.
+const FORMAT: &str = "1.10.0";
+
+const ABOUT: &str = "Tools for people and language models, written once in a small file";
+const LICENSE: &str = "MIT OR Apache-2.0";
+
+/// The archive that is installed.
+pub(super) struct Archive<'a> {
+    pub(super) version: &'a str,
+    /// Where the files of the release are.
+    pub(super) url: &'a str,
+    /// Its name without the ending, and that of the directory in it.
+    pub(super) name: &'a str,
+    pub(super) digest: &'a str,
+}
+
+impl Archive<'_> {
+    fn address(&self) -> String {
+        format!("{}/{}.zip", self.url, self.name)
+    }
+
+    pub(super) fn scoop(&self) -> Value {
+        json!({
+            "version": self.version, "description": ABOUT, "homepage": self.url, "license": "MIT|Apache-2.0",
+            "architecture": {"64bit": {"url": self.address(), "hash": self.digest, "extract_dir": self.name}},
+            "bin": "cycod.exe",
+        })
+    }
+
+    /// The three files of a version for winget, by name.
+    pub(super) fn winget(&self) -> [(String, Value); 3] {
+        let file = |kind: &str, more: Value| {
+            let mut file = json!({
+                "PackageIdentifier": ID, "PackageVersion": self.version, "ManifestType": kind, "ManifestVersion": FORMAT,
+            });
+            if let (Some(all), Value::Object(more)) = (file.as_object_mut(), more) {
+                all.extend(more);
+            }
+            file
+        };
+        let program = format!("{}\\cycod.exe", self.name);
+        let installer = json!({
+            "InstallerType": "zip", "NestedInstallerType": "portable", "Commands": ["cycod"],
+            "NestedInstallerFiles": [{"RelativeFilePath": program, "PortableCommandAlias": "cycod"}],
+            "Installers": [{"Architecture": "x64", "InstallerUrl": self.address(), "InstallerSha256": self.digest}],
+        });
+        let locale = json!({
+            "PackageLocale": "en-US", "Publisher": "cycod", "PackageName": "cycod", "License": LICENSE, "ShortDescription": ABOUT,
+        });
+        [
+            (format!("{ID}.yaml"), file("version", json!({"DefaultLocale": "en-US"}))),
+            (format!("{ID}.installer.yaml"), file("installer", installer)),
+            (format!("{ID}.locale.en-US.yaml"), file("defaultLocale", locale)),
+        ]
+    }
+}
+
+/// Whether a file is a program for Windows on x86-64, as far as its headers say so.
+pub(super) fn is_program(file: &[u8]) -> bool {
+    let headers = file.get(60..64).map(|at| u32::from_le_bytes([at[0], at[1], at[2], at[3]]) as usize);
+    let machine = headers.and_then(|at| file.get(at..at.saturating_add(6)));
+    file.starts_with(b"MZ") && machine == Some(b"PE\0\0\x64\x86")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Archive, is_program};
+
+    const ARCHIVE: Archive<'_> = Archive {
+        version: "1.2.3",
+        url: "https://example.com/v1.2.3",
+        name: "cycod-1.2.3-x86_64-pc-windows-gnu",
+        digest: "0123",
+    };
+
+    #[test]
+    fn scoop_finds_the_program_in_the_archive() {
+        let manifest = ARCHIVE.scoop();
+        let archive = &manifest["architecture"]["64bit"];
+        assert_eq!(archive["url"], "https://example.com/v1.2.3/cycod-1.2.3-x86_64-pc-windows-gnu.zip");
+        assert_eq!((&archive["hash"], &archive["extract_dir"]), (&"0123".into(), &ARCHIVE.name.into()));
+    }
+
+    #[test]
+    fn the_files_of_winget_are_of_one_version() {
+        let files = ARCHIVE.winget();
+        let kinds = files.each_ref().map(|(_, file)| file["ManifestType"].as_str().unwrap_or_default());
+        assert_eq!(kinds, ["version", "installer", "defaultLocale"]);
+        assert!(files.iter().all(|(_, file)| file["PackageVersion"] == "1.2.3"));
+        let nested = &files[1].1["NestedInstallerFiles"][0]["RelativeFilePath"];
+        assert_eq!(nested, "cycod-1.2.3-x86_64-pc-windows-gnu\\cycod.exe");
+    }
+
+    #[test]
+    fn only_programs_for_windows_are_packed() {
+        assert!(!is_program(b"MZ"));
+        let this = std::env::current_exe().and_then(std::fs::read).expect("this test");
+        assert_eq!(is_program(&this), cfg!(all(windows, target_arch = "x86_64")));
+    }
+}
