@@ -170,12 +170,8 @@ impl Catalog {
                 by_key.entry(candidate.reading.name.to_ascii_lowercase()).or_default().push(candidate);
             }
         }
-        let used = |key: &str| winner(&self.with_key(key)).cloned().or_else(|| self.remote(key));
-        let resolved = by_key.into_iter().flat_map(|(key, group)| {
-            let known = group.iter().map(|candidate| Known::of(&key, &candidate.reading, &used)).collect();
-            self.resolve(&key, group, known)
-        });
-        let mut entries: Vec<Entry> = resolved.collect();
+        let mut entries: Vec<Entry> = Vec::new();
+        by_key.into_iter().for_each(|(key, group)| self.resolve(&key, self.with_known(&key, group), &mut entries));
         let adopted = self.adopted.iter().filter(|(key, _)| keys.contains(*key));
         entries.extend(adopted.map(|(key, adopted)| self.adopted_entry(adopted, || self.holder(key))));
         entries.sort_by_cached_key(|entry| entry.name.to_ascii_lowercase());
@@ -189,24 +185,28 @@ impl Catalog {
     }
 
     fn entries_with(&self, built_in: &[(&String, &Arc<Adopted>)]) -> Vec<Entry> {
-        let mut by_key: BTreeMap<String, Vec<Candidate<'_>>> = BTreeMap::new();
-        for candidate in self.candidates() {
-            by_key.entry(candidate.reading.name.to_ascii_lowercase()).or_default().push(candidate);
-        }
-        let known: Vec<Vec<Known>> = by_key
-            .iter()
-            .map(|(key, group)| {
-                let used =
-                    |key: &str| by_key.get(key).and_then(|group| winner(group)).cloned().or_else(|| self.remote(key));
-                group.iter().map(|candidate| Known::of(key, &candidate.reading, &used)).collect()
-            })
-            .collect();
-        let holder = |key: &String| by_key.get(key)?.iter().find(|one| one.takes_name()).map(|one| one.path.clone());
+        let candidates = self.candidates().map(|candidate| (candidate.reading.name.to_ascii_lowercase(), candidate));
+        let mut all: Vec<(String, Candidate<'_>)> = candidates.collect();
+        // Stable: those of one name stay in the order of their directories.
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let with_key = |key: &str| {
+            let from = &all[all.partition_point(|(other, _)| other.as_str() < key)..];
+            from[..from.partition_point(|(other, _)| other == key)].iter().map(|(_, candidate)| candidate)
+        };
+        let used = |key: &str| winner(with_key(key)).cloned().or_else(|| self.remote(key));
+        let known: Vec<Known> = all.iter().map(|(key, candidate)| Known::of(key, &candidate.reading, &used)).collect();
+        let holder = |key: &String| with_key(key).find(|one| one.takes_name()).map(|one| one.path.clone());
         let adopted = self.adopted.iter().chain(built_in.iter().copied());
         let adopted: Vec<Entry> = adopted.map(|(key, adopted)| self.adopted_entry(adopted, || holder(key))).collect();
-        let groups = by_key.into_iter().zip(known);
-        let mut entries: Vec<Entry> =
-            groups.flat_map(|((key, group), known)| self.resolve(&key, group, known)).collect();
+        let mut entries = Vec::with_capacity(all.len() + adopted.len());
+        let mut rest = all.into_iter().zip(known).peekable();
+        while let Some(((key, first), known)) = rest.next() {
+            let mut group = vec![(first, known)];
+            while let Some(((_, next), known)) = rest.next_if(|((other, _), _)| *other == key) {
+                group.push((next, known));
+            }
+            self.resolve(&key, group, &mut entries);
+        }
         if !adopted.is_empty() {
             entries.extend(adopted);
             // Stable: of one name, the files stay before the tools of other programs.
@@ -221,10 +221,8 @@ impl Catalog {
     /// the broken or duplicate one that stands in its place. Only files with this name are looked at.
     pub fn find(&self, name: &str, filter: ScopeFilter) -> Option<Entry> {
         let key = name.to_ascii_lowercase();
-        let group = self.with_key(&key);
-        let used = |key: &str| winner(&self.with_key(key)).cloned().or_else(|| self.remote(key));
-        let known = group.iter().map(|candidate| Known::of(&key, &candidate.reading, &used)).collect();
-        let mut entries = self.resolve(&key, group, known);
+        let mut entries = Vec::new();
+        self.resolve(&key, self.with_known(&key, self.with_key(&key)), &mut entries);
         entries.extend(self.outside_files(&key).map(|adopted| self.adopted_entry(adopted, || self.holder(&key))));
         entries.sort_by_key(|entry| entry.scope != Scope::BuiltIn);
         entries.into_iter().find(|entry| self.scopes.admits(filter, entry.scope))
@@ -289,92 +287,100 @@ impl Catalog {
         self.shelves.iter().flat_map(|shelf| in_shelf(shelf, shelf.with_key(key))).collect()
     }
 
-    /// Decides between the files that hold one name: those that take it first, in the order in which they win.
-    fn resolve(&self, key: &str, group: Vec<Candidate<'_>>, known: Vec<Known>) -> Vec<Entry> {
+    /// Files of one name with what the tools that they use say of them, which are looked up one by one.
+    fn with_known<'a>(&'a self, key: &str, group: Vec<Candidate<'a>>) -> Vec<(Candidate<'a>, Known)> {
+        let used = |key: &str| winner(self.with_key(key).iter()).cloned().or_else(|| self.remote(key));
+        let known = |candidate: Candidate<'a>| {
+            let known = Known::of(key, &candidate.reading, &used);
+            (candidate, known)
+        };
+        group.into_iter().map(known).collect()
+    }
+
+    /// Decides between the files that hold one name, and adds them: those that take it first, in the order in which they win.
+    fn resolve(&self, key: &str, mut group: Vec<(Candidate<'_>, Known)>, entries: &mut Vec<Entry>) {
+        let order = |(one, _): &(Candidate<'_>, Known)| (!one.takes_name(), one.directory.rank());
+        group.sort_by(|one, other| (order(one), &one.0.path).cmp(&(order(other), &other.0.path)));
+        let takers = group.iter().map(|(one, _)| one).filter(|one| one.takes_name());
         // Nothing is decided where one is alone, as most are.
-        let takers = group.iter().filter(|one| group.len() > 1 && one.takes_name());
-        let mut takers: Vec<(_, &Path)> = takers.map(|one| (one.directory.rank(), one.path.as_path())).collect();
-        takers.sort_unstable();
-        let others_in = |rank, but: &Path| -> Vec<PathBuf> {
-            let there = &takers[takers.partition_point(|(other, _)| *other < rank)..];
-            let there = there.iter().take_while(|(other, _)| *other == rank).map(|(_, path)| *path);
-            there.filter(|path| *path != but).take(MOST_OTHERS).map(Path::to_path_buf).collect()
+        let takers: Vec<(_, PathBuf)> = match group.len() {
+            1 => Vec::new(),
+            _ => takers.map(|one| (one.directory.rank(), one.path.clone())).collect(),
         };
         let winning = takers.first().map(|(rank, _)| *rank);
-        let state = |one: &Candidate<'_>| {
-            let rank = one.directory.rank();
-            match &one.reading.outcome {
-                Outcome::Broken(problem) | Outcome::Foreign(problem) => {
-                    return State::Broken { problem: problem.clone() };
-                }
-                Outcome::Tool(_) | Outcome::Prose => {}
-            }
-            if self.scopes.is_reserved(key) {
-                let message = format!("`{}` is the name of a built-in tool", one.reading.name);
-                let note = Some(self.scopes.reserved_note());
-                return State::Broken { problem: Problem { note, ..Problem::new(Code::ReservedName, message) } };
-            }
-            let with = others_in(rank, &one.path);
-            if !with.is_empty() {
-                return State::Duplicate { with };
-            }
-            let by = winning.filter(|winning| *winning < rank).map(|winning| others_in(winning, &one.path));
-            match by.and_then(|paths| paths.into_iter().next()) {
-                Some(by) => State::Shadowed { by },
-                None => State::Active,
-            }
+        let others_in = |rank, but: &Path| -> Vec<PathBuf> {
+            let there = takers[takers.partition_point(|(other, _)| *other < rank)..].iter();
+            let there = there.take_while(|(other, _)| *other == rank).map(|(_, path)| path);
+            there.filter(|path| *path != but).take(MOST_OTHERS).cloned().collect()
         };
-        let states: Vec<State> = group.iter().map(state).collect();
-        let mut entries: Vec<_> = group
-            .into_iter()
-            .zip(states)
-            .zip(known)
-            .map(|((one, state), Known { level, bases })| {
-                let takes_name = one.takes_name();
-                let (summary, availability) = match one.reading.outcome {
-                    Outcome::Tool(summary) => {
-                        let own = self.machine.availability(&summary);
-                        let of_bases = bases.iter().map(|base| self.machine.availability(base));
-                        let availability = of_bases.fold(own, Availability::and_of);
-                        (summary, availability)
-                    }
-                    _ => (Arc::default(), Availability::Available),
-                };
-                let &ToolDirectory { scope, style, ref places, .. } = one.directory;
-                let origin = one.directory.origin();
+        for (one, known) in group {
+            let state = self.state_by_itself(key, &one).unwrap_or_else(|| {
                 let rank = one.directory.rank();
-                let places = places.clone();
-                let name = one.reading.name;
-                (
-                    (!takes_name, rank),
-                    Entry {
-                        name,
-                        path: one.path,
-                        scope,
-                        origin,
-                        style,
-                        places,
-                        summary,
-                        level,
-                        state,
-                        availability,
-                        adopted: None,
-                    },
-                )
-            })
-            .collect();
-        entries.sort_by(|(rank, one), (other_rank, other)| (rank, &one.path).cmp(&(other_rank, &other.path)));
-        entries.into_iter().map(|(_, entry)| self.switched(entry)).collect()
+                let with = others_in(rank, &one.path);
+                if !with.is_empty() {
+                    return State::Duplicate { with };
+                }
+                let by = winning.filter(|winning| *winning < rank).map(|winning| others_in(winning, &one.path));
+                match by.and_then(|paths| paths.into_iter().next()) {
+                    Some(by) => State::Shadowed { by },
+                    None => State::Active,
+                }
+            });
+            entries.push(self.entry(one, state, known));
+        }
+    }
+
+    /// Why a file can't be used, whatever other files there are.
+    fn state_by_itself(&self, key: &str, one: &Candidate<'_>) -> Option<State> {
+        if let Outcome::Broken(problem) | Outcome::Foreign(problem) = &one.reading.outcome {
+            return Some(State::Broken { problem: problem.clone() });
+        }
+        self.scopes.is_reserved(key).then(|| {
+            let message = format!("`{}` is the name of a built-in tool", one.reading.name);
+            let note = Some(self.scopes.reserved_note());
+            State::Broken { problem: Problem { note, ..Problem::new(Code::ReservedName, message) } }
+        })
+    }
+
+    fn entry(&self, one: Candidate<'_>, state: State, Known { level, bases }: Known) -> Entry {
+        let (summary, availability) = match one.reading.outcome {
+            Outcome::Tool(summary) => {
+                let own = self.machine.availability(&summary);
+                let of_bases = bases.iter().map(|base| self.machine.availability(base));
+                let availability = of_bases.fold(own, Availability::and_of);
+                (summary, availability)
+            }
+            _ => (Arc::default(), Availability::Available),
+        };
+        let &ToolDirectory { scope, style, ref places, .. } = one.directory;
+        self.switched(Entry {
+            name: one.reading.name,
+            path: one.path,
+            scope,
+            origin: one.directory.origin(),
+            style,
+            places: Arc::clone(places),
+            summary,
+            level,
+            state,
+            availability,
+            adopted: None,
+        })
     }
 }
 
 /// The summary of the tool that a name leads to; nothing when there is not exactly one that works.
-fn winner<'a>(group: &'a [Candidate<'_>]) -> Option<&'a Arc<Summary>> {
-    let takers = || group.iter().filter(|one| one.takes_name());
-    let winning = takers().map(|one| one.directory.rank()).min()?;
-    let mut there = takers().filter(|one| one.directory.rank() == winning);
-    match (there.next().map(|one| &one.reading.outcome), there.next()) {
-        (Some(Outcome::Tool(summary)), None) => Some(summary),
+fn winner<'a, 'c: 'a>(group: impl Iterator<Item = &'a Candidate<'c>>) -> Option<&'a Arc<Summary>> {
+    let mut winning: Option<(&Candidate<'_>, bool)> = None;
+    for one in group.filter(|one| one.takes_name()) {
+        winning = match winning {
+            Some((best, _)) if one.directory.rank() == best.directory.rank() => Some((best, false)),
+            Some((best, _)) if one.directory.rank() > best.directory.rank() => winning,
+            _ => Some((one, true)),
+        };
+    }
+    match winning {
+        Some((Candidate { reading: Reading { outcome: Outcome::Tool(summary), .. }, .. }, true)) => Some(summary),
         _ => None,
     }
 }
