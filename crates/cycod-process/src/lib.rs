@@ -52,7 +52,7 @@ pub use expiry::expire_at;
 pub use fifo::make_fifo;
 pub use foreground::run_foreground;
 pub use interrupts::{HostInterrupts, has_hung_up, host_interrupts};
-pub use memory::{share_arenas, share_one_arena};
+pub use memory::share_one_arena;
 pub use observe::{ObservedPlace, ObservedTouch, Observer, Touched};
 pub use pool::{Pool, PoolSize};
 pub use program::{Program, ProgramNotFound, find_program};

@@ -18,7 +18,7 @@ use cycod_engine::{
     settings::Settings,
 };
 use cycod_mcp_server::{Equip, NotOfferedSink, Relay, ServerOptions, Upstreams, serve_stdio};
-use cycod_process::{host_interrupts, share_arenas};
+use cycod_process::{host_interrupts, share_one_arena};
 
 use super::{
     install::missing_words,
@@ -141,7 +141,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         watched: vec![user.join("cache/mcp"), user.join("mcp/accepted"), user.join("trust.json")],
     };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot serve: {error}"));
-    share_arenas();
+    share_one_arena();
     keep(options.host.clone());
     let stop = Stop::new().map_err(failed)?;
     let _interrupts = host_interrupts(&stop).map_err(failed)?;
