@@ -64,6 +64,8 @@ pub enum MemoryEnforcement {
     CgroupV2,
     /// A control group (version 1) over the whole tree, enforced by the kernel.
     CgroupV1,
+    /// A job over the whole tree, enforced by Windows.
+    Job,
     /// The kernel limits each process (`RLIMIT_DATA`); the tree's sum is sampled, so a short excess may pass unseen.
     Sampled,
     /// No limit was asked for.

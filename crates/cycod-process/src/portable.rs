@@ -24,7 +24,7 @@ use crate::{EndedProcess, Ending, Input, Leftovers, MemoryEnforcement, Spec, Sta
 #[cfg_attr(windows, path = "portable/windows.rs")]
 mod system;
 
-use system::{ASKS, Child, Group, Handle, ending_of, start, wait_for_end, wake};
+use system::{ASKS, Child, Group, Handle, MEMORY, ending_of, start, wait_for_end, wake};
 
 /// How often a run looks at what cannot wake it.
 const TICK: Duration = Duration::from_millis(5);
@@ -56,9 +56,6 @@ impl Session {
         started: &mut dyn FnMut(),
         sink: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<EndedProcess, StartError> {
-        if spec.limits.memory.is_some() {
-            return Err(StartError::Unsupported { program: spec.program.path.clone(), what: "a memory limit" });
-        }
         let begun = Instant::now();
         let (mut child, group) = start(spec)?;
         started();
@@ -122,14 +119,33 @@ struct Watch<'a> {
     is_woken: bool,
 }
 
+/// Why a tree is being ended.
+#[derive(Clone, Copy)]
+enum Cause {
+    Deadline,
+    Stop,
+    Memory,
+}
+
 /// Why and until when a tree is being ended.
 struct Ending_ {
-    timed_out: bool,
+    cause: Cause,
     killed: bool,
     kill_at: Instant,
 }
 
 impl Watch<'_> {
+    /// Why the tree has to end, if it has to.
+    fn cause(&self, now: Instant) -> Option<Cause> {
+        if self.group.exceeds_memory() {
+            Some(Cause::Memory)
+        } else if self.spec.deadline.is_some_and(|deadline| now >= deadline) {
+            Some(Cause::Deadline)
+        } else {
+            self.stop.is_raised().then_some(Cause::Stop)
+        }
+    }
+
     fn run(mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> EndedProcess {
         let mut stopping: Option<Ending_> = None;
         let mut exit = None;
@@ -153,16 +169,15 @@ impl Watch<'_> {
                 if tree_gone && (open == 0 || now >= at + self.spec.linger) {
                     break;
                 }
-            } else if stopping.is_none() {
-                let timed_out = self.spec.deadline.is_some_and(|deadline| now >= deadline);
-                if timed_out || self.stop.is_raised() {
-                    if ASKS {
-                        self.group.ask();
-                    } else {
-                        self.group.kill();
-                    }
-                    stopping = Some(Ending_ { timed_out, killed: !ASKS, kill_at: now + self.spec.grace });
+            } else if stopping.is_none()
+                && let Some(cause) = self.cause(now)
+            {
+                if ASKS {
+                    self.group.ask();
+                } else {
+                    self.group.kill();
                 }
+                stopping = Some(Ending_ { cause, killed: !ASKS, kill_at: now + self.spec.grace });
             }
             if let Some(state) = &mut stopping
                 && !state.killed
@@ -209,8 +224,11 @@ impl Watch<'_> {
             }
         }
         let ending = match (stopping, exit) {
-            (Some(state), _) if state.timed_out => Ending::TimedOut { killed: state.killed },
-            (Some(state), _) => Ending::Stopped { killed: state.killed },
+            (Some(Ending_ { cause: Cause::Memory, .. }), _) => Ending::MemoryExceeded,
+            (Some(Ending_ { cause: Cause::Deadline, killed, .. }), _) => Ending::TimedOut { killed },
+            (Some(Ending_ { cause: Cause::Stop, killed, .. }), _) => Ending::Stopped { killed },
+            // Its last attempt to get memory may have ended it.
+            (None, Some(_)) if self.group.exceeds_memory() => Ending::MemoryExceeded,
             (None, Some((status, _))) => ending_of(status),
             (None, None) => Ending::Exited(-1),
         };
@@ -219,8 +237,8 @@ impl Watch<'_> {
             ending,
             duration,
             cpu: Duration::ZERO,
-            peak_memory: None,
-            memory: MemoryEnforcement::Unlimited,
+            peak_memory: self.group.peak_memory(),
+            memory: self.spec.limits.memory.map_or(MemoryEnforcement::Unlimited, |_| MEMORY),
             pipe_held: open > 0,
             confined: system::enforced(self.spec),
         }

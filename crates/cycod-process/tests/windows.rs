@@ -15,6 +15,8 @@ fn main() {
         Some("--print") => arguments.for_each(|argument| print!("[{argument}]")),
         Some("--copy") => drop(std::io::copy(&mut std::io::stdin(), &mut std::io::stdout())),
         Some("--wait") => std::thread::sleep(std::time::Duration::from_secs(60)),
+        Some("--fill") => println!("{}", vec![1_u8; 400 << 20].len()),
+        Some("--compute") => while std::hint::black_box(true) {},
         Some("--exit") => std::process::exit(arguments.next().and_then(|code| code.parse().ok()).unwrap_or(0)),
         _ => tests::all(),
     }
@@ -33,7 +35,7 @@ mod tests {
     use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};
 
     pub(super) fn all() {
-        let tests: [(&str, fn()); 9] = [
+        let tests: [(&str, fn()); 10] = [
             ("arguments_arrive_as_they_are", arguments_arrive_as_they_are),
             ("an_exit_code_and_input_arrive", an_exit_code_and_input_arrive),
             ("a_deadline_ends_the_whole_tree", a_deadline_ends_the_whole_tree),
@@ -43,6 +45,7 @@ mod tests {
             ("a_batch_file_is_no_program", a_batch_file_is_no_program),
             ("what_windows_does_not_offer_is_refused", what_windows_does_not_offer_is_refused),
             ("a_conversation_ends_with_its_tree", a_conversation_ends_with_its_tree),
+            ("a_limit_is_kept_or_refused", a_limit_is_kept_or_refused),
         ];
         for (name, test) in tests {
             test();
@@ -194,7 +197,6 @@ mod tests {
     fn what_windows_does_not_offer_is_refused() {
         let session = Session::new().expect("a session");
         for limits in [
-            ProcessLimits { memory: Some(1 << 30), ..ProcessLimits::default() },
             ProcessLimits { file_size: Some(1), ..ProcessLimits::default() },
             ProcessLimits { open_files: Some(9), ..ProcessLimits::default() },
         ] {
@@ -214,5 +216,42 @@ mod tests {
         assert_eq!(conversation.end(Duration::from_millis(300)), Ending::Stopped { killed: true });
         // The pipe ends when no process of the tree has it.
         drop(streams.stdout.read_to_end(&mut Vec::new()).expect("the pipe ends"));
+    }
+
+    /// Windows keeps both limits. Wine takes them and keeps neither, and there a program with a limit must not start.
+    fn a_limit_is_kept_or_refused() {
+        let memory = ProcessLimits { memory: Some(200 << 20), ..ProcessLimits::default() };
+        let time = ProcessLimits { cpu_seconds: Some(1), ..ProcessLimits::default() };
+        let mut refused = 0;
+        for (limits, what) in [(memory, "--fill"), (time, "--compute")] {
+            let session = Session::new().expect("a session");
+            let deadline = Some(Instant::now() + Duration::from_secs(20));
+            let spec = Spec { limits, deadline, ..Spec::new(own(&[what])) };
+            let mut output = Vec::new();
+            let ended = session.run(&spec, &stop(), &mut |_, bytes| output.extend_from_slice(bytes));
+            match ended {
+                Err(StartError::Unsupported { .. }) => refused += 1,
+                ended => {
+                    let ended = ended.expect("it starts");
+                    let is_ended = match what {
+                        "--fill" => ended.ending == Ending::MemoryExceeded,
+                        _ => !matches!(ended.ending, Ending::TimedOut { .. } | Ending::Exited(0)),
+                    };
+                    assert!(is_ended && output.is_empty(), "{what}: {ended:?}");
+                }
+            }
+        }
+        assert_eq!(refused, if is_wine() { 2 } else { 0 });
+        // Without a limit, both would do what they were told.
+        assert_eq!(run(&Spec::new(own(&["--fill"])), &stop()).1.trim_end(), (400 << 20).to_string());
+    }
+
+    /// Wine says so in its registry; Windows has no such key.
+    fn is_wine() -> bool {
+        let reg = PathBuf::from(std::env::var_os("SYSTEMROOT").expect("Windows")).join("System32/reg.exe");
+        let query = ["query", r"HKCU\Software\Wine"]
+            .into_iter()
+            .fold(with_system(Program::new(reg, std::env::temp_dir())), Program::arg);
+        run(&Spec::new(query), &stop()).0.ending == Ending::Exited(0)
     }
 }

@@ -105,6 +105,7 @@ fn memory_limit(memory: MemoryEnforcement) -> &'static str {
     match memory {
         MemoryEnforcement::CgroupV2 => "a control group, version 2",
         MemoryEnforcement::CgroupV1 => "a control group, version 1",
+        MemoryEnforcement::Job => "a job",
         MemoryEnforcement::Sampled => "each process by the kernel, their sum by looking",
         MemoryEnforcement::Unlimited => "none",
     }

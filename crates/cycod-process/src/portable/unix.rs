@@ -11,7 +11,8 @@ use std::time::Duration;
 use cycod_thread::Thread;
 
 use crate::{
-    Ending, Enforced, Input, Network, NetworkEnforcement, ProcessEnforcement, Spec, StartError, Stop, Terminal, Urgency,
+    Ending, Enforced, Input, MemoryEnforcement, Network, NetworkEnforcement, ProcessEnforcement, Spec, StartError,
+    Stop, Terminal, Urgency,
 };
 
 pub(super) use std::os::fd::OwnedFd as Handle;
@@ -19,6 +20,9 @@ pub(super) use std::process::Child;
 
 /// A program can be asked to stop before it is killed.
 pub(super) const ASKS: bool = true;
+
+/// What is behind a limit of memory: `start` refuses one.
+pub(super) const MEMORY: MemoryEnforcement = MemoryEnforcement::Unlimited;
 
 /// What held a program to its confinement.
 pub(super) fn enforced(spec: &Spec) -> Option<Enforced> {
@@ -85,6 +89,16 @@ impl Group {
         self.signal(&[libc::SIGKILL]);
     }
 
+    /// Nothing watches the memory of a group: `start` refuses a limit.
+    pub(super) fn exceeds_memory(&self) -> bool {
+        false
+    }
+
+    /// Nothing counts it.
+    pub(super) fn peak_memory(&self) -> Option<u64> {
+        None
+    }
+
     fn signal(&self, signals: &[libc::c_int]) {
         for &signal in signals {
             // SAFETY: plain calls without pointers.
@@ -96,8 +110,12 @@ impl Group {
 /// Starts the program in a group of its own, or in ours where it shares our terminal.
 pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
     let program = &spec.program;
+    let unsupported = |what| StartError::Unsupported { program: program.path.clone(), what };
     if spec.observer.is_some() {
-        return Err(StartError::Unsupported { program: program.path.clone(), what: "an observer" });
+        return Err(unsupported("an observer"));
+    }
+    if spec.limits.memory.is_some() {
+        return Err(unsupported("a memory limit"));
     }
     let program = match &spec.confinement {
         None => Cow::Borrowed(program),

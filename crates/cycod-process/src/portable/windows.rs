@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use windows_sys::Win32::System::Console::STD_INPUT_HANDLE;
 
-use crate::windows::{Console, Job, Process, own_stream, start_in};
-use crate::{Ending, Enforced, Input, ProcessLimits, Spec, StartError, Stop, Terminal};
+use crate::windows::{Console, Job, JobLimits, Process, own_stream, start_in};
+use crate::{Ending, Enforced, Input, MemoryEnforcement, ProcessLimits, Spec, StartError, Stop, Terminal};
 
 pub(super) use std::os::windows::io::OwnedHandle as Handle;
 
@@ -57,6 +57,14 @@ impl Group {
     pub(super) fn kill(&self) {
         self.0.end();
     }
+
+    pub(super) fn exceeds_memory(&self) -> bool {
+        self.0.exceeds_memory()
+    }
+
+    pub(super) fn peak_memory(&self) -> Option<u64> {
+        self.0.peak_memory()
+    }
 }
 
 /// Starts the program in a job of its own.
@@ -69,7 +77,7 @@ pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
     if spec.observer.is_some() {
         return Err(unsupported("an observer"));
     }
-    let ProcessLimits { memory: _, file_size, open_files, cpu_seconds } = spec.limits;
+    let ProcessLimits { memory, file_size, open_files, cpu_seconds } = spec.limits;
     if file_size.is_some() {
         return Err(unsupported("a limit of the size of files"));
     }
@@ -92,7 +100,12 @@ pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
     };
     let (stdout, its_stdout) = io::pipe().map_err(connect())?;
     let (stderr, its_stderr) = io::pipe().map_err(connect())?;
-    let job = Arc::new(Job::new(cpu_seconds).map_err(prepare("make a job"))?);
+    let job = Job::new(JobLimits { memory, cpu_seconds }).map_err(|source| match source.kind() {
+        io::ErrorKind::Unsupported if memory.is_some() => unsupported("a memory limit"),
+        io::ErrorKind::Unsupported => unsupported("a limit of processor time"),
+        _ => prepare("make a job")(source),
+    });
+    let job = Arc::new(job?);
     let console = match spec.terminal {
         Terminal::Detached => Console::Hidden,
         Terminal::Inherit => Console::Ours,
@@ -101,6 +114,9 @@ pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
     let group = Group(Arc::clone(&job));
     Ok((Child { process, job, stdin, stdout: Some(stdout), stderr: Some(stderr) }, group))
 }
+
+/// What is behind a limit of memory.
+pub(super) const MEMORY: MemoryEnforcement = MemoryEnforcement::Job;
 
 /// What held a program to its confinement: `start` refuses one.
 pub(super) fn enforced(_: &Spec) -> Option<Enforced> {

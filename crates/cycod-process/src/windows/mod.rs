@@ -7,5 +7,5 @@
 mod job;
 mod start;
 
-pub(crate) use job::Job;
+pub(crate) use job::{Job, JobLimits};
 pub(crate) use start::{Console, Process, own_stream, start, start_in};
