@@ -6,7 +6,8 @@ set -eu
 . "$(dirname "$0")/checks.sh"
 program=$1 directory=$2
 rm -rf "$directory"
-mkdir -p "$directory/project/.cycod/tools" "$directory/home"
+mkdir -p "$directory/project/.cycod/tools"
+mkdir -m 700 "$directory/home"
 cd "$directory/project"
 export USERPROFILE="Z:$(echo "$directory/home" | tr / '\\')" CYCOD_HOME="Z:$(echo "$directory/home" | tr / '\\')"
 unset HOME
@@ -104,6 +105,13 @@ check "a hostile value is refused" 1 'unplaceable-value' tool run greet --param 
 check "list" 0 'greet' tool list
 check "history" 0 'greet' runs list
 check "the chain of the history" 0 '' runs verify
+chmod 755 "$directory/home"
+check "a directory that others can use is refused" 1 'home. is open to others.*icacls' runs list
+chmod 700 "$directory/home"
+chmod 644 "$directory/home/history.db"
+check "a history that others can read is refused" 1 'history.db. is open to others' runs list
+chmod 600 "$directory/home/history.db"
+check "the history, private again" 0 'greet' runs list
 check "steps" 0 'got "one"' tool run steps
 check "the environment without what is inherited" 0 'SYSTEMROOT|SystemRoot' tool run bare
 check "doctor" 0 'cmd: `C:' doctor
@@ -112,6 +120,10 @@ input=$directory/input
 check "a secret" 0 '' secret set token --yes
 input=/dev/null
 check "secrets" 0 'token' secret list
+for file in secrets.age secrets.key history.db; do
+    mode=$(stat -c %A "$directory/home/$file")
+    case $mode in *---) echo "ok    $file is private" ;; *) wrong "$file is private" "$mode" ;; esac
+done
 check "confinement is refused" 3 'confinement-unavailable' tool run confined
 # Wine keeps no limit of memory.
 check "a limit that isn't kept is refused" 126 'a memory limit on this platform' tool run memory

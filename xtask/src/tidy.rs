@@ -20,7 +20,8 @@ use sources::{is_test, rust_files, without_tests};
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
 const ARROWS: [(&str, &[&str]); 49] = [
     ("cycod-thread", &[]),
-    ("cycod-file", &[]),
+    ("cycod-process", &["cycod-thread"]),
+    ("cycod-file", &["cycod-process"]),
     ("cycod-http", &["cycod-thread"]),
     ("cycod-trace", &["cycod-thread"]),
     ("cycod-mask", &[]),
@@ -54,7 +55,6 @@ const ARROWS: [(&str, &[&str]); 49] = [
         ],
     ),
     ("cycod-import", &["cycod-diagnostic", "cycod-shell", "cycod-syntax"]),
-    ("cycod-process", &["cycod-thread"]),
     ("cycod-store", &["cycod-file", "cycod-thread", "cycod-diagnostic", "cycod-process", "cycod-schema"]),
     ("cycod-team", &["cycod-code", "cycod-schedule"]),
     ("cycod-team-sync", &["cycod-file", "cycod-code", "cycod-catalog", "cycod-schedule", "cycod-team"]),

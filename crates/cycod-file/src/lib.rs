@@ -6,6 +6,8 @@
 //! - [`Folder`] is a directory that is held open: what is done in it stays in it, whatever becomes of its path. It
 //!   is opened through no link, for paths whose links have been followed and judged already.
 //! - [`open_plain`], [`create_plain`] and [`append_plain`] open a file by such a path.
+//! - [`PrivateOptions`] opens a file that only its owner may use, [`create_private_directories`] makes such directories, and
+//!   [`exposure`] tells why one is not.
 //! - [`Stamp`] and [`Seen`] tell whether a file is still what was read. They rely on the change time, which programs
 //!   cannot set.
 //! - [`Look`] follows the links of many paths, tells what is there, and asks for each directory once.
@@ -18,6 +20,7 @@ mod look;
 mod machine;
 mod pending;
 mod plain;
+mod private;
 mod stamp;
 
 pub use folder::{EntryKind, Folder, Replaced, temporary_name};
@@ -26,6 +29,9 @@ pub use look::{Look, is_nothing};
 pub use machine::{LoosePath, Looseness, MACHINE_PLACE_ON_WINDOWS, MACHINE_PLACES, loose_machine_path};
 pub use pending::{Durability, FileAccess, PendingFile, remove, replace, sweep};
 pub use plain::{append_plain, create_plain, open_plain};
+pub use private::{
+    Exposure, PrivateOptions, create_private_directories, create_private_directory, exposure, exposure_at,
+};
 #[cfg(unix)]
 pub use stamp::keeps_change_times;
 pub use stamp::{SETTLING, Seen, Stamp, keeps_names, now};

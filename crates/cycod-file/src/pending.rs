@@ -93,7 +93,12 @@ impl PendingFile {
     pub(crate) fn within(folder: Folder, access: FileAccess<'_>) -> io::Result<Self> {
         let (name, file) = loop {
             let name = crate::temporary_name();
-            match imp::create_new(folder.handle(), &name, matches!(access, FileAccess::Usual)) {
+            let created = match access {
+                FileAccess::Private => imp::create_private(folder.handle(), &name),
+                FileAccess::Usual => imp::create_new(folder.handle(), &name, true),
+                FileAccess::Like(_) => imp::create_new(folder.handle(), &name, false),
+            };
+            match created {
                 // A process of this number left it, or one of another container has this number now.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => break (name, created?),

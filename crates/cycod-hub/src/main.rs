@@ -428,7 +428,7 @@ fn init(place: &Place, database: Option<&str>) -> Result<Vec<String>, HubError> 
     }
     // First, so that nothing is written for an address that is wrong.
     let store = database.map(PostgresStore::open).transpose()?;
-    create_private(&place.data).map_err(|error| failed("create", &place.data, &error))?;
+    cycod_file::create_private_directories(&place.data).map_err(|error| failed("create", &place.data, &error))?;
     if let (Some(_), Some(url)) = (store, database) {
         cycod_file::replace(&place.address(), url.as_bytes(), FileAccess::Private, Durability::Power)
             .map_err(|error| failed("write", &place.address(), &error))?;
@@ -440,15 +440,6 @@ fn init(place: &Place, database: Option<&str>) -> Result<Vec<String>, HubError> 
         format!("Created a hub in `{}`", place.data.display()),
         format!("Let its key sign releases: cycod team root --release-key {} …", public.display()),
     ])
-}
-
-/// Creates a directory that only its owner can read. One that is there stays as it is.
-fn create_private(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 /// The roots in a directory of releases, by path.

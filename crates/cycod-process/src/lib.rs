@@ -61,3 +61,7 @@ pub use session::Session;
 pub use spec::Descriptor;
 pub use spec::{Input, ProcessLimits, SCRIPT_PATH, Spec, Stream, Terminal};
 pub use stop::{Stop, Urgency};
+#[cfg(windows)]
+pub use windows::{
+    FileCreation, FileExposure, FileWriting, create_private_directory, file_exposure, open_private_file, path_exposure,
+};

@@ -25,17 +25,27 @@ fn main() {
 #[cfg(windows)]
 mod tests {
     use std::io::{Read, Write};
+    use std::os::windows::ffi::OsStrExt;
     use std::os::windows::io::AsRawHandle;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
     use std::time::{Duration, Instant};
 
     use cycod_process::{
-        Conversation, EndedProcess, Ending, Input, ProcessLimits, Program, Session, Spec, StartError, Stop, Stream,
+        Conversation, EndedProcess, Ending, FileCreation, FileExposure, FileWriting, Input, ProcessLimits, Program,
+        Session, Spec, StartError, Stop, Stream, create_private_directory, file_exposure, open_private_file,
+        path_exposure,
     };
-    use windows_sys::Win32::Foundation::{HANDLE_FLAG_INHERIT, SetHandleInformation};
+    use windows_sys::Win32::Foundation::{
+        CloseHandle, GENERIC_READ, HANDLE_FLAG_INHERIT, INVALID_HANDLE_VALUE, SetHandleInformation,
+    };
+    use windows_sys::Win32::Security::Authorization::{
+        ConvertStringSecurityDescriptorToSecurityDescriptorW, SDDL_REVISION_1,
+    };
+    use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
+    use windows_sys::Win32::Storage::FileSystem::{CREATE_NEW, CreateFileW, FILE_ATTRIBUTE_NORMAL};
 
     pub(super) fn all() {
-        let tests: [(&str, fn()); 10] = [
+        let tests: [(&str, fn()); 12] = [
             ("arguments_arrive_as_they_are", arguments_arrive_as_they_are),
             ("an_exit_code_and_input_arrive", an_exit_code_and_input_arrive),
             ("a_deadline_ends_the_whole_tree", a_deadline_ends_the_whole_tree),
@@ -46,6 +56,8 @@ mod tests {
             ("what_windows_does_not_offer_is_refused", what_windows_does_not_offer_is_refused),
             ("a_conversation_ends_with_its_tree", a_conversation_ends_with_its_tree),
             ("a_limit_is_kept_or_refused", a_limit_is_kept_or_refused),
+            ("a_private_file_is_for_its_owner", a_private_file_is_for_its_owner),
+            ("what_others_may_use_is_exposed", what_others_may_use_is_exposed),
         ];
         for (name, test) in tests {
             test();
@@ -253,5 +265,91 @@ mod tests {
             .into_iter()
             .fold(with_system(Program::new(reg, std::env::temp_dir())), Program::arg);
         run(&Spec::new(query), &stop()).0.ending == Ending::Exited(0)
+    }
+
+    fn a_private_file_is_for_its_owner() {
+        let place = tempfile::tempdir().expect("a directory");
+        let directory = place.path().join("private");
+        create_private_directory(&directory).expect("a directory");
+        let again = create_private_directory(&directory);
+        assert!(again.is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists));
+        assert_eq!(path_exposure(&directory).expect("it is there"), None);
+        let path = directory.join("file");
+        let open = |writing, creation| open_private_file(&path, writing, creation);
+        let missing = open(FileWriting::No, FileCreation::No);
+        assert!(missing.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound));
+        let mut file = open(FileWriting::Anywhere, FileCreation::IfMissing).expect("a file");
+        file.write_all(b"one").expect("room");
+        assert_eq!(file_exposure(&file).expect("it is open"), None);
+        let again = open(FileWriting::Anywhere, FileCreation::Always);
+        assert!(again.is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists));
+        open(FileWriting::AtEnd, FileCreation::No).expect("it is there").write_all(b"two").expect("room");
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"onetwo");
+        assert!(open(FileWriting::No, FileCreation::No).expect("it is there").write_all(b"three").is_err());
+        // A path may be longer than what Windows takes without a prefix.
+        let long = ["x".repeat(100), "y".repeat(100), "z".repeat(100)];
+        let long = long.iter().fold(directory, |above, name| {
+            let below = above.join(name);
+            create_private_directory(&below).expect("a directory");
+            below
+        });
+        drop(open_private_file(&long.join("file"), FileWriting::Anywhere, FileCreation::Always).expect("a file"));
+    }
+
+    fn what_others_may_use_is_exposed() {
+        let place = tempfile::tempdir().expect("a directory");
+        for (number, (list, expected)) in [
+            ("D:P(A;;FA;;;OW)(A;;FA;;;SY)(A;;FA;;;BA)", None),
+            ("D:P(A;;FA;;;OW)(A;;FR;;;WD)", Some(FileExposure::Others)),
+            ("D:P(A;;FR;;;BU)(A;;FA;;;OW)", Some(FileExposure::Others)),
+            // An entry without rights, and one that takes them away.
+            ("D:P(A;;FA;;;OW)(D;;FA;;;WD)", None),
+            // No list at all lets everyone do everything.
+            ("D:NO_ACCESS_CONTROL", Some(FileExposure::Others)),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            // Wine keeps of a list what fits in a mode of Unix: who a group is and what is denied is lost.
+            if is_wine() && !list.contains("WD)") {
+                continue;
+            }
+            let path = place.path().join(number.to_string());
+            make(&path, list);
+            assert_eq!(path_exposure(&path).expect("it is there"), expected, "{list}");
+        }
+    }
+
+    /// Makes a file with an access list.
+    fn make(path: &Path, list: &str) {
+        let wide = |text: &std::ffi::OsStr| text.encode_wide().chain([0]).collect::<Vec<u16>>();
+        let mut descriptor = std::ptr::null_mut();
+        let (list, path) = (wide(list.as_ref()), wide(path.as_os_str()));
+        // SAFETY: both texts end with a zero, and the descriptor, which nothing frees, outlives the calls.
+        unsafe {
+            let made = ConvertStringSecurityDescriptorToSecurityDescriptorW(
+                list.as_ptr(),
+                SDDL_REVISION_1,
+                &raw mut descriptor,
+                std::ptr::null_mut(),
+            );
+            assert_ne!(made, 0);
+            let attributes = SECURITY_ATTRIBUTES {
+                nLength: size_of::<SECURITY_ATTRIBUTES>() as u32,
+                lpSecurityDescriptor: descriptor,
+                bInheritHandle: 0,
+            };
+            let file = CreateFileW(
+                path.as_ptr(),
+                GENERIC_READ,
+                0,
+                &raw const attributes,
+                CREATE_NEW,
+                FILE_ATTRIBUTE_NORMAL,
+                std::ptr::null_mut(),
+            );
+            assert_ne!(file, INVALID_HANDLE_VALUE, "{}", std::io::Error::last_os_error());
+            CloseHandle(file);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Files and directories of a run that only this user can read.
 
-use std::{fs, io::Write, path::Path};
+use std::{io::Write, path::Path};
+
+pub(crate) use cycod_file::create_private_directories as private_directory;
 
 use cycod_diagnostic::{Code, Refusal};
 use cycod_plan::ScriptFile;
@@ -21,19 +23,9 @@ pub(crate) fn write_files(directory: &Path, files: &[ScriptFile]) -> Result<(), 
     Ok(())
 }
 
-/// Makes a directory that only this user can enter.
-pub(crate) fn private_directory(path: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
-fn private_file(path: &Path) -> std::io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+/// Opens a file that only this user can read, empty.
+fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
+    let file = cycod_file::PrivateOptions::default().write(true).create(true).open(path)?;
+    file.set_len(0)?;
+    Ok(file)
 }

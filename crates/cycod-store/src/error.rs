@@ -1,5 +1,8 @@
 use std::{io, path::PathBuf};
 
+/// How a user closes a file to others.
+const CLOSE: &str = if cfg!(windows) { "take the others from its access list with `icacls`" } else { "`chmod go=`" };
+
 /// Why something could not be stored or read back.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -17,7 +20,7 @@ pub enum StoreError {
     #[error("the system gives no random bytes: {0}")]
     Random(getrandom::Error),
     /// A file that must be only ours is not.
-    #[error("`{}` {why}, and contains what only you may read: check it, then remove it or `chmod go=`", path.display())]
+    #[error("`{}` {why}, and contains what only you may read: check it, then remove it or {CLOSE}", path.display())]
     NotPrivate {
         /// The file or directory.
         path: PathBuf,

@@ -257,6 +257,7 @@ impl History {
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)
         };
+        private::beside(&self.path())?;
         let connection = Connection::open_with_flags(self.path(), flags);
         connection
             .and_then(|connection| prepare(&connection).map(|()| connection))

@@ -1,23 +1,34 @@
 //! Files and directories that nobody but their owner can read.
 
 use std::{
-    fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError},
+    fs::{self, File, Metadata, TryLockError},
     io::ErrorKind,
     path::Path,
 };
+
+use cycod_file::{Exposure, PrivateOptions};
 
 use crate::StoreError;
 
 /// Makes the directory, and those above it, unless it is there; refuses one that is not ours alone.
 pub(crate) fn directory(path: &Path) -> Result<(), StoreError> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(StoreError::io("make directory", path))?;
-    let metadata = fs::symlink_metadata(path).map_err(StoreError::io("look at", path))?;
-    let why = if metadata.is_dir() { shared(&metadata) } else { Some("is not a directory") };
+    cycod_file::create_private_directories(path).map_err(StoreError::io("make directory", path))?;
+    let (metadata, exposure) = cycod_file::exposure_at(path).map_err(StoreError::io("look at", path))?;
+    must_be(metadata.is_dir(), "is not a directory", exposure, path)
+}
+
+/// Refuses what is not of its kind, or not ours alone.
+fn must_be(is_kind: bool, otherwise: &'static str, exposure: Option<Exposure>, path: &Path) -> Result<(), StoreError> {
+    let why = if is_kind { exposure.map(Exposure::why) } else { Some(otherwise) };
     why.map_or(Ok(()), |why| Err(StoreError::NotPrivate { path: path.to_owned(), why }))
+}
+
+/// Refuses a directory in which SQLite makes files for others. On Unix they have the permissions of the database.
+pub(crate) fn beside(database: &Path) -> Result<(), StoreError> {
+    match database.parent() {
+        Some(parent) if cfg!(windows) => directory(parent),
+        _ => Ok(()),
+    }
 }
 
 /// Makes the directory for a private file unless it is there. One that is there may be open to others.
@@ -28,31 +39,24 @@ pub(crate) fn parent(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Begins the options for opening a private file: no symbolic link is followed, and a new file is ours alone.
-pub(crate) fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        // Not blocking: a FIFO put in the place of a file must not hold us up.
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.mode(0o600).custom_flags(flags.bits().cast_signed());
-    }
-    options
+/// Begins the options for opening a private file.
+pub(crate) fn options() -> PrivateOptions {
+    PrivateOptions::default()
 }
 
 /// Opens a private file; refuses one that is not ours alone.
-pub(crate) fn open(options: &OpenOptions, path: &Path) -> Result<File, StoreError> {
+pub(crate) fn open(options: &PrivateOptions, path: &Path) -> Result<File, StoreError> {
     Ok(open_looked_at(options, path)?.0)
 }
 
 /// The same, with what the file is.
-pub(crate) fn open_looked_at(options: &OpenOptions, path: &Path) -> Result<(File, Metadata), StoreError> {
+pub(crate) fn open_looked_at(options: &PrivateOptions, path: &Path) -> Result<(File, Metadata), StoreError> {
     let file = options.open(path).map_err(StoreError::io("open", path))?;
-    let metadata = file.metadata().map_err(StoreError::io("look at", path))?;
-    let why = if metadata.is_file() { shared(&metadata) } else { Some("is not a file") };
-    why.map_or(Ok((file, metadata)), |why| Err(StoreError::NotPrivate { path: path.to_owned(), why }))
+    let look_at = || StoreError::io("look at", path);
+    let metadata = file.metadata().map_err(look_at())?;
+    let exposure = cycod_file::exposure(&file, &metadata).map_err(look_at())?;
+    must_be(metadata.is_file(), "is not a file", exposure, path)?;
+    Ok((file, metadata))
 }
 
 /// Locks a file that one process at a time uses.
@@ -109,31 +113,13 @@ pub(crate) fn identity(_: &Metadata) -> Option<Identity> {
 
 /// The file at a path that is ours alone, with how long it is.
 pub(crate) fn at(path: &Path) -> Option<(Identity, u64)> {
-    let metadata = fs::symlink_metadata(path).ok()?;
-    let is_private = metadata.is_file() && shared(&metadata).is_none();
+    let (metadata, exposure) = cycod_file::exposure_at(path).ok()?;
+    let is_private = metadata.is_file() && exposure.is_none();
     Some((identity(&metadata).filter(|_| is_private)?, metadata.len()))
 }
 
-#[cfg(unix)]
-fn shared(metadata: &Metadata) -> Option<&'static str> {
-    use std::{os::unix::fs::MetadataExt, sync::OnceLock};
-    static OURS: OnceLock<u32> = OnceLock::new();
-    if metadata.uid() != *OURS.get_or_init(|| rustix::process::geteuid().as_raw()) {
-        Some("belongs to another user")
-    } else if metadata.mode() & 0o077 != 0 {
-        Some("is open to others")
-    } else {
-        None
-    }
-}
-
-/// An open file cannot be removed or replaced there, and the user's directories are closed to others by inheritance.
+/// An open file cannot be removed or replaced there.
 #[cfg(not(unix))]
 pub(crate) fn is_current(_: &File, path: &Path) -> bool {
     path.exists()
-}
-
-#[cfg(not(unix))]
-fn shared(_: &Metadata) -> Option<&'static str> {
-    None
 }

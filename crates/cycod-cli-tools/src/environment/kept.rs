@@ -1,5 +1,7 @@
 //! What outlasts a run: secrets and the history.
 
+use std::path::Path;
+
 use cycod_engine::Engine;
 use cycod_secret::{SecretError, Store, VaultKey};
 use cycod_store::{Filter, History, StoreError};
@@ -30,9 +32,7 @@ fn secrets(engine: &Engine) -> Check {
             // A passphrase is the user's own wish.
             let check = if matches!(error, SecretError::Locked(_)) { Check::warning } else { Check::failed };
             let fix = match &error {
-                SecretError::Store(StoreError::NotPrivate { path, .. }) => {
-                    format!("chmod go-rwx {}", super::places::quoted(path))
-                }
+                SecretError::Store(StoreError::NotPrivate { path, .. }) => close(path),
                 _ => error.attempt().to_owned(),
             };
             check(GROUP, NAME, message).fix(fix)
@@ -69,11 +69,23 @@ fn history(engine: &Engine) -> Check {
         Err(error) => {
             let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
             let fix = match &error {
-                StoreError::NotPrivate { path, .. } => format!("chmod go-rwx {}", super::places::quoted(path)),
+                StoreError::NotPrivate { path, .. } => close(path),
                 _ => "cycod runs verify".to_owned(),
             };
             Check::failed(GROUP, NAME, without_home(&format!("{error}{source}"), host)).fix(fix)
         }
+    }
+}
+
+/// The command that closes a file to others.
+fn close(path: &Path) -> String {
+    if cfg!(windows) {
+        // First what its directory gives, then nothing but that the user may do everything.
+        let rights = if path.is_dir() { "(OI)(CI)F" } else { "F" };
+        let path = path.display();
+        format!(r#"icacls "{path}" /reset && icacls "{path}" /inheritance:r /grant:r "%USERNAME%:{rights}""#)
+    } else {
+        format!("chmod go-rwx {}", super::places::quoted(path))
     }
 }
 

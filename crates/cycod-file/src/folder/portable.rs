@@ -1,3 +1,5 @@
+//! Files below a directory that is named by its path, where nothing better is at hand.
+
 use std::{
     ffi::OsStr,
     fs::{self, File, Metadata},
@@ -6,6 +8,7 @@ use std::{
 };
 
 use super::EntryKind;
+use crate::PrivateOptions;
 
 /// The path of a directory: nothing better is at hand here.
 #[derive(Debug)]
@@ -84,6 +87,11 @@ pub(crate) fn names<E: From<io::Error>>(
 
 pub(crate) fn create_new(directory: &Path, name: &OsStr, _: bool) -> io::Result<File> {
     File::create_new(directory.join(name))
+}
+
+/// Makes a file for its owner alone.
+pub(crate) fn create_private(directory: &Path, name: &OsStr) -> io::Result<File> {
+    PrivateOptions::default().write(true).create_new(true).open(&directory.join(name))
 }
 
 pub(crate) fn take_owner(_: &File, _: &Metadata) {}

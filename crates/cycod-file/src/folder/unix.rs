@@ -99,6 +99,11 @@ pub(crate) fn create_new(directory: &OwnedFd, name: &OsStr, is_usual: bool) -> i
     Ok(openat(directory, name, flags, Mode::from(if is_usual { 0o666 } else { 0o600 }))?.into())
 }
 
+/// Makes a file for its owner alone.
+pub(crate) fn create_private(directory: &OwnedFd, name: &OsStr) -> io::Result<File> {
+    create_new(directory, name, false)
+}
+
 pub(crate) fn take_owner(file: &File, other: &Metadata) {
     if file.metadata().is_ok_and(|ours| (ours.uid(), ours.gid()) != (other.uid(), other.gid())) {
         _ = fchown(file, Some(other.uid()), Some(other.gid()));

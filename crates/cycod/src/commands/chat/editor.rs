@@ -86,11 +86,7 @@ fn keep(editor: &mut Editor<Keys, FileHistory>, history: &Path) -> io::Result<()
         Err(ReadlineError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
         read => return read.map_err(failed),
     }
-    let directory = history.parent().unwrap_or(Path::new("."));
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(directory)
+    cycod_file::create_private_directories(history.parent().unwrap_or(Path::new(".")))
 }
 
 impl Reader for LineEditor {

@@ -36,11 +36,8 @@ impl Unpacked {
             return Err("the ID of the ticket is none".to_owned());
         }
         let place = temp(host).map_err(failed)?.join(format!("{}{}-{}", mark(machine), ticket.task(), ticket.fence));
-        let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         // A directory that is there is someone else's.
-        builder.create(&place).map_err(failed)?;
+        cycod_file::create_private_directory(&place).map_err(failed)?;
         let lock = locked(&place);
         let mut unpacked = Self { begins: place.clone(), path: place, before: BTreeMap::new(), _lock: lock };
         if let (Some(project), Some(workspace)) = (project, &ticket.document.workspace) {
