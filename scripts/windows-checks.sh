@@ -120,6 +120,11 @@ input=$directory/input
 check "a secret" 0 '' secret set token --yes
 input=/dev/null
 check "secrets" 0 'token' secret list
+case $(cat "$directory/home/secrets.key") in
+*AGE-SECRET-KEY*) wrong "the key of secrets is encrypted" "it is plain" ;;
+*DPAPI:*) echo "ok    the key of secrets is encrypted" ;;
+*) wrong "the key of secrets is encrypted" "$(head -c 100 "$directory/home/secrets.key")" ;;
+esac
 for file in secrets.age secrets.key history.db; do
     mode=$(stat -c %A "$directory/home/$file")
     case $mode in *---) echo "ok    $file is private" ;; *) wrong "$file is private" "$mode" ;; esac

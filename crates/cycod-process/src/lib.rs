@@ -64,4 +64,5 @@ pub use stop::{Stop, Urgency};
 #[cfg(windows)]
 pub use windows::{
     FileCreation, FileExposure, FileWriting, create_private_directory, file_exposure, open_private_file, path_exposure,
+    protect_for_user, unprotect_for_user,
 };

@@ -33,7 +33,7 @@ mod tests {
     use cycod_process::{
         Conversation, EndedProcess, Ending, FileCreation, FileExposure, FileWriting, Input, ProcessLimits, Program,
         Session, Spec, StartError, Stop, Stream, create_private_directory, file_exposure, open_private_file,
-        path_exposure,
+        path_exposure, protect_for_user, unprotect_for_user,
     };
     use windows_sys::Win32::Foundation::{
         CloseHandle, GENERIC_READ, HANDLE_FLAG_INHERIT, INVALID_HANDLE_VALUE, SetHandleInformation,
@@ -45,7 +45,7 @@ mod tests {
     use windows_sys::Win32::Storage::FileSystem::{CREATE_NEW, CreateFileW, FILE_ATTRIBUTE_NORMAL};
 
     pub(super) fn all() {
-        let tests: [(&str, fn()); 12] = [
+        let tests: [(&str, fn()); 13] = [
             ("arguments_arrive_as_they_are", arguments_arrive_as_they_are),
             ("an_exit_code_and_input_arrive", an_exit_code_and_input_arrive),
             ("a_deadline_ends_the_whole_tree", a_deadline_ends_the_whole_tree),
@@ -58,6 +58,7 @@ mod tests {
             ("a_limit_is_kept_or_refused", a_limit_is_kept_or_refused),
             ("a_private_file_is_for_its_owner", a_private_file_is_for_its_owner),
             ("what_others_may_use_is_exposed", what_others_may_use_is_exposed),
+            ("only_the_user_decrypts_what_is_protected", only_the_user_decrypts_what_is_protected),
         ];
         for (name, test) in tests {
             test();
@@ -318,6 +319,17 @@ mod tests {
             make(&path, list);
             assert_eq!(path_exposure(&path).expect("it is there"), expected, "{list}");
         }
+    }
+
+    fn only_the_user_decrypts_what_is_protected() {
+        let plain = b"quiet-value";
+        let protected = protect_for_user(plain).expect("the user has a key");
+        assert!(!protected.windows(plain.len()).any(|part| part == plain));
+        assert_eq!(unprotect_for_user(&protected).expect("it is ours"), plain);
+        let mut changed = protected;
+        *changed.last_mut().expect("it isn't empty") ^= 1;
+        assert!(unprotect_for_user(&changed).is_err());
+        assert!(unprotect_for_user(b"").is_err());
     }
 
     /// Makes a file with an access list.

@@ -14,7 +14,7 @@ use age::{DecryptError, Decryptor, EncryptError, scrypt, secrecy::SecretString, 
 use cycod_store::{Whole, key_file};
 use zeroize::Zeroizing;
 
-use crate::SecretError;
+use crate::{SecretError, protected};
 
 /// How much work a passphrase costs, as a power of two: 64 MiB and some tenths of a second.
 const WORK: u8 = 16;
@@ -99,8 +99,12 @@ impl VaultKey {
             let fresh = Identity::generate();
             let text = fresh.to_string();
             let text = age::secrecy::ExposeSecret::expose_secret(&text);
-            let text =
-                Zeroizing::new(format!("# The key of `secrets.age`.\n# public key: {}\n{text}\n", fresh.to_public()));
+            let text = protected::written(text).map_err(|why| damaged(&self.key(file), why))?;
+            let text = Zeroizing::new(format!(
+                "# The key of `secrets.age`.\n# public key: {}\n{}\n",
+                fresh.to_public(),
+                *text
+            ));
             let _ = Zeroizing::new(key_file(&self.key(file), text.as_bytes())?);
         }
         age::encrypt(&self.identity(file)?.to_public(), plain).map_err(|error| unwritable(file, &error))
@@ -123,8 +127,10 @@ impl VaultKey {
         let content = Whole::open(&key).read()?.map(Zeroizing::new);
         let content = content.ok_or_else(|| SecretError::NoKey { file: file.to_owned(), key: key.clone() })?;
         let text = str::from_utf8(&content).unwrap_or_default();
-        let line = text.lines().map(str::trim).find(|line| line.starts_with("AGE-SECRET-KEY-1"));
-        let identity = line.and_then(|line| Identity::from_str(line).ok());
+        let is_key = |line: &&str| line.starts_with("AGE-SECRET-KEY-1") || line.starts_with(protected::MARK);
+        let line = text.lines().map(str::trim).find(is_key).unwrap_or_default();
+        let line = protected::read(line).map_err(|why| damaged(&key, why))?;
+        let identity = Identity::from_str(&line).ok();
         identity.ok_or_else(|| damaged(&key, "it holds no age identity, a line `AGE-SECRET-KEY-1…`".to_owned()))
     }
 

@@ -10,6 +10,7 @@ mod access;
 mod error;
 mod keyring;
 mod lookup;
+mod protected;
 mod store;
 
 pub use access::{PassphrasePrompt, VaultKey};

@@ -117,6 +117,8 @@ fn what_cannot_be_read_is_an_error_and_never_empty() {
     refuses(&secrets, "cannot be decrypted with the key");
     write_private(&key, "AGE-SECRET-KEY-1NONSENSE");
     refuses(&secrets, "holds no age identity");
+    write_private(&key, "DPAPI:AQAAANCMnd8BFdERjHoAwE/Cl+s=");
+    refuses(&secrets, "Windows");
     write_private(&key, &identity);
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
     refuses(&secrets, "is open to others");
