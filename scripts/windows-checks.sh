@@ -77,6 +77,13 @@ cmd: |
   echo two
 tags: [read]
 END
+tool busy <<'END'
+name: busy
+description: Reports how far it is.
+cmd: 'echo {"progress": 1, "total": 2, "message": "half"} >> "%CYCOD_REPORT%" & ping -n 2 127.0.0.1'
+tags: [read]
+reports: true
+END
 tool batch <<'END'
 name: batch
 description: A batch file as a program.
@@ -168,12 +175,17 @@ answers=$(
         echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"checks","version":"1"}}}'
         echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
         echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet","arguments":{"WHO":"a & b"}}}'
-        sleep 8
+        echo '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"busy","arguments":{},"_meta":{"progressToken":"p"}}}'
+        sleep 10
     } | timeout 60 wine "$program" mcp serve 2>"$directory/mcp.err"
 ) || true
 case $answers in
 *'hello \"a & b\"'*) echo "ok    mcp serve" ;;
 *) wrong "mcp serve" "$answers $(cat "$directory/mcp.err")" ;;
+esac
+case $answers in
+*'"message":"half"'*) echo "ok    what a tool reports" ;;
+*) wrong "what a tool reports" "$answers" ;;
 esac
 
 finish

@@ -549,10 +549,6 @@ fn check_here(tool: &Tool, platform: Platform) -> Result<(), Refusal> {
             format!("`{}` works on {names}, and this is {platform}", tool.name),
         ));
     }
-    if tool.reports && !platform.is_unix() {
-        let why = format!("`{}` reports its progress, for which there is no way on {platform}", tool.name);
-        return Err(Refusal::new(Code::UnsupportedPlatform, why).attempt("remove `reports`"));
-    }
     let ours = semver::Version::parse(env!("CARGO_PKG_VERSION")).expect("cargo checks the version");
     match &tool.min_cycod_version {
         Some(wanted) if *wanted > ours => Err(Refusal::new(

@@ -63,6 +63,6 @@ pub use spec::{Input, ProcessLimits, SCRIPT_PATH, Spec, Stream, Terminal};
 pub use stop::{Stop, Urgency};
 #[cfg(windows)]
 pub use windows::{
-    FileCreation, FileExposure, FileWriting, create_private_directory, file_exposure, open_private_file, path_exposure,
-    protect_for_user, unprotect_for_user,
+    FileCreation, FileExposure, FileWriting, Inbox, Received, create_private_directory, file_exposure,
+    open_private_file, path_exposure, protect_for_user, unprotect_for_user,
 };

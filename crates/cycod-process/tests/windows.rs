@@ -31,9 +31,9 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use cycod_process::{
-        Conversation, EndedProcess, Ending, FileCreation, FileExposure, FileWriting, Input, ProcessLimits, Program,
-        Session, Spec, StartError, Stop, Stream, create_private_directory, file_exposure, open_private_file,
-        path_exposure, protect_for_user, unprotect_for_user,
+        Conversation, EndedProcess, Ending, FileCreation, FileExposure, FileWriting, Inbox, Input, ProcessLimits,
+        Program, Received, Session, Spec, StartError, Stop, Stream, create_private_directory, file_exposure,
+        open_private_file, path_exposure, protect_for_user, unprotect_for_user,
     };
     use windows_sys::Win32::Foundation::{
         CloseHandle, GENERIC_READ, HANDLE_FLAG_INHERIT, INVALID_HANDLE_VALUE, SetHandleInformation,
@@ -45,7 +45,7 @@ mod tests {
     use windows_sys::Win32::Storage::FileSystem::{CREATE_NEW, CreateFileW, FILE_ATTRIBUTE_NORMAL};
 
     pub(super) fn all() {
-        let tests: [(&str, fn()); 13] = [
+        let tests: [(&str, fn()); 15] = [
             ("arguments_arrive_as_they_are", arguments_arrive_as_they_are),
             ("an_exit_code_and_input_arrive", an_exit_code_and_input_arrive),
             ("a_deadline_ends_the_whole_tree", a_deadline_ends_the_whole_tree),
@@ -58,6 +58,8 @@ mod tests {
             ("a_limit_is_kept_or_refused", a_limit_is_kept_or_refused),
             ("a_private_file_is_for_its_owner", a_private_file_is_for_its_owner),
             ("what_others_may_use_is_exposed", what_others_may_use_is_exposed),
+            ("an_inbox_gets_what_each_writer_writes", an_inbox_gets_what_each_writer_writes),
+            ("an_inbox_has_limits", an_inbox_has_limits),
             ("only_the_user_decrypts_what_is_protected", only_the_user_decrypts_what_is_protected),
         ];
         for (name, test) in tests {
@@ -319,6 +321,72 @@ mod tests {
             make(&path, list);
             assert_eq!(path_exposure(&path).expect("it is there"), expected, "{list}");
         }
+    }
+
+    /// What comes until it has been quiet for a while, by writer; an end is a dot.
+    fn received(inbox: &mut Inbox) -> Vec<String> {
+        let mut received: std::collections::BTreeMap<u64, String> = std::collections::BTreeMap::new();
+        let mut quiet = 0;
+        while quiet < 20 {
+            let came = inbox.receive(&mut |writer, what| {
+                received.entry(writer).or_default().push_str(&match what {
+                    Received::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                    Received::Closed => ".".to_owned(),
+                });
+            });
+            quiet = if came.expect("the pipe works") { 0 } else { quiet + 1 };
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        received.into_values().collect()
+    }
+
+    fn an_inbox_gets_what_each_writer_writes() {
+        let mut inbox = Inbox::new().expect("a pipe");
+        assert_eq!(received(&mut inbox), Vec::<String>::new());
+        // Nothing that truncates: a pipe can't be.
+        let open = |path: &Path| std::fs::File::options().write(true).open(path).expect("an end is ready");
+        let (mut first, mut second) = (open(inbox.path()), open(inbox.path()));
+        first.write_all(b"a\n").expect("room");
+        second.write_all(b"b").expect("room");
+        first.write_all(b"c\n").expect("room");
+        drop(second);
+        // A program that appends opens it for reading, too, and one that comes later writes as the first.
+        let mut third = std::fs::File::options().read(true).write(true).open(inbox.path()).expect("an end is ready");
+        third.write_all(b"d").expect("room");
+        drop(third);
+        assert_eq!(received(&mut inbox), ["a\nc\n", "b.", "d."]);
+        drop(first);
+        assert_eq!(received(&mut inbox), ["."]);
+        // One after another, more than are ready at once.
+        for _ in 0..40 {
+            open(inbox.path()).write_all(b"e").expect("room");
+            assert_eq!(received(&mut inbox), ["e."]);
+        }
+        // A program, too.
+        let text = format!(
+            "\"{}\" --print x > {}",
+            std::env::current_exe().expect("this program").display(),
+            inbox.path().display()
+        );
+        run(&Spec::new(cmd(&text)), &stop());
+        assert_eq!(received(&mut inbox), ["[x]."]);
+        let path = inbox.path().to_owned();
+        drop(inbox);
+        assert!(std::fs::File::options().write(true).open(path).is_err());
+    }
+
+    fn an_inbox_has_limits() {
+        let mut inbox = Inbox::new().expect("a pipe");
+        let path = inbox.path().to_owned();
+        let mut writers = Vec::new();
+        for _ in 0..20 {
+            writers.extend(std::iter::from_fn(|| std::fs::File::options().write(true).open(&path).ok()).take(10));
+            inbox.receive(&mut |_, _| ()).expect("the pipe works");
+        }
+        assert_eq!(writers.len(), 64);
+        writers.clear();
+        assert_eq!(received(&mut inbox).len(), 64);
+        assert_ne!(Inbox::new().expect("a pipe").path(), path);
     }
 
     fn only_the_user_decrypts_what_is_protected() {

@@ -1,9 +1,8 @@
-//! What a step says beside its output, while it runs: lines that its processes write into a FIFO.
+//! What a step says beside its output, while it runs: lines that its processes write into a FIFO, or a named pipe of Windows.
 
 use std::{
-    fs::{self, File},
-    io::{self, PipeReader, Read, Write},
-    path::{Path, PathBuf},
+    io::{self, Write},
+    path::Path,
     sync::mpsc::{SyncSender, sync_channel},
     thread,
 };
@@ -14,14 +13,11 @@ use serde_json::{Map, Value as Json};
 
 use crate::{Event, StepPath};
 
-/// The variable in which a step's processes find the FIFO.
+/// The variable in which a step's processes find the path to write to.
 pub(crate) const VARIABLE: &str = "CYCOD_REPORT";
 
 /// The longest line that is read.
 const LONGEST_LINE: usize = 64 << 10;
-
-/// How much is read at once: all that the system keeps for a FIFO.
-const CHUNK: usize = 64 << 10;
 
 /// How many messages may wait to be passed on; then the writers wait.
 const QUEUE: usize = 16;
@@ -30,11 +26,7 @@ const QUEUE: usize = 16;
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// The channel of one attempt at a step.
-pub(crate) struct Reports {
-    path: PathBuf,
-    /// Open for writing as well, so that it does not end when a writer closes it, and does not wait for one to open it.
-    fifo: File,
-}
+pub(crate) struct Reports(os::Channel);
 
 /// What comes from a running step.
 enum Heard {
@@ -44,24 +36,19 @@ enum Heard {
 }
 
 impl Reports {
-    /// Makes the FIFO; one that an earlier attempt left is replaced, so that nothing of it is heard.
-    pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let fifo = os::fifo(&path)?;
-        Ok(Self { path, fifo })
+    /// Makes the channel, at this path where it is a file; nothing of an earlier attempt is heard.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        os::Channel::open(path).map(Self)
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     /// Runs the program, and passes on what it writes and reports until it has ended. Returns how it ended, and what was
     /// wrong with its reports.
     pub(crate) fn follow<T: Send>(
-        &self,
+        &mut self,
         run: impl FnOnce(&mut dyn FnMut(Stream, &[u8])) -> T + Send,
         output: &mut dyn FnMut(Stream, &[u8]),
         report: &mut dyn FnMut(Report),
@@ -71,7 +58,7 @@ impl Reports {
             let (sender, receiver) = sync_channel(QUEUE);
             let lines = sender.clone();
             // Both send until they end, and the receiver listens until both have.
-            scope.spawn(move || self.read(&ended, &lines));
+            scope.spawn(move || self.0.read(&ended, &lines));
             let program = scope.spawn(move || {
                 // A panic is passed on once the other thread knows that nothing more comes.
                 let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -103,25 +90,6 @@ impl Reports {
             let outcome = program.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             Ok((outcome, wrong))
         })
-    }
-
-    /// Sends the lines that come until the program has ended, and then those that are there.
-    fn read(&self, ended: &PipeReader, lines: &SyncSender<Heard>) {
-        let mut line = Line::default();
-        let mut chunk = vec![0; CHUNK];
-        let mut has_ended = false;
-        while !has_ended {
-            has_ended = match os::wait(&self.fifo, ended) {
-                Ok(has_ended) => has_ended,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => break,
-            };
-            // What was written before the end is in the FIFO, and no more than it holds.
-            if let Ok(read) = (&self.fifo).read(&mut chunk) {
-                line.push(&chunk[..read], lines);
-            }
-        }
-        line.push(b"\n", lines);
     }
 }
 
@@ -205,9 +173,10 @@ impl Report {
 #[cfg(unix)]
 mod os {
     use std::{
-        fs::File,
-        io::{self, PipeReader},
-        path::Path,
+        fs::{self, File},
+        io::{self, PipeReader, Read},
+        path::{Path, PathBuf},
+        sync::mpsc::SyncSender,
     };
 
     use rustix::{
@@ -215,36 +184,127 @@ mod os {
         fs::{Mode, OFlags, open},
     };
 
-    /// Makes a FIFO that only this user can open, and opens it for reading and writing, without waiting.
-    pub(super) fn fifo(path: &Path) -> io::Result<File> {
-        cycod_process::make_fifo(path)?;
-        let fifo = open(path, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(fifo.into())
+    use super::{Heard, Line};
+
+    /// How much is read at once: all that the system keeps for a FIFO.
+    const CHUNK: usize = 64 << 10;
+
+    /// A FIFO.
+    pub(super) struct Channel {
+        path: PathBuf,
+        /// Open for writing as well, so that it does not end when a writer closes it, and does not wait for one to open it.
+        fifo: File,
     }
 
-    /// Waits until there is something to read in either, and tells whether the second has something.
-    pub(super) fn wait(fifo: &File, ended: &PipeReader) -> io::Result<bool> {
-        let mut ready = [PollFd::new(fifo, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
-        poll(&mut ready, None)?;
-        Ok(!ready[1].revents().is_empty())
+    impl Channel {
+        /// Makes a FIFO that only this user can open, and opens it for reading and writing, without waiting. One that an
+        /// earlier attempt left is replaced.
+        pub(super) fn open(path: &Path) -> io::Result<Self> {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            cycod_process::make_fifo(path)?;
+            let fifo = open(path, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+            Ok(Self { path: path.to_owned(), fifo: fifo.into() })
+        }
+
+        pub(super) fn path(&self) -> &Path {
+            &self.path
+        }
+
+        /// Sends the lines that come until the program has ended, and then those that are there.
+        pub(super) fn read(&self, ended: &PipeReader, lines: &SyncSender<Heard>) {
+            let mut line = Line::default();
+            let mut chunk = vec![0; CHUNK];
+            let mut has_ended = false;
+            while !has_ended {
+                has_ended = match self.wait(ended) {
+                    Ok(has_ended) => has_ended,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(_) => break,
+                };
+                // What was written before the end is in the FIFO, and no more than it holds.
+                if let Ok(read) = (&self.fifo).read(&mut chunk) {
+                    line.push(&chunk[..read], lines);
+                }
+            }
+            line.push(b"\n", lines);
+        }
+
+        /// Waits until there is something to read in either, and tells whether the second has something.
+        fn wait(&self, ended: &PipeReader) -> io::Result<bool> {
+            let mut ready = [PollFd::new(&self.fifo, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
+            poll(&mut ready, None)?;
+            Ok(!ready[1].revents().is_empty())
+        }
     }
 }
 
-/// A plan refuses tools that report where there are no FIFOs.
-#[cfg(not(unix))]
+#[cfg(windows)]
 mod os {
     use std::{
-        fs::File,
-        io::{self, PipeReader},
+        collections::HashMap,
+        io::{self, PipeReader, Read},
         path::Path,
+        sync::{
+            atomic::{AtomicBool, Ordering},
+            mpsc::SyncSender,
+        },
+        thread,
+        time::Duration,
     };
 
-    pub(super) fn fifo(_: &Path) -> io::Result<File> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+    use cycod_process::{Inbox, Received};
 
-    pub(super) fn wait(_: &File, _: &PipeReader) -> io::Result<bool> {
-        Err(io::ErrorKind::Unsupported.into())
+    use super::{Heard, Line};
+
+    /// How long nothing is read after there was nothing.
+    const TICK: Duration = Duration::from_millis(5);
+
+    /// A named pipe.
+    pub(super) struct Channel(Inbox);
+
+    impl Channel {
+        /// Makes a pipe with a name of its own: pipes aren't in directories.
+        pub(super) fn open(_: &Path) -> io::Result<Self> {
+            Inbox::new().map(Self)
+        }
+
+        pub(super) fn path(&self) -> &Path {
+            self.0.path()
+        }
+
+        /// Sends the lines that come until the program has ended, and then those that are there.
+        pub(super) fn read(&mut self, ended: &PipeReader, lines: &SyncSender<Heard>) {
+            let is_over = AtomicBool::new(false);
+            thread::scope(|scope| {
+                let is_over = &is_over;
+                scope.spawn(move || {
+                    // Whether a byte comes or the pipe breaks, the program has ended.
+                    drop({ ended }.read(&mut [0]));
+                    is_over.store(true, Ordering::Release);
+                });
+                let mut begun: HashMap<u64, Line> = HashMap::new();
+                loop {
+                    // What was written before the end is in the pipe, and no more than it holds.
+                    let is_last = is_over.load(Ordering::Acquire);
+                    let came = self.0.receive(&mut |writer, what| match what {
+                        Received::Bytes(bytes) => begun.entry(writer).or_default().push(bytes, lines),
+                        Received::Closed => {
+                            begun.remove(&writer).unwrap_or_default().push(b"\n", lines);
+                        }
+                    });
+                    match came {
+                        _ if is_last => break,
+                        Err(_) => break,
+                        Ok(true) => {}
+                        Ok(false) => thread::sleep(TICK),
+                    }
+                }
+                begun.into_values().for_each(|mut line| line.push(b"\n", lines));
+            });
+        }
     }
 }
 

@@ -354,7 +354,7 @@ impl Worker<'_> {
 
     /// Starts the program and waits for its end.
     fn start(&self, prepared: &Prepared, capture: &mut Capture<'_>) -> Result<(EndedProcess, Launch), Failure> {
-        let reports = self.reports()?;
+        let mut reports = self.reports()?;
         let channel: Vec<_> = reports.iter().map(|reports| (VARIABLE.into(), reports.path().into())).collect();
         let mut launch = self.launch(prepared, &channel)?;
         let input = self.input(prepared)?;
@@ -375,7 +375,7 @@ impl Worker<'_> {
         let run = |take: &mut dyn FnMut(Stream, &[u8])| {
             self.session.run_with(self.driver.pool, spec, self.driver.stop, &mut || self.has_started(), take)
         };
-        let mut follow = || match &reports {
+        let mut follow = || match &mut reports {
             None => Ok(run(&mut |stream, bytes| capture.take(stream, bytes))),
             Some(reports) => self.follow(reports, prepared, capture, run),
         };
@@ -441,7 +441,7 @@ impl Worker<'_> {
             return Ok(None);
         }
         let path = self.plan.temp_directory.join(format!("{}.report", self.step.own_name()));
-        let opened = private_directory(&self.plan.temp_directory).and_then(|()| Reports::open(path.clone()));
+        let opened = private_directory(&self.plan.temp_directory).and_then(|()| Reports::open(&path));
         opened
             .map(Some)
             .map_err(|error| Refusal::new(Code::TempDirectory, format!("cannot make `{}`: {error}", path.display())))
@@ -450,7 +450,7 @@ impl Worker<'_> {
     /// Runs a program that reports.
     fn follow<T: Send>(
         &self,
-        reports: &Reports,
+        reports: &mut Reports,
         prepared: &Prepared,
         capture: &mut Capture<'_>,
         run: impl FnOnce(&mut dyn FnMut(Stream, &[u8])) -> T + Send,

@@ -1,15 +1,17 @@
 //! How Windows starts programs: the whole command line as one text, the handles that a program gets by name, and a job
-//! that holds all it starts. And how it makes files and secrets that only
-//! their owner can read.
+//! that holds all it starts. And how it makes files, pipes and secrets that
+//! only their owner can read.
 //!
 //! The standard library's `Command` starts programs with every handle that may be inherited, escapes what is meant for
 //! `cmd.exe`, and runs batch files. So programs are started here by `CreateProcessW`, and only here.
 
+mod inbox;
 mod job;
 mod private;
 mod protected;
 mod start;
 
+pub use inbox::{Inbox, Received};
 pub(crate) use job::{Job, JobLimits};
 pub use private::{
     FileCreation, FileExposure, FileWriting, create_private_directory, file_exposure, open_private_file, path_exposure,

@@ -265,12 +265,12 @@ fn user() -> io::Result<&'static User> {
 
 /// Who owns something and who may use it, in memory that the system gave.
 #[derive(Debug)]
-struct Descriptor(PSECURITY_DESCRIPTOR);
+pub(super) struct Descriptor(PSECURITY_DESCRIPTOR);
 
 impl Descriptor {
     /// One that names this user as the owner, gives access to no one else but the system and its administrators, and takes
     /// over nothing. The flags tell what is made in a directory.
-    fn private(flags: &str) -> io::Result<Self> {
+    pub(super) fn private(flags: &str) -> io::Result<Self> {
         let user = user()?.text()?;
         let text = format!("O:{user}D:P(A;{flags};FA;;;SY)(A;{flags};FA;;;BA)(A;{flags};FA;;;{user})\0");
         let text: Vec<u16> = text.encode_utf16().collect();
@@ -287,7 +287,7 @@ impl Descriptor {
         if made == 0 { Err(io::Error::last_os_error()) } else { Ok(Self(descriptor)) }
     }
 
-    fn attributes(&self) -> SECURITY_ATTRIBUTES {
+    pub(super) fn attributes(&self) -> SECURITY_ATTRIBUTES {
         SECURITY_ATTRIBUTES {
             nLength: size_of::<SECURITY_ATTRIBUTES>() as u32,
             lpSecurityDescriptor: self.0,

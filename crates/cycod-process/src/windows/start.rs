@@ -280,6 +280,6 @@ fn simplified(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-fn terminated(path: &Path) -> Vec<u16> {
+pub(super) fn terminated(path: &Path) -> Vec<u16> {
     path.as_os_str().encode_wide().chain([0]).collect()
 }
