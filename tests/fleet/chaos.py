@@ -180,6 +180,12 @@ class Chaos:
         if left := self.processes(number):
             self.slow_to_die.append((number, left))
 
+    def decide(self):
+        """Steps that may have been done have waited for this, whatever was killed."""
+        if self.fleet.rows("SELECT 1 FROM flow_questions WHERE state = 'open'"):
+            for lost in json.loads(self.fleet.run("approvals", "list", "--format", "json")):
+                self.fleet.run("approvals", "deny", lost["id"], code=None)
+
     def is_cancelled(self, number):
         try:
             return self.fleet.rows(f"SELECT 1 FROM flows WHERE run = '{self.runs[number]}' AND (cancelled = 1 OR state <> 'running')")
@@ -197,7 +203,10 @@ class Chaos:
         finally:
             self.killer.stop()
         print("killed:", dict(self.killer.kills), "refused:", len(self.refused), file=sys.stderr)
-        over = lambda: self.fleet.rows("SELECT COUNT(*) FROM flows WHERE state = 'running'")[0][0] == 0  # noqa: E731
+        def over():
+            self.decide()
+            return self.fleet.rows("SELECT COUNT(*) FROM flows WHERE state = 'running'")[0][0] == 0
+
         ended = eventually(over, 120)
         expect(ended, f"runs never ended: {self.fleet.rows('SELECT run, state, cancelled FROM flows WHERE state = ' + repr('running'))}")
 

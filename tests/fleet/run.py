@@ -136,6 +136,10 @@ steps:
 """
 
 
+# Ends each lease at once.
+HURRY = "UPDATE tasks SET lease_until = 1 WHERE state = 'leased'"
+
+
 def spread(fleet):
     run = fleet.background("four", "WHO=$(reboot) 'x'")
     said = fleet.run("runs", "wait", run)
@@ -205,12 +209,57 @@ def lost_and_read(fleet):
     expect("was lost" in json.dumps(fleet.journal(run)), "the loss isn't in the journal")
 
 
+def asked(fleet, run):
+    """What waits for a person's decision about a run."""
+    return [lost for lost in json.loads(fleet.run("approvals", "list", "--format", "json")) if lost["run"] == run]
+
+
 def lost_and_write(fleet):
+    """A step that may have been done waits for a person, without a process, whatever is killed in the meantime."""
     run = fleet.background("writes")
-    kill_who_works(fleet, run, "UPDATE tasks SET lease_until = 1 WHERE state = 'leased'")
+    kill_who_works(fleet, run, HURRY)
+    waiting = lambda: asked(fleet, run)  # noqa: E731
+    expect(eventually(waiting, 10), "no one is asked")
+    [lost] = waiting()
+    expect((lost["run"], lost["step"], lost["state"]) == (run, "one", "lost"), lost)
+    for part in ("conductor", "hub", "restate", "conductor"):
+        fleet.kill(part)
+        time.sleep(0.5)
+        if part == "hub":
+            said = fleet.run("approvals", "list")
+            expect("what waits on the fleet isn't known" in said, said)
+        fleet.start(part)
+        expect(waiting() == [lost] and fleet.marked() == ["one"], f"{part}: {waiting()} {fleet.marked()}")
+    told = lambda: "cycod approvals list" in json.dumps(fleet.journal(run))  # noqa: E731
+    expect(eventually(told, 10), f"the question isn't in the journal: {fleet.journal(run)}")
+    expect("worker-" in fleet.run("approvals", "show", lost["id"]), "it doesn't show which worker was lost")
+    said = fleet.run("approvals", "approve", lost["id"], "--lost", "done")
+    expect("continues" in said, said)
+    fleet.run("runs", "wait", run)
+    expect(fleet.marked() == ["one", "two"] and waiting() == [], fleet.marked())
+    journal = json.dumps(fleet.journal(run))
+    expect("decided: `one` was done" in journal, journal)
+    fleet.run("approvals", "approve", lost["id"], "--lost", "again", code=1)
+
+
+def lost_and_stopped(fleet):
+    run = fleet.background("writes")
+    kill_who_works(fleet, run, HURRY)
+    expect(eventually(lambda: asked(fleet, run), 10), "no one is asked")
+    fleet.run("approvals", "deny", asked(fleet, run)[0]["id"])
     fleet.run("runs", "wait", run, code=1)
     expect("step-lost" in fleet.run("runs", "show", run, "--format", "json"), "it isn't known to be lost")
     expect(fleet.marked() == ["one"], fleet.marked())
+
+
+def lost_and_left(fleet):
+    """No one decides: the step has failed when the time is over."""
+    run = fleet.background("writes")
+    kill_who_works(fleet, run, HURRY)
+    expect(eventually(lambda: fleet.database("UPDATE flow_questions SET expires = 1 WHERE state = 'open'"), 10), "no one is asked")
+    fleet.run("runs", "wait", run, code=1)
+    shown = fleet.run("runs", "show", run, "--format", "json") + json.dumps(fleet.journal(run))
+    expect("step-lost" in shown and "no one decided about `one` in time" in shown, shown)
 
 
 def kill_who_works(fleet, run, hurry=None):
@@ -352,6 +401,8 @@ def main():
         "follower killed, resumed": follower,
         "worker killed, reads": lost_and_read,
         "worker killed, writes": lost_and_write,
+        "worker killed, stopped": lost_and_stopped,
+        "worker killed, no one decides": lost_and_left,
         "cancel": cancel,
         "cancelled and followed by another": cancelled_and_followed_by_another,
         "time is over": time_is_over,

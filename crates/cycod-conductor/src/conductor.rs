@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
-use cycod_flow::{FlowCourse, FlowHeard, FlowMisfit, FlowStart, FlowTimer, FlowTurn, FlowWork, VERSION};
+use cycod_flow::{FlowCourse, FlowHeard, FlowMisfit, FlowStart, FlowTask, FlowTimer, FlowTurn, FlowWork, VERSION};
 use cycod_thread::blocking;
 use restate_sdk::{
     context::{DurableFuture, DurableFuturesUnordered},
@@ -11,7 +11,7 @@ use restate_sdk::{
 };
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::{CommitError, FlowCommit, FlowOffer, FlowQueue, TaskAnswer};
+use crate::{CommitError, FlowCommit, FlowOffer, FlowQuestion, FlowQueue, PersonAnswer, TaskAnswer};
 
 /// The promise that ends a run from outside.
 const CANCEL: &str = "cancel";
@@ -150,6 +150,7 @@ fn policy() -> RunRetryPolicy {
 enum Heard {
     Answer(FlowWork, Result<Vec<u8>, TerminalError>),
     Timer(FlowTimer),
+    Said(FlowTask, Result<Vec<u8>, TerminalError>),
     Cancel,
 }
 
@@ -185,8 +186,7 @@ impl<'a, 'c> Driving<'a, 'c> {
                 Ok(Some((_, Heard::Cancel))) => (FlowHeard::Cancel, None),
                 Ok(Some((_, Heard::Timer(timer)))) => (FlowHeard::Timer(timer), None),
                 Ok(Some((_, Heard::Answer(work, answer)))) => {
-                    let TaskAnswer { task, answer, is_cancelled } = serde_json::from_slice(&answer?)
-                        .map_err(|error| TerminalError::new(format!("an answer can't be read: {error}")))?;
+                    let TaskAnswer { task, answer, is_cancelled } = read(&answer?)?;
                     // What the cancellation ended is no failure, so it comes first.
                     if is_cancelled && let Some(turn) = course.hear(FlowHeard::Cancel).map_err(misfit)? {
                         let is_over = turn.is_over;
@@ -195,6 +195,13 @@ impl<'a, 'c> Driving<'a, 'c> {
                         }
                     }
                     (FlowHeard::Answer(work, answer), Some(task))
+                }
+                Ok(Some((_, Heard::Said(asked, answer)))) => {
+                    let PersonAnswer { about, answer } = read(&answer?)?;
+                    if about != asked {
+                        return Err(misfit(FlowMisfit::OtherWork));
+                    }
+                    (FlowHeard::Said(about, answer), None)
                 }
                 Ok(None) => return Err(TerminalError::new("the run waits for nothing")),
                 Err(error) if error.code() == CANCELLED => (FlowHeard::Cancel, None),
@@ -211,15 +218,16 @@ impl<'a, 'c> Driving<'a, 'c> {
         turn: FlowTurn,
         task: Option<String>,
     ) -> Result<bool, TerminalError> {
-        let FlowTurn { event, timers, offers, stops, is_over } = turn;
+        let FlowTurn { event, timers, offers, asks, stops, is_over } = turn;
         for (timer, after) in timers {
             let sleep = self.ctx.sleep(Duration::from_millis(after));
             self.waiting.push(Box::pin(sleep.map(move |_| Heard::Timer(timer))));
         }
         let offers = offers.into_iter().map(|work| self.offer(work, course.labels(work))).collect();
+        let questions = asks.into_iter().map(|about| self.ask(about)).collect();
         let (run, number) = (self.run.clone(), self.number);
         self.number += 1;
-        self.commit(FlowCommit { run, number, event, task, offers, stops, is_over }).await
+        self.commit(FlowCommit { run, number, event, task, offers, questions, stops, is_over }).await
     }
 
     /// Waits for what comes of work that goes into the queue.
@@ -227,6 +235,13 @@ impl<'a, 'c> Driving<'a, 'c> {
         let (awakeable, answer) = self.ctx.awakeable::<Vec<u8>>();
         self.waiting.push(Box::pin(answer.map(move |answer| Heard::Answer(work, answer))));
         FlowOffer { work, labels, awakeable }
+    }
+
+    /// Waits for what a person says, however long that takes.
+    fn ask(&mut self, about: FlowTask) -> FlowQuestion {
+        let (awakeable, answer) = self.ctx.awakeable::<Vec<u8>>();
+        self.waiting.push(Box::pin(answer.map(move |answer| Heard::Said(about, answer))));
+        FlowQuestion { about, awakeable }
     }
 
     async fn commit(&mut self, commit: FlowCommit) -> Result<bool, TerminalError> {
@@ -247,6 +262,11 @@ impl<'a, 'c> Driving<'a, 'c> {
             }
         }
     }
+}
+
+/// Reads what Restate passes on.
+fn read<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, TerminalError> {
+    serde_json::from_slice(bytes).map_err(|error| TerminalError::new(format!("an answer can't be read: {error}")))
 }
 
 fn misfit(misfit: FlowMisfit) -> TerminalError {

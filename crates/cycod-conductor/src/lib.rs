@@ -14,7 +14,7 @@ mod conductor;
 mod queue;
 
 pub use conductor::{Conductor, ConductorError};
-pub use queue::{CommitError, FlowCommit, FlowOffer, FlowQueue, TaskAnswer};
+pub use queue::{CommitError, FlowCommit, FlowOffer, FlowQuestion, FlowQueue, PersonAnswer, TaskAnswer};
 
 #[cfg(doc)]
 use cycod_flow::{FlowStart, WorkAnswer};

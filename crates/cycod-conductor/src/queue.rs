@@ -1,6 +1,6 @@
 //! What the conductor needs of a hub.
 
-use cycod_flow::{FlowEvent, FlowWork, WorkAnswer};
+use cycod_flow::{FlowEvent, FlowTask, FlowWork, LostAnswer, WorkAnswer};
 use serde::{Deserialize, Serialize};
 
 /// Work that is to be done, and where Restate waits for what comes of it.
@@ -12,6 +12,25 @@ pub struct FlowOffer {
     pub labels: Vec<String>,
     /// The ID of the awakeable.
     pub awakeable: String,
+}
+
+/// A question to a person: what follows for an attempt that was lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowQuestion {
+    /// The attempt.
+    pub about: FlowTask,
+    /// The ID of the awakeable.
+    pub awakeable: String,
+}
+
+/// What a person says, as Restate passes it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PersonAnswer {
+    /// The attempt.
+    pub about: FlowTask,
+    /// What follows.
+    pub answer: LostAnswer,
 }
 
 /// One thing that happened in a run, with what follows.
@@ -27,6 +46,8 @@ pub struct FlowCommit {
     pub task: Option<String>,
     /// What starts.
     pub offers: Vec<FlowOffer>,
+    /// What a person is asked.
+    pub questions: Vec<FlowQuestion>,
     /// What has to stop.
     pub stops: Vec<FlowWork>,
     /// Whether nothing more happens.

@@ -274,7 +274,7 @@ pub struct Reached {
 ///
 /// # Errors
 /// When the journal cannot be read.
-pub(crate) fn reached(journals: &Path, run: &str, step: &StepPath) -> Result<Reached, StoreError> {
+pub fn reached(journals: &Path, run: &str, step: &StepPath) -> Result<Reached, StoreError> {
     let (mut reached, mut wrote) = (Reached::default(), VecDeque::new());
     let Some(mut journal) = RunReader::open(journals, run)? else { return Ok(reached) };
     loop {

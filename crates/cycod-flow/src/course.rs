@@ -12,9 +12,22 @@ pub struct FlowCourse {
     out: BTreeSet<FlowWork>,
     /// How long the pause after an attempt is, in milliseconds.
     pauses: BTreeMap<FlowTask, u64>,
-    scopes: usize,
-    closed: BTreeSet<ScopeId>,
+    scopes: Vec<ScopeTime>,
+    /// The lost attempts about which a person is asked.
+    asked: BTreeSet<FlowTask>,
     is_cancelled: bool,
+}
+
+/// The time of a scope. It doesn't run while a person is asked about a step of the scope, and begins again with the answer.
+#[derive(Clone, Copy, Debug, Default)]
+struct ScopeTime {
+    /// How long it is, in milliseconds.
+    length: Option<u64>,
+    /// How often it was stopped; timers of before count no longer.
+    stops: u32,
+    /// How many questions keep it from running.
+    asked: usize,
+    is_closed: bool,
 }
 
 /// Something that the driver waits for after a time.
@@ -23,7 +36,12 @@ pub enum FlowTimer {
     /// The pause before the next attempt of a step.
     Due(StepId),
     /// The time of a scope.
-    OutOfTime(ScopeId),
+    OutOfTime {
+        /// Which scope.
+        scope: ScopeId,
+        /// How often its time had been stopped when it began.
+        stops: u32,
+    },
 }
 
 /// What the driver hears.
@@ -33,6 +51,8 @@ pub enum FlowHeard {
     Answer(FlowWork, WorkAnswer),
     /// A timer is over.
     Timer(FlowTimer),
+    /// What a person says about an attempt that was lost.
+    Said(FlowTask, LostAnswer),
     /// Someone ends the run.
     Cancel,
 }
@@ -46,6 +66,8 @@ pub struct FlowTurn {
     pub timers: Vec<(FlowTimer, u64)>,
     /// What to give away.
     pub offers: Vec<FlowWork>,
+    /// The lost attempts about which to ask a person.
+    pub asks: Vec<FlowTask>,
     /// What has to stop of what was given away.
     pub stops: Vec<FlowWork>,
     /// Whether nothing more happens.
@@ -82,8 +104,8 @@ impl FlowCourse {
             flow: Flow::new(),
             out: BTreeSet::new(),
             pauses: BTreeMap::new(),
-            scopes: 0,
-            closed: BTreeSet::new(),
+            scopes: Vec::new(),
+            asked: BTreeSet::new(),
             is_cancelled: false,
         };
         let FlowStart { steps, at_once, timeout, .. } = start;
@@ -100,9 +122,17 @@ impl FlowCourse {
         let answer = match heard {
             FlowHeard::Cancel if std::mem::replace(&mut self.is_cancelled, true) => return Ok(None),
             FlowHeard::Cancel => WorkAnswer::new(FlowEvent::Cancelled),
-            FlowHeard::Timer(FlowTimer::OutOfTime(scope)) if self.closed.contains(&scope) => return Ok(None),
-            FlowHeard::Timer(FlowTimer::OutOfTime(scope)) => WorkAnswer::new(FlowEvent::OutOfTime(scope)),
+            FlowHeard::Timer(FlowTimer::OutOfTime { scope, stops }) => {
+                let is_over = |time: &ScopeTime| !time.is_closed && time.stops == stops;
+                if !self.scopes.get(scope.0).is_some_and(is_over) {
+                    return Ok(None);
+                }
+                WorkAnswer::new(FlowEvent::OutOfTime(scope))
+            }
             FlowHeard::Timer(FlowTimer::Due(step)) => WorkAnswer::new(FlowEvent::Due(step)),
+            // The run was cancelled before the answer came.
+            FlowHeard::Said(task, _) if !self.asked.remove(&task) => return Ok(None),
+            FlowHeard::Said(task, answer) => WorkAnswer::new(FlowEvent::Answered { task, answer }),
             FlowHeard::Answer(work, answer) => {
                 if !answer.is_of(work) || !self.out.remove(&work) {
                     return Err(FlowMisfit::OtherWork);
@@ -118,15 +148,27 @@ impl FlowCourse {
         let mut turn = FlowTurn::of(event.clone());
         match &event {
             FlowEvent::Opened { .. } => {
-                let scope = ScopeId(self.scopes);
-                self.scopes += 1;
-                turn.timers.extend(timeout.map(|timeout| (FlowTimer::OutOfTime(scope), timeout)));
+                let scope = ScopeId(self.scopes.len());
+                self.scopes.push(ScopeTime { length: timeout, ..ScopeTime::default() });
+                turn.timers.extend(timeout.map(|timeout| (FlowTimer::OutOfTime { scope, stops: 0 }, timeout)));
             }
             FlowEvent::Ended { task, .. } => {
                 self.pauses.extend(pause.map(|pause| (*task, pause)));
             }
+            FlowEvent::Answered { task, .. } => {
+                for scope in self.enclosing(task.step.scope) {
+                    let time = &mut self.scopes[scope.0];
+                    time.asked -= 1;
+                    if let (0, Some(length)) = (time.asked, time.length) {
+                        turn.timers.push((FlowTimer::OutOfTime { scope, stops: time.stops }, length));
+                    }
+                }
+            }
             FlowEvent::OutOfTime(scope) => turn.stops = self.attempts_in(*scope),
-            FlowEvent::Cancelled => turn.stops = self.attempts_in(ScopeId(0)),
+            FlowEvent::Cancelled => {
+                self.asked.clear();
+                turn.stops = self.attempts_in(ScopeId(0));
+            }
             _ => {}
         }
         let mut follows = VecDeque::from([event]);
@@ -140,13 +182,18 @@ impl FlowCourse {
                         let pause = self.pauses.remove(&after).unwrap_or_default();
                         turn.timers.push((FlowTimer::Due(after.step), pause));
                     }
-                    // Nobody is there to ask.
                     FlowCommand::Ask(task) => {
-                        follows.push_back(FlowEvent::Answered { task, answer: LostAnswer::Stop });
+                        for scope in self.enclosing(task.step.scope) {
+                            let time = &mut self.scopes[scope.0];
+                            time.stops += 1;
+                            time.asked += 1;
+                        }
+                        self.asked.insert(task);
+                        turn.asks.push(task);
                     }
                     FlowCommand::Settle { .. } => {}
                     FlowCommand::Close { scope, .. } => {
-                        self.closed.insert(scope);
+                        self.scopes[scope.0].is_closed = true;
                         match (self.flow.opened_by(scope), closes) {
                             (Some(task), Some(outcome)) => follows.push_back(FlowEvent::Ended { task, outcome }),
                             (Some(_), None) => return Err(FlowMisfit::NoOutcome),
@@ -165,12 +212,15 @@ impl FlowCourse {
         self.flow.labels(work)
     }
 
+    /// A scope with those in which it was opened.
+    fn enclosing(&self, scope: ScopeId) -> Vec<ScopeId> {
+        let above = |scope: &ScopeId| Some(self.flow.opened_by(*scope)?.step.scope);
+        std::iter::successors(Some(scope), above).collect()
+    }
+
     /// The attempts that are given away in a scope, or in one that was opened in it.
     fn attempts_in(&self, outermost: ScopeId) -> Vec<FlowWork> {
-        let is_inside = |scope: ScopeId| {
-            let above = |scope: &ScopeId| Some(self.flow.opened_by(*scope)?.step.scope);
-            std::iter::successors(Some(scope), above).any(|scope| scope == outermost)
-        };
+        let is_inside = |scope: ScopeId| self.enclosing(scope).contains(&outermost);
         let of = |work: &&FlowWork| matches!(work, FlowWork::Attempt(task) if is_inside(task.step.scope));
         self.out.iter().filter(of).copied().collect()
     }
@@ -178,6 +228,6 @@ impl FlowCourse {
 
 impl FlowTurn {
     fn of(event: FlowEvent) -> Self {
-        Self { event, timers: Vec::new(), offers: Vec::new(), stops: Vec::new(), is_over: false }
+        Self { event, timers: Vec::new(), offers: Vec::new(), asks: Vec::new(), stops: Vec::new(), is_over: false }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use cycod_flow::{
     AT_ONCE, Attempt, AttemptOutcome, ConditionResult, FlowCourse, FlowEvent, FlowHeard, FlowMisfit, FlowStart,
-    FlowTask, FlowTimer, FlowTurn, FlowWork, LostPolicy, ScopeId, StepId, StepShape, VERSION, WorkAnswer,
+    FlowTask, FlowTimer, FlowTurn, FlowWork, LostAnswer, LostPolicy, ScopeId, StepId, StepShape, VERSION, WorkAnswer,
 };
 use proptest::prelude::*;
 
@@ -22,6 +22,11 @@ fn task(scope: usize, index: usize) -> FlowTask {
 
 fn attempt(scope: usize, index: usize) -> FlowWork {
     FlowWork::Attempt(task(scope, index))
+}
+
+/// The time of a scope, which was stopped so often before.
+fn time(scope: usize, stops: u32) -> FlowTimer {
+    FlowTimer::OutOfTime { scope: ScopeId(scope), stops }
 }
 
 fn ended(task: FlowTask, outcome: AttemptOutcome) -> FlowHeard {
@@ -46,7 +51,7 @@ fn hear(course: &mut FlowCourse, heard: FlowHeard) -> FlowTurn {
 #[test]
 fn a_run_ends_with_its_cleanup_and_only_an_answer_to_what_is_out_counts() {
     let (mut course, first) = begin(vec![StepShape { retries: 1, ..StepShape::default() }]);
-    assert_eq!(first.timers, [(FlowTimer::OutOfTime(ScopeId(0)), 300)]);
+    assert_eq!(first.timers, [(time(0, 0), 300)]);
     assert_eq!(first.offers, [attempt(0, 0)]);
 
     // An answer to other work, and to work that nobody has.
@@ -71,14 +76,14 @@ fn a_run_ends_with_its_cleanup_and_only_an_answer_to_what_is_out_counts() {
     assert_eq!((turn.offers, turn.is_over), (vec![FlowWork::CleanUp(ScopeId(0))], false));
     assert!(hear(&mut course, cleaned(0, None)).is_over);
     // The time of what is closed doesn't end it once more.
-    assert_eq!(course.hear(FlowHeard::Timer(FlowTimer::OutOfTime(ScopeId(0)))), Ok(None));
+    assert_eq!(course.hear(FlowHeard::Timer(time(0, 0))), Ok(None));
 }
 
 #[test]
 fn a_called_tool_has_its_own_time_and_gives_its_outcome_to_the_attempt() {
     let (mut course, _) = begin(vec![StepShape::default(), StepShape { after: vec![0], ..StepShape::default() }]);
     let turn = hear(&mut course, opened(task(0, 0), Some(40)));
-    assert_eq!(turn.timers, [(FlowTimer::OutOfTime(ScopeId(1)), 40)]);
+    assert_eq!(turn.timers, [(time(1, 0), 40)]);
     assert_eq!(turn.offers, [attempt(1, 0)]);
     _ = hear(&mut course, ended(task(1, 0), AttemptOutcome::Succeeded));
     assert_eq!(course.clone().hear(cleaned(1, None)), Err(FlowMisfit::NoOutcome));
@@ -91,9 +96,9 @@ fn what_is_out_of_time_or_cancelled_stops_and_nothing_else() {
     let parallel = || begin(vec![StepShape::default(), StepShape::default()]).0;
     let mut course = parallel();
     _ = hear(&mut course, opened(task(0, 0), Some(40)));
-    let turn = hear(&mut course.clone(), FlowHeard::Timer(FlowTimer::OutOfTime(ScopeId(1))));
+    let turn = hear(&mut course.clone(), FlowHeard::Timer(time(1, 0)));
     assert_eq!(turn.stops, [attempt(1, 0)]);
-    for heard in [FlowHeard::Timer(FlowTimer::OutOfTime(ScopeId(0))), FlowHeard::Cancel] {
+    for heard in [FlowHeard::Timer(time(0, 0)), FlowHeard::Cancel] {
         let mut course = course.clone();
         assert_eq!(hear(&mut course, heard.clone()).stops, [attempt(0, 1), attempt(1, 0)]);
         // A second time changes nothing.
@@ -102,18 +107,61 @@ fn what_is_out_of_time_or_cancelled_stops_and_nothing_else() {
     }
 }
 
-#[test]
-fn what_is_lost_and_may_not_start_again_fails_since_nobody_can_be_asked() {
-    let (mut course, _) = begin(vec![StepShape { on_lost: LostPolicy::Ask, ..StepShape::default() }]);
-    let lost = FlowHeard::Answer(attempt(0, 0), WorkAnswer::new(FlowEvent::Lost(task(0, 0))));
-    assert_eq!(hear(&mut course, lost).offers, [FlowWork::CleanUp(ScopeId(0))]);
+fn lost(scope: usize, index: usize) -> FlowHeard {
+    FlowHeard::Answer(attempt(scope, index), WorkAnswer::new(FlowEvent::Lost(task(scope, index))))
+}
 
+#[test]
+fn what_is_lost_and_may_start_again_does_so_at_once() {
     let (mut course, _) = begin(vec![StepShape { on_lost: LostPolicy::Retry, ..StepShape::default() }]);
-    let lost = FlowHeard::Answer(attempt(0, 0), WorkAnswer::new(FlowEvent::Lost(task(0, 0))));
     let again = FlowTask { losses: 1, ..task(0, 0) };
-    assert_eq!(hear(&mut course, lost).offers, [FlowWork::Attempt(again)]);
+    let turn = hear(&mut course, lost(0, 0));
+    assert_eq!((turn.offers, turn.asks), (vec![FlowWork::Attempt(again)], vec![]));
     // What the lost one says later answers nothing.
     assert_eq!(course.hear(ended(task(0, 0), AttemptOutcome::Succeeded)), Err(FlowMisfit::OtherWork));
+}
+
+#[test]
+fn a_person_decides_about_what_is_lost_and_time_waits_for_the_answer() {
+    let asks = || StepShape { on_lost: LostPolicy::Ask, ..StepShape::default() };
+    let (mut course, _) = begin(vec![asks(), asks(), StepShape { after: vec![0, 1], ..StepShape::default() }]);
+    let turn = hear(&mut course, lost(0, 0));
+    assert_eq!((turn.asks, turn.offers), (vec![task(0, 0)], vec![]));
+    assert_eq!(hear(&mut course, lost(0, 1)).asks, [task(0, 1)]);
+    // The time that ran before doesn't end the run, and begins again when both are answered.
+    assert_eq!(course.hear(FlowHeard::Timer(time(0, 0))), Ok(None));
+    // An answer about something else, and about the same once more.
+    assert_eq!(course.hear(FlowHeard::Said(task(0, 2), LostAnswer::Again)), Ok(None));
+    let turn = hear(&mut course, FlowHeard::Said(task(0, 0), LostAnswer::Again));
+    let again = FlowTask { losses: 1, ..task(0, 0) };
+    assert_eq!((turn.offers, turn.timers), (vec![FlowWork::Attempt(again)], vec![]));
+    assert_eq!(course.hear(FlowHeard::Said(task(0, 0), LostAnswer::Stop)), Ok(None));
+    let mut stopped = course.clone();
+    let turn = hear(&mut course, FlowHeard::Said(task(0, 1), LostAnswer::Done));
+    assert_eq!(turn.timers, [(time(0, 2), 300)]);
+    assert_eq!(hear(&mut course, ended(again, AttemptOutcome::Succeeded)).offers, [attempt(0, 2)]);
+    assert_eq!(hear(&mut course.clone(), FlowHeard::Timer(time(0, 2))).stops, [attempt(0, 2)]);
+
+    let turn = hear(&mut stopped, FlowHeard::Said(task(0, 1), LostAnswer::Stop));
+    assert_eq!(turn.offers, []);
+    assert_eq!(hear(&mut stopped, ended(again, AttemptOutcome::Succeeded)).offers, [FlowWork::CleanUp(ScopeId(0))]);
+}
+
+#[test]
+fn a_question_holds_the_time_of_each_tool_around_it_and_ends_with_the_run() {
+    let asks = StepShape { on_lost: LostPolicy::Ask, ..StepShape::default() };
+    let (mut course, _) = begin(vec![StepShape::default()]);
+    let event = FlowEvent::Opened { by: Some(task(0, 0)), steps: vec![asks], at_once: 1 };
+    let answer = WorkAnswer { timeout: Some(40), ..WorkAnswer::new(event) };
+    _ = hear(&mut course, FlowHeard::Answer(attempt(0, 0), answer));
+    assert_eq!(hear(&mut course, lost(1, 0)).asks, [task(1, 0)]);
+    for scope in [0, 1] {
+        assert_eq!(course.hear(FlowHeard::Timer(time(scope, 0))), Ok(None));
+    }
+    let turn = hear(&mut course.clone(), FlowHeard::Said(task(1, 0), LostAnswer::Again));
+    assert_eq!(turn.timers, [(time(1, 1), 40), (time(0, 1), 300)]);
+    assert_eq!(hear(&mut course, FlowHeard::Cancel).offers, [FlowWork::CleanUp(ScopeId(1))]);
+    assert_eq!(course.hear(FlowHeard::Said(task(1, 0), LostAnswer::Again)), Ok(None), "it comes too late");
 }
 
 #[test]
@@ -156,6 +204,7 @@ proptest! {
         let mut chance = |of: usize| usize::from(tape.next().unwrap_or_default()) % of;
         let (mut course, first) = begin(steps);
         let (mut waiting, mut given, mut scopes) = (Vec::new(), BTreeSet::new(), 1);
+        let mut asked = Vec::new();
         let mut next = Some(first);
         for _ in 0..2000 {
             if let Some(turn) = next.take() {
@@ -164,6 +213,7 @@ proptest! {
                     prop_assert!(given.insert(*work), "{work:?} is given away twice");
                     waiting.push(Err(*work));
                 }
+                asked.extend(turn.asks.iter().copied());
                 for work in &turn.stops {
                     prop_assert!(waiting.contains(&Err(*work)), "{work:?} isn't under way");
                 }
@@ -173,6 +223,11 @@ proptest! {
             }
             if chance(40) == 0 {
                 next = course.hear(FlowHeard::Cancel).expect("it fits");
+                continue;
+            }
+            if !asked.is_empty() && (waiting.is_empty() || chance(3) == 0) {
+                let answer = [LostAnswer::Again, LostAnswer::Done, LostAnswer::Stop][chance(3)];
+                next = course.hear(FlowHeard::Said(asked.swap_remove(chance(asked.len())), answer)).expect("it fits");
                 continue;
             }
             let heard = waiting.swap_remove(chance(waiting.len()));

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, fleet::NewRun};
+use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, fleet::NewRun, questions};
 
 /// How long a durable run may take, in seconds.
 pub(crate) const LONGEST_RUN: i64 = 7 * 24 * 3600;
@@ -100,9 +100,20 @@ pub(crate) fn give(
 }
 
 /// Leaves a request to Restate, which is sent until Restate has it.
-fn send(tx: &mut dyn HubTransaction, id: &str, path: &str, body: &str, now: Timestamp) -> Result<(), HubError> {
+pub(crate) fn send(
+    tx: &mut dyn HubTransaction,
+    id: &str,
+    path: &str,
+    body: &str,
+    now: Timestamp,
+) -> Result<(), HubError> {
     let insert = "INSERT INTO flow_outbox (id, path, body, made) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
     tx.execute(insert, &[id.into(), path.into(), body.into(), millis(now).into()]).map(drop)
+}
+
+/// Where Restate takes what it waits for.
+pub(crate) fn resolve(awakeable: &str) -> String {
+    format!("/restate/awakeables/{awakeable}/resolve")
 }
 
 /// A request to Restate.
@@ -135,9 +146,10 @@ pub(crate) fn lease(
     (run, task, work): (&str, &str, &str),
     now: Timestamp,
 ) -> Result<(StepLease, String), HubError> {
-    let select = "SELECT made, stored FROM flows WHERE run = $1";
+    let select = "SELECT made, stored, timed FROM flows WHERE run = $1";
     let row = tx.row(select, &[run.into()])?.ok_or_else(|| broken("a run", "it is gone"))?;
-    let elapsed = u64::try_from(millis(now).saturating_sub(row.number(0)?)).unwrap_or_default();
+    let begun = if questions::is_open(tx, run)? { millis(now) } else { row.number(0)?.max(row.number(2)?) };
+    let elapsed = u64::try_from(millis(now).saturating_sub(begun)).unwrap_or_default();
     let stored = usize::try_from(row.number(1)?).unwrap_or_default();
     let mut facts = Vec::new();
     for row in tx.rows("SELECT event, entry FROM flow_log WHERE run = $1 ORDER BY number", &[run.into()])? {
@@ -232,6 +244,7 @@ fn stop(tx: &mut dyn HubTransaction, run: &str, now: Timestamp) -> Result<(), Hu
     let update = "UPDATE tasks SET cancelled = 1 WHERE run = $1 AND work LIKE '{\"attempt\"%' \
                   AND (state = 'waiting' OR state = 'leased')";
     tx.execute(update, &[run.into()])?;
+    questions::withdraw(tx, run)?;
     send(tx, &format!("cancel.{run}"), &format!("/ToolRun/{run}/cancel/send"), "", now)
 }
 
@@ -256,11 +269,12 @@ pub(crate) fn tell(
     let select = "SELECT flows.cancelled FROM flows JOIN tasks ON tasks.run = flows.run WHERE tasks.id = $1";
     let is_cancelled = tx.row(select, &[task.into()])?.map_or(Ok(0), |row| row.number(0))? != 0;
     let answer = json!(TaskAnswer { task: task.to_owned(), answer, is_cancelled }).to_string();
-    send(tx, task, &format!("/restate/awakeables/{awakeable}/resolve"), &answer, now)
+    send(tx, task, &resolve(awakeable), &answer, now)
 }
 
 /// Ends runs that took too long, and forgets those that ended long ago.
 pub(crate) fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
+    questions::sweep(tx, now)?;
     let before = millis(now).saturating_sub(KEPT);
     let select = "SELECT run FROM flows WHERE state = 'running' AND expires < $1";
     for row in tx.rows(select, &[now.as_second().into()])? {
@@ -280,6 +294,7 @@ pub(crate) fn forget(tx: &mut dyn HubTransaction, run: &str) -> Result<(), HubEr
         "DELETE FROM flow_outbox WHERE id IN ('start.' || $1, 'cancel.' || $1) OR id LIKE $1 || '.%'",
         "DELETE FROM task_pieces WHERE task = $1",
         "DELETE FROM flow_log WHERE run = $1",
+        "DELETE FROM flow_questions WHERE run = $1",
         "DELETE FROM tasks WHERE run = $1",
         "DELETE FROM flows WHERE run = $1",
     ] {
@@ -291,6 +306,7 @@ pub(crate) fn forget(tx: &mut dyn HubTransaction, run: &str) -> Result<(), HubEr
 fn end(tx: &mut dyn HubTransaction, run: &str, state: &str, now: Timestamp) -> Result<(), HubError> {
     let update = "UPDATE flows SET state = $1, ended = $2 WHERE run = $3";
     tx.execute(update, &[state.into(), millis(now).into(), run.into()])?;
+    questions::withdraw(tx, run)?;
     tx.execute("DELETE FROM task_files WHERE task = $1", &[run.into()]).map(drop)
 }
 
@@ -307,7 +323,8 @@ fn give_up(tx: &mut dyn HubTransaction, run: &str, why: &str, now: Timestamp) ->
 
 /// Writes down what the conductor says that happened, and puts what follows into the queue. The same once more changes nothing.
 fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> Result<Option<CommitError>, HubError> {
-    let FlowCommit { run, number, event, task, offers, stops, is_over } = commit;
+    let FlowCommit { run, number, event, task, offers, questions, stops, is_over } = commit;
+    let answered = if let FlowEvent::Answered { task, answer } = event { Some((*task, *answer)) } else { None };
     let event = json!(event).to_string();
     let select = "SELECT event FROM flow_log WHERE run = $1 AND number = $2";
     if let Some(row) = tx.row(select, &[run.as_str().into(), (*number).into()])? {
@@ -339,6 +356,12 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
             entry = STANDARD.decode(result.entry).map_err(|error| broken("a result", error))?;
         }
     }
+    if let Some(answered) = answered {
+        match questions::known(tx, run, answered)? {
+            Some(known) => entry = known,
+            None => return Ok(Some(CommitError::Failed("no one gave this answer".to_owned()))),
+        }
+    }
     let insert = "INSERT INTO flow_log (run, number, event, entry, worker) VALUES ($1, $2, $3, $4, $5)";
     tx.execute(insert, &[run.as_str().into(), (*number).into(), event.into(), entry.as_slice().into(), worker.into()])?;
     add_piece(tx, run, 0, &json!({"fact": number}))?;
@@ -347,6 +370,7 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
             "UPDATE tasks SET cancelled = 1 WHERE run = $1 AND work = $2 AND (state = 'waiting' OR state = 'leased')";
         tx.execute(update, &[run.as_str().into(), json!(work).to_string().into()])?;
     }
+    questions::ask(tx, (run, flow.number(8)?), (questions, task.as_deref()), now)?;
     let of_run = flow.text(6)?;
     for (index, offer) in offers.iter().enumerate() {
         let insert = "INSERT INTO tasks (id, member, device, ticket, signature, tool, labels, again, state, worker, fence, \

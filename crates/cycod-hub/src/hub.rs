@@ -20,6 +20,7 @@ use crate::{
     import::{self, ImportOutcome, ImportedCommit},
     login::ProvenLogin,
     member,
+    questions::{self, GivenAnswer},
     release::{Released, current},
     request::{SeenRequests, SignedRequest, use_once},
     review, roots,
@@ -442,6 +443,24 @@ impl Hub {
 
     pub(crate) fn schedules(&self, request: &SignedRequest, now: Timestamp) -> Result<Json, HubError> {
         self.read(request, |tx| schedules::listed(tx, now))
+    }
+
+    pub(crate) fn questions(&self, request: &SignedRequest, now: Timestamp) -> Result<Json, HubError> {
+        self.run(|tx| {
+            let member = HubMember::of_device(tx, &request.device)?;
+            questions::listed(tx, &member, now)
+        })
+    }
+
+    pub(crate) fn answer_question(
+        &self,
+        request: &SignedRequest,
+        given: &GivenAnswer,
+        now: Timestamp,
+    ) -> Result<(), HubError> {
+        self.change(request, now, |tx, member| questions::answer(tx, member, given, now))?;
+        self.0.fleet.notify_waiters();
+        Ok(())
     }
 
     /// Starts what schedules permit now. Each time of a schedule starts once, at whatever hub of this database.

@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 9] = [
+const MIGRATIONS: [&[&str]; 10] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -84,6 +84,13 @@ const MIGRATIONS: [&[&str]; 9] = [
         "CREATE INDEX task_parts_by_time ON task_parts (made)",
     ],
     &["ALTER TABLE tasks ADD COLUMN claim TEXT NOT NULL DEFAULT ''"],
+    &[
+        "ALTER TABLE flows ADD COLUMN timed BIGINT NOT NULL DEFAULT 0",
+        "CREATE TABLE flow_questions (run TEXT NOT NULL, about TEXT NOT NULL, step TEXT NOT NULL, worker TEXT NOT NULL, \
+     awakeable TEXT NOT NULL, state TEXT NOT NULL, asked BIGINT NOT NULL, expires BIGINT NOT NULL, answer TEXT NOT NULL, \
+     decider TEXT NOT NULL, PRIMARY KEY (run, about))",
+        "CREATE INDEX flow_questions_by_state ON flow_questions (state, expires)",
+    ],
 ];
 
 /// Brings the tables to this version.

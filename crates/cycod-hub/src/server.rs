@@ -25,6 +25,7 @@ use crate::{
     hub::TaggedRelease,
     login::ProvenLogin,
     page,
+    questions::GivenAnswer,
     request::SignedRequest,
     restate,
     schedules::GivenChange,
@@ -299,6 +300,8 @@ enum Asked {
     AddSchedule,
     Schedules,
     ChangeSchedule,
+    Questions,
+    AnswerQuestion,
     EnrolWorker,
     Claim,
     Report,
@@ -411,6 +414,8 @@ impl Asked {
             (&Method::POST, "schedules") => Self::AddSchedule,
             (&Method::POST, "schedules/list") => Self::Schedules,
             (&Method::POST, "schedules/change") => Self::ChangeSchedule,
+            (&Method::POST, "questions") => Self::Questions,
+            (&Method::POST, "questions/answer") => Self::AnswerQuestion,
             (&Method::POST, "workers") => Self::EnrolWorker,
             (&Method::POST, "workers/claim") => Self::Claim,
             (&Method::POST, "workers/report") => Self::Report,
@@ -435,7 +440,7 @@ impl Asked {
             Self::Latest(_) | Self::File(_) | Self::Proposals => 0,
             Self::PutPart(_) | Self::PutPartByWorker(..) => MOST_PART,
             Self::PartOfWorker(_) | Self::PartOfMember(..) => 0,
-            Self::Schedules | Self::ChangeSchedule => MOST_ENROLMENT,
+            Self::Schedules | Self::ChangeSchedule | Self::Questions | Self::AnswerQuestion => MOST_ENROLMENT,
             Self::Challenge | Self::Enrol | Self::Promote | Self::Code => MOST_ENROLMENT,
             Self::PutBlob(_) => usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX),
             Self::Propose | Self::Review | Self::Yank => MOST_DOCUMENT,
@@ -475,6 +480,8 @@ impl Asked {
             Self::AddSchedule => Ok(written(&hub.add_schedule(signed, &parsed::<GivenTask>(body)?, now)?)),
             Self::Schedules => Ok(written(&hub.schedules(signed, now)?)),
             Self::ChangeSchedule => done(hub.change_schedule(signed, &parsed::<GivenChange>(body)?, now)),
+            Self::Questions => Ok(written(&hub.questions(signed, now)?)),
+            Self::AnswerQuestion => done(hub.answer_question(signed, &parsed::<GivenAnswer>(body)?, now)),
             Self::EnrolWorker => {
                 let WorkerEnrolment { token } = parsed(body)?;
                 Ok(written(&hub.enrol_worker(&signed.device, &token, now)?))

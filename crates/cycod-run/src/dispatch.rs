@@ -547,8 +547,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             FlowEvent::Due(step) => self.happened(Entry::Due(step))?,
             FlowEvent::OutOfTime(scope) => self.happened(Entry::OutOfTime(scope))?,
             FlowEvent::Cancelled => self.happened(Entry::Cancelled)?,
-            // Nobody is asked.
-            FlowEvent::Answered { .. } => return None,
+            FlowEvent::Answered { task, answer } => self.happened(Entry::Answered(task, answer))?,
         }
         Some(())
     }
@@ -822,6 +821,15 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             FlowCommand::Close { scope, verdict } => self.close(scope, verdict),
             // A question of the past is answered once all of it is known.
             FlowCommand::Ask(_) if self.durable.is_some() && self.told == Told::Here => {}
+            FlowCommand::Ask(_) if self.told == Told::DoesOne => {}
+            // The hub asks, and the answer is among what it tells.
+            FlowCommand::Ask(task) if self.told == Told::Follows => {
+                let tool = &self.scopes[task.step.scope.0].tool;
+                let path = tool.path(&tool.plan.steps[task.step.index]);
+                let what = format!("`{path}` may have been done, so the run waits until you decide what follows");
+                self.tell(Event::Warning(format!("{what}: cycod approvals list")));
+                self.tell(Event::Quiet);
+            }
             FlowCommand::Ask(task) => self.on(flow::FlowEvent::Answered { task, answer: flow::LostAnswer::Stop }),
         }
     }

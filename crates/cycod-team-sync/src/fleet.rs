@@ -298,6 +298,23 @@ impl FleetTasks {
         self.asking.ask::<Json>("schedules/change", &body)?.map(drop).map_err(|why| refused(&why))
     }
 
+    /// The steps of durable runs about which this device's member may decide, the oldest question first.
+    ///
+    /// # Errors
+    /// When the hub can't be reached within a moment, or refuses.
+    pub fn questions(&mut self) -> Result<Vec<TeamQuestion>, SyncError> {
+        self.asking.ask_within(PROMPT, "questions", &json!({}))?.map_err(|why| refused(&why))
+    }
+
+    /// Says what follows for one of them: `again`, `done` or `stop`.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses: of several answers, the first one counts.
+    pub fn answer_question(&mut self, question: &TeamQuestion, answer: &Json) -> Result<(), SyncError> {
+        let body = json!({"run": question.run, "about": question.about, "answer": answer});
+        self.asking.ask::<Json>("questions/answer", &body)?.map(drop).map_err(|why| refused(&why))
+    }
+
     fn signed(
         &self,
         ticket: &TicketDocument,
@@ -367,6 +384,27 @@ fn taken(answer: &Json) -> TaskTaken {
         (_, Some(why)) => TaskTaken::NoFlows(why),
         _ => TaskTaken::Waits,
     }
+}
+
+/// A step of a durable run that was lost, and about which a person decides. Times are in seconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct TeamQuestion {
+    /// The run.
+    pub run: String,
+    /// The attempt; no other of the run has the same.
+    pub about: Json,
+    /// The tool of the run.
+    pub tool: String,
+    /// Whose run it is.
+    pub member: String,
+    /// The path of the step.
+    pub step: String,
+    /// The worker that was lost.
+    pub worker: String,
+    /// When the question began to wait.
+    pub asked: i64,
+    /// Until when it waits.
+    pub expires: i64,
 }
 
 /// What may happen to a schedule.

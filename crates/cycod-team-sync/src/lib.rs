@@ -24,7 +24,7 @@ pub use device::DeviceKey;
 pub use error::SyncError;
 pub use events::{EventPosition, HubEvent};
 pub use fleet::{
-    FleetTasks, GivenTicket, ReportAnswer, ScheduleChange, TaskPiece, TaskState, TaskTaken, TeamSchedule,
+    FleetTasks, GivenTicket, ReportAnswer, ScheduleChange, TaskPiece, TaskState, TaskTaken, TeamQuestion, TeamSchedule,
     TeamScheduleRun, ToldFact, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine,
 };
 pub use history::ReleaseHistory;

@@ -72,8 +72,14 @@ pub struct LostView<'a> {
     pub run: &'a str,
     pub step: &'a str,
     pub asker: String,
-    /// When the run began.
+    /// When the run began, or the question about it.
     pub asked: u64,
+    /// Of one on the fleet: the worker that was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker: Option<&'a str>,
+    /// Of one on the fleet: until when the user can decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
     /// Of one that is shown by itself.
     #[serde(flatten)]
     pub reached: Option<ReachedView<'a>>,
@@ -103,6 +109,8 @@ impl<'a> LostView<'a> {
             step: lost.step().as_str(),
             asker: who(run),
             asked: run.at / 1_000,
+            worker: None,
+            expires: None,
             reached: None,
         }
     }

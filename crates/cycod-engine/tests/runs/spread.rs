@@ -11,7 +11,7 @@ use cycod_engine::{
     FlowSource, FlowWork, Nobody, Plan, RunPlace, RunReport, Secrets, Sink, StepDone, StepOrder, Stop, Surface,
     flow_start, follow, refused_step, run_step,
 };
-use cycod_flow::{ConditionResult, FlowCourse, FlowHeard, FlowTask, ScopeId, StepId, WorkAnswer};
+use cycod_flow::{ConditionResult, FlowCourse, FlowHeard, FlowTask, LostAnswer, ScopeId, StepId, WorkAnswer};
 use cycod_run::Ledger;
 
 use crate::support::{Collected, Place, story};
@@ -54,6 +54,11 @@ fn step(place: &Place, engine: &Engine, work: FlowWork, past: &[FlowFact]) -> Re
 
 /// Drives a flow as a conductor does, and returns what happened.
 fn facts(place: &Place, machine: &Machine<'_>) -> Vec<FlowFact> {
+    facts_with(place, machine, LostAnswer::Stop)
+}
+
+/// The same where a person says this about a step that was lost.
+fn facts_with(place: &Place, machine: &Machine<'_>, says: LostAnswer) -> Vec<FlowFact> {
     #[derive(Debug, Default)]
     struct Begins(Mutex<Option<cycod_flow::FlowStart>>);
     impl Carrier for Begins {
@@ -82,6 +87,7 @@ fn facts(place: &Place, machine: &Machine<'_>) -> Vec<FlowFact> {
         // The time of a scope is never over here, and a pause is over at once.
         let is_pause = |timer: &cycod_flow::FlowTimer| matches!(timer, cycod_flow::FlowTimer::Due(_));
         out.extend(turn.timers.into_iter().map(|(timer, _)| timer).filter(is_pause).map(FlowHeard::Timer));
+        out.extend(turn.asks.into_iter().map(|task| FlowHeard::Said(task, says)));
         for work in turn.offers {
             // What is heard of it is known when its turn comes.
             out.push_back(FlowHeard::Answer(work, WorkAnswer::new(FlowEvent::Cancelled)));
@@ -97,7 +103,7 @@ fn facts(place: &Place, machine: &Machine<'_>) -> Vec<FlowFact> {
                 };
                 FlowHeard::Answer(work, answer)
             }
-            timer => timer,
+            other => other,
         };
         turn = course.hear(heard).expect("it fits").expect("it matters");
     }
@@ -207,7 +213,7 @@ fn a_run_that_is_spread_ends_as_one_here() {
 
 #[test]
 fn a_step_that_is_lost_starts_again_only_where_that_does_no_harm() {
-    let lost_first = |place: &Place| {
+    let lost_first = |place: &Place, says: LostAnswer| {
         let is_lost = Mutex::new(false);
         let machine = |work: FlowWork, past: &[FlowFact]| {
             let FlowWork::Attempt(_) = work else { return everywhere(place)(work, past) };
@@ -217,7 +223,7 @@ fn a_step_that_is_lost_starts_again_only_where_that_does_no_harm() {
                 None
             }
         };
-        let facts = facts(place, &machine);
+        let facts = facts_with(place, &machine, says);
         story(&followed(place, &facts, 0).0)
     };
     let tool = |tags: &str| {
@@ -226,9 +232,14 @@ fn a_step_that_is_lost_starts_again_only_where_that_does_no_harm() {
         )
     };
     let reads = Place::new(&tool("read"));
-    assert_eq!(lost_first(&reads), story(&reads.run(&[])));
-    let writes = lost_first(&Place::new(&tool("write")));
-    assert!(writes.contains("one failed 1") && !writes.contains("\"two"), "{writes}");
+    assert_eq!(lost_first(&reads, LostAnswer::Stop), story(&reads.run(&[])), "no one is asked");
+    let writes = Place::new(&tool("write"));
+    let stopped = lost_first(&writes, LostAnswer::Stop);
+    assert!(stopped.contains("one failed 1") && !stopped.contains("\"two"), "{stopped}");
+    // What a person says is a fact like any other, which workers and followers tell their flows.
+    assert_eq!(lost_first(&writes, LostAnswer::Again), story(&writes.run(&[])));
+    let done = lost_first(&writes, LostAnswer::Done);
+    assert!(done.contains("one ok 0") && done.contains("two") && !done.contains("\"one"), "{done}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use similar::TextDiff;
 use crate::{
     HubAudit, HubError, HubMember, HubRefusal, HubTransaction, SqlRow, SqlValue, audit,
     fleet::{FleetWorker, no_worker},
+    questions::{self, OpenQuestion},
     release::current,
     roots,
     schedules::{self, ShownSchedule},
@@ -540,6 +541,7 @@ pub(super) struct FlowRow {
 /// The schedules with their times, and the durable runs.
 pub(super) struct Flows {
     pub(super) schedules: Vec<ShownSchedule>,
+    pub(super) questions: Vec<OpenQuestion>,
     pub(super) rows: Vec<FlowRow>,
     pub(super) window: Window,
 }
@@ -551,6 +553,7 @@ impl Flows {
     pub(super) fn of(tx: &mut dyn HubTransaction, query: &Form, now: Timestamp) -> Result<Self, HubError> {
         let window = Window::of(query, count(tx, "SELECT COUNT(*) FROM flows")?, ROWS);
         let all = FleetWorker::all(tx)?;
+        let questions = questions::open(tx, None)?;
         let select =
             "SELECT run, tool, member, state, made, labels FROM flows ORDER BY made DESC, run LIMIT $1 OFFSET $2";
         let mut rows = Vec::new();
@@ -565,6 +568,9 @@ impl Flows {
             let why = match state.as_str() {
                 "running" if waiting > 0 => {
                     Some(no_worker(&labels, &all, now).unwrap_or_else(|| "every worker that fits is busy".to_owned()))
+                }
+                "running" if questions.iter().any(|question| question.run == run) => {
+                    Some("a member has to decide about a lost step".to_owned())
                 }
                 "running" if workers.is_empty() => {
                     Some("a pause between attempts, or the conductor is away".to_owned())
@@ -582,7 +588,7 @@ impl Flows {
                 why,
             });
         }
-        Ok(Self { schedules: schedules::all(tx, TIMES, now)?, rows, window })
+        Ok(Self { schedules: schedules::all(tx, TIMES, now)?, questions, rows, window })
     }
 }
 

@@ -14,6 +14,7 @@ use super::model::{
 };
 use crate::{
     HubAudit,
+    questions::OpenQuestion,
     schedules::{ScheduleRun, ShownSchedule},
 };
 
@@ -484,6 +485,14 @@ pub(super) fn flows(shown: &Flows) -> Page {
                 tbody { @for schedule in &shown.schedules { (schedule_row(schedule)) } }
             }
         }
+        @if !shown.questions.is_empty() {
+            h2 { "Lost steps" }
+            p.facts-line { "Each may have been done, so its run waits until its member or an administrator decides: " code { "cycod approvals list" } }
+            table.rows {
+                (heads(&["Step", "Worker", "By", "Lost", "Until"]))
+                tbody { @for question in &shown.questions { (question_row(question)) } }
+            }
+        }
         h2 { "Durable runs" }
         div #list {
             @if shown.rows.is_empty() {
@@ -542,6 +551,21 @@ fn schedule_time(run: &ScheduleRun) -> Markup {
         p.about {
             (when(time(run.instant))) " " (state((class, sign, &run.state)))
             @if !run.why.is_empty() { " " (prose(&run.why)) }
+        }
+    }
+}
+
+fn question_row(question: &OpenQuestion) -> Markup {
+    html! {
+        tr {
+            th scope="row" {
+                strong { (text(&question.step)) } " of " (text(&question.tool))
+                p.about { code { (text(&question.run)) } }
+            }
+            td { (text(&question.worker)) }
+            td data-label="by" { (text(&question.member)) }
+            td.when data-label="lost" { (when(time(question.asked / 1000))) }
+            td.when data-label="until" { (when(time(question.expires / 1000))) }
         }
     }
 }

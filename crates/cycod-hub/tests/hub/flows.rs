@@ -10,12 +10,15 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use cycod_conductor::{CommitError, FlowCommit, FlowOffer, FlowQueue as _};
+use cycod_conductor::{CommitError, FlowCommit, FlowOffer, FlowQuestion, FlowQueue as _};
 use cycod_flow::{
-    Attempt, AttemptOutcome, FlowEvent, FlowStart, FlowTask, FlowWork, ScopeId, StepId, StepShape, VERSION, WorkAnswer,
+    Attempt, AttemptOutcome, FlowEvent, FlowStart, FlowTask, FlowWork, LostAnswer, ScopeId, StepId, StepShape, VERSION,
+    WorkAnswer,
 };
 use cycod_hub::{Hub, HubRefusal, HubStore, Restate, SqlValue, SqliteStore};
-use cycod_team_sync::{FleetTasks, GivenTicket, SyncError, TaskTaken, VerifiedTicket, WorkerHub, WorkerMachine};
+use cycod_team_sync::{
+    FleetTasks, GivenTicket, SyncError, TaskTaken, TeamQuestion, VerifiedTicket, WorkerHub, WorkerMachine,
+};
 use serde_json::{Value as Json, json};
 
 use crate::{
@@ -101,7 +104,8 @@ impl StandIn {
 
 /// Steps that wait for nothing.
 pub(crate) fn start(steps: usize) -> FlowStart {
-    FlowStart { version: VERSION, steps: vec![StepShape::default(); steps], at_once: 64, timeout: 1000 }
+    let step = StepShape { name: "deploy".to_owned(), ..StepShape::default() };
+    FlowStart { version: VERSION, steps: vec![step; steps], at_once: 64, timeout: 1000 }
 }
 
 fn task(index: usize) -> FlowTask {
@@ -136,6 +140,7 @@ impl Conducted<'_> {
             event,
             task: task.map(str::to_owned),
             offers: offers.iter().map(offer).collect(),
+            questions: Vec::new(),
             stops: Vec::new(),
             is_over: false,
         }
@@ -192,7 +197,8 @@ impl<'a> Fleet<'a> {
 }
 
 fn durable(labels: &[&str]) -> cycod_team::TicketDocument {
-    cycod_team::TicketDocument { durable: true, ..ticket(labels, false) }
+    let expires = now().as_second() + 5 * 24 * 3600;
+    cycod_team::TicketDocument { durable: true, expires, ..ticket(labels, false) }
 }
 
 #[track_caller]
@@ -225,7 +231,7 @@ pub(crate) fn durable_runs(store: Arc<dyn HubStore>) {
     let hub = team.other();
     hub.use_restate(Restate::at(restate.address).expect("an address of this machine"));
     let source = served_with(hub.clone(), |error| assert!(error.message.contains("(503)"), "{error}"));
-    let (ada, mut cem) = (tasks(&team, &source, "ada"), tasks(&team, &source, "cem"));
+    let [ada, mut cem, mut dana] = ["ada", "cem", "dana"].map(|name| tasks(&team, &source, name));
     let [mut one, mut two] = ["one", "two"].map(|name| worker(&team, &source, name));
     nothing(&mut one);
     nothing(&mut two);
@@ -234,6 +240,7 @@ pub(crate) fn durable_runs(store: Arc<dyn HubStore>) {
     told_in_order(&mut fleet);
     whole(&mut fleet);
     lost(&mut fleet);
+    asked(&mut fleet, [&mut cem, &mut dana]);
     stopped(&mut fleet);
     forged(&mut fleet);
     too_much(&mut fleet);
@@ -397,6 +404,78 @@ fn lost(fleet: &mut Fleet<'_>) {
     assert_eq!(heard[1], json!({"task": last.task(), "answer": cleanup.lost()}));
     let event = FlowEvent::CleanedUp(ScopeId(0));
     run.tell(&FlowCommit { is_over: true, ..run.event(event, Some(last.task()), &[]) });
+}
+
+/// A run whose only step is lost, about which the conductor asks; with where Restate takes the answer.
+fn loses<'a>(fleet: &mut Fleet<'a>) -> (Conducted<'a>, String) {
+    let mut run = fleet.give(1);
+    let frozen = claimed(&mut fleet.one);
+    by_hand(fleet.team, "UPDATE tasks SET lease_until = 1 WHERE state = 'leased'");
+    nothing(&mut fleet.two);
+    let awakeable = format!("asked-{}", run.run);
+    let questions = vec![FlowQuestion { about: task(0), awakeable: awakeable.clone() }];
+    run.tell(&FlowCommit { questions, ..run.event(FlowEvent::Lost(task(0)), Some(frozen.task()), &[]) });
+    (run, format!("/restate/awakeables/{awakeable}/resolve"))
+}
+
+/// A member decides about a step that was lost. The answer counts once, and only that of someone who may give it.
+fn asked(fleet: &mut Fleet<'_>, [cem, dana]: [&mut FleetTasks; 2]) {
+    let said = |answer: LostAnswer| FlowEvent::Answered { task: task(0), answer };
+    let told = |answer: LostAnswer| json!({"about": task(0), "answer": answer});
+
+    let (mut run, path) = loses(fleet);
+    let questions = fleet.ada.questions().expect("an answer");
+    let [question] = &questions[..] else { panic!("{questions:?}") };
+    assert_eq!((question.run.as_str(), question.tool.as_str()), (run.run.as_str(), "deploy"));
+    assert_eq!([&question.member, &question.step, &question.worker], ["ada", "deploy", "one"]);
+    assert_eq!(question.expires - question.asked, 3 * 24 * 3600);
+    let again = json!(LostAnswer::Again);
+    assert_eq!(cem.questions().expect("an answer"), [], "it is Ada's run");
+    refused(cem.answer_question(question, &again), "there is no such question");
+    refused(fleet.ada.answer_question(question, &json!("maybe")), "can't be read");
+    // The conductor can't say what no one did.
+    let early = run.event(said(LostAnswer::Again), None, &[]);
+    assert_eq!(fleet.hub.commit(&early), Err(CommitError::Failed("no one gave this answer".to_owned())));
+    assert_eq!(dana.questions().expect("an answer"), questions, "an administrator may decide");
+    dana.answer_question(question, &again).expect("it is taken");
+    refused(fleet.ada.answer_question(question, &json!(LostAnswer::Stop)), "`dana` has decided already: again");
+    assert_eq!(fleet.ada.questions().expect("an answer"), []);
+    assert_eq!(fleet.restate.heard(&path, 1), [told(LostAnswer::Again)]);
+    let other = run.event(said(LostAnswer::Done), None, &[]);
+    assert_eq!(fleet.hub.commit(&other), Err(CommitError::Failed("no one gave this answer".to_owned())));
+    run.tell(&run.event(said(LostAnswer::Again), None, &[FlowWork::Attempt(FlowTask { losses: 1, ..task(0) })]));
+    let seen = fleet.ada.watch_flow(&run.run, 2, 0).expect("a state").expect("it is hers");
+    let entry = seen.pieces.iter().filter_map(|piece| piece.fact.as_ref()?.entry()).next_back().expect("a fact");
+    let entry: Json = serde_json::from_slice(&entry).expect("JSON");
+    assert_eq!(entry, json!({"step": "deploy", "by": "dana"}), "the journal gets who decided");
+    // The time of the run began again.
+    by_hand(fleet.team, "UPDATE flows SET made = 1 WHERE state = 'running'");
+    assert!(claimed(&mut fleet.two).step.expect("a step").past.elapsed < 60_000);
+    fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
+    by_hand(fleet.team, "UPDATE tasks SET state = 'lost' WHERE state = 'leased'");
+
+    // No one decides in time.
+    let (mut run, path) = loses(fleet);
+    by_hand(fleet.team, "UPDATE flow_questions SET expires = 1 WHERE state = 'open'");
+    refused(
+        fleet.ada.answer_question(&TeamQuestion { run: run.run.clone(), ..question.clone() }, &again),
+        "no one decided in time",
+    );
+    nothing(&mut fleet.two);
+    assert_eq!(fleet.restate.heard(&path, 1), [told(LostAnswer::Stop)]);
+    run.tell(&run.event(said(LostAnswer::Stop), None, &[]));
+    fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
+
+    // The run is cancelled.
+    let (run, path) = loses(fleet);
+    fleet.ada.cancel(&run.run).expect("it is cancelled");
+    assert_eq!(fleet.ada.questions().expect("an answer"), []);
+    refused(
+        fleet.ada.answer_question(&TeamQuestion { run: run.run.clone(), ..question.clone() }, &again),
+        "the run has ended",
+    );
+    assert_eq!(fleet.restate.heard(&path, 0), [Json::Null; 0]);
+    fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
 }
 
 /// What is cancelled or out of time ends: what runs with its next report, what waits at once.

@@ -11,7 +11,7 @@ use cycod_team::ReviewVerdict;
 use cycod_team_sync::ReviewDesk as _;
 
 use crate::{
-    fleet::a_run_waits,
+    fleet::{a_run_waits, by_hand},
     schedules::a_schedule_missed,
     scratch::Postgres,
     support::{TOOL, Team, address, now, open, proposal, review, stable},
@@ -126,6 +126,19 @@ fn whole(store: Arc<dyn HubStore>) {
     let flows = shown("/flows");
     for part in ["nightly", "Europe/Berlin", "active", "0 3 * * *", "missed", "no hub was running", "waiting", "deploy"]
     {
+        assert!(flows.contains(part), "{part}: {flows}");
+    }
+
+    for change in [
+        "INSERT INTO flows (run, member, device, ticket, signature, tool, labels, state, cancelled, pieces, stored, cut, made, \
+         ended, expires) VALUES ('r', 'ada', '', '', '', 'release', '', 'running', 0, 0, 0, 0, 1, 0, 9999999999)",
+        "INSERT INTO flow_questions (run, about, step, worker, awakeable, state, asked, expires, answer, decider) \
+         VALUES ('r', '{}', 'send<b>', 'build-7', '', 'open', 1, 9999999999999, '', '')",
+    ] {
+        by_hand(&team, change);
+    }
+    let flows = shown("/flows");
+    for part in ["Lost steps", "send&lt;b&gt;", "build-7", "2286-11-20", "a member has to decide about a lost step"] {
         assert!(flows.contains(part), "{part}: {flows}");
     }
 

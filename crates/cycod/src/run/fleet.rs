@@ -8,8 +8,8 @@ use std::{
 };
 
 use cycod_engine::{
-    Approved, Carrier, Driver, Durable, Engine, Event, FlowEvent, FlowFact, FlowNews, FlowSource, Plan, RunReport,
-    Sink, StepPath, Stop,
+    Approved, Carrier, Driver, Durable, Engine, Event, FlowEvent, FlowFact, FlowNews, FlowSource, LostAnswer, Plan,
+    RunReport, Sink, StepPath, Stop,
     definition::{FleetWorkspace, Level, OnLost, Privilege, Produces, Tool},
     diagnostic::{Code, Refusal},
     end_open_steps, event_of_json, flow_start, follow, json, report_of_json,
@@ -456,10 +456,26 @@ impl FlowStream<'_> {
             self.news.push_back(FlowNews::Event(Event::Warning(format!("the worker `{}` was lost", fact.worker))));
         }
         self.known = fact.number + 1;
-        let entry = fact.entry().ok_or_else(unreadable)?;
+        let mut entry = fact.entry().ok_or_else(unreadable)?;
+        if let FlowEvent::Answered { answer, .. } = event {
+            let said = decided(answer, &std::mem::take(&mut entry)).ok_or_else(unreadable)?;
+            self.news.push_back(FlowNews::Event(Event::Warning(said)));
+        }
         self.news.push_back(FlowNews::Fact(FlowFact { event, entry }));
         Ok(())
     }
+}
+
+/// How a question about a lost step was closed, as the hub tells it.
+fn decided(answer: LostAnswer, told: &[u8]) -> Option<String> {
+    let told: Json = serde_json::from_slice(told).ok()?;
+    let (step, by) = (told["step"].as_str()?, told["by"].as_str()?);
+    Some(match (by, answer) {
+        ("", _) => format!("no one decided about `{step}` in time, so it has failed"),
+        (by, LostAnswer::Again) => format!("{by} decided: `{step}` starts again"),
+        (by, LostAnswer::Done) => format!("{by} decided: `{step}` was done"),
+        (by, LostAnswer::Stop) => format!("{by} decided: `{step}` has failed"),
+    })
 }
 
 impl FlowSource for FlowStream<'_> {

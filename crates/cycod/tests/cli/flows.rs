@@ -9,7 +9,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use cycod_conductor::{FlowCommit, FlowOffer, FlowQueue as _, TaskAnswer};
+use cycod_conductor::{FlowCommit, FlowOffer, FlowQuestion, FlowQueue as _, PersonAnswer, TaskAnswer};
 use cycod_flow::{FlowCourse, FlowHeard, FlowStart, FlowTimer, FlowTurn, FlowWork, LostPolicy, StepShape};
 use cycod_hub::{Hub, HubStore as _, Restate, SqlRow, SqliteStore};
 use cycod_team::{BlobDigest, FORMAT, TicketDocument, TicketFile};
@@ -79,6 +79,11 @@ impl Conducting {
                     return self.carry_out(run, turn, None);
                 }
                 ["", "ToolRun", run, "cancel", "send"] => (run.to_owned(), FlowHeard::Cancel, None),
+                ["", "restate", "awakeables", id, "resolve"] if id.ends_with(".ask") => {
+                    let PersonAnswer { about, answer } = serde_json::from_str(&body).expect("an answer");
+                    let (run, _) = id.split_once('.').expect("a run");
+                    (run.to_owned(), FlowHeard::Said(about, answer), None)
+                }
                 ["", "restate", "awakeables", id, "resolve"] => {
                     let TaskAnswer { task, answer, .. } = serde_json::from_str(&body).expect("an answer");
                     let Some((run, work)) = self.waiting.remove(id) else { return };
@@ -94,7 +99,7 @@ impl Conducting {
     }
 
     fn carry_out(&mut self, run: &str, turn: FlowTurn, task: Option<String>) {
-        let FlowTurn { event, timers, offers, stops, is_over } = turn;
+        let FlowTurn { event, timers, offers, asks, stops, is_over } = turn;
         for (timer, after) in timers {
             let (tell, run) = (self.tell.clone(), run.to_owned());
             let wait = move || {
@@ -114,7 +119,9 @@ impl Conducting {
         for offer in &offers {
             _ = self.waiting.insert(offer.awakeable.clone(), (run.to_owned(), offer.work));
         }
-        let commit = FlowCommit { run: run.to_owned(), number, event, task, offers, stops, is_over };
+        let question = |about| FlowQuestion { about, awakeable: format!("{run}.{number}.ask") };
+        let questions = asks.into_iter().map(question).collect();
+        let commit = FlowCommit { run: run.to_owned(), number, event, task, offers, questions, stops, is_over };
         if self.hub.commit(&commit).is_err() || is_over {
             _ = self.runs.remove(run);
         }
@@ -218,6 +225,65 @@ fn a_durable_run_goes_on_without_its_terminal_and_ends_when_it_is_cancelled() {
     assert!(done(&team.ada, &["runs", "list"]).stdout().contains("cancelled"));
 }
 
+#[test]
+fn a_step_that_may_have_been_done_waits_until_someone_decides() {
+    let team = durable_team();
+    let mark = team.ada.path("mark");
+    let writes = format!(
+        "description: Writes\ndurable: true\ntags: [write]\nsecurity: {{isolation: none}}\nsteps:\n  - {{name: send, bash: 'echo half; echo send >> {0}; sleep 600'}}\n  - {{name: two, bash: 'echo two >> {0}'}}\n",
+        mark.display()
+    );
+    team.ada.tool("writes", &writes);
+    let marked = || std::fs::read_to_string(&mark).unwrap_or_default();
+    let lost = |worker: &str, count: usize| {
+        let worker = team.worker(worker, &[]);
+        let id = team.run(&["writes", "--background"]).stdout().trim().to_owned();
+        until("the step runs", || marked().lines().count() == count);
+        // The hub has what the step wrote.
+        until("its output arrives", || team.ada.run(&["runs", "show", &id]).stdout().contains("half"));
+        drop(worker);
+        let database = SqliteStore::open(&team.ada.path("hub.db")).expect("a database");
+        let hurry =
+            &mut |tx: &mut dyn cycod_hub::HubTransaction| tx.execute("UPDATE tasks SET lease_until = 1", &[]).map(drop);
+        database.transaction(hurry).expect("a change");
+        let mut name = String::new();
+        until("the step waits", || {
+            let list = done(&team.ada, &["approvals", "list"]).stdout();
+            let row = list.lines().find(|line| line.contains("writes: step send"));
+            name = row.and_then(|row| row.split(' ').next()).unwrap_or_default().to_owned();
+            !name.is_empty()
+        });
+        (id, name)
+    };
+    let (id, name) = lost("build-1", 1);
+    let shown = done(&team.ada, &["approvals", "show", &name]).stdout();
+    for text in ["writes: step send was lost with its worker, and may have been done", "build-1", "echo half", " h\n"] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    let json = done(&team.ada, &["approvals", "show", &name, "--format", "json"]).stdout();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!([&json["state"], &json["run"], &json["output"]], ["lost", id.as_str(), "half\n"]);
+    fails(&team.ada.run(&["approvals", "approve", &name]), "there is no terminal to ask at");
+    fails(&team.ada.run(&["approvals", "deny", &name, "--reason", "x"]), "--reason is for a request");
+    let worker = team.worker("build-2", &[]);
+    let said = done(&team.ada, &["approvals", "approve", &name, "--lost", "done"]);
+    assert!(said.block().contains(&format!("`writes` continues: cycod runs follow {id}")), "{}", said.block());
+    _ = done(&team.ada, &["runs", "wait", &id]);
+    assert_eq!(marked(), "send\ntwo\n");
+    let told = done(&team.ada, &["runs", "follow", &id]).block();
+    assert!(told.contains("ada decided: `send` was done") && told.contains("cycod approvals list"), "{told}");
+    fails(&team.ada.run(&["approvals", "approve", &name, "--lost", "again"]), "no request");
+    drop(worker);
+
+    let (id, name) = lost("build-3", 3);
+    _ = done(&team.ada, &["approvals", "deny", &name]);
+    let _worker = team.worker("build-4", &[]);
+    assert_eq!(team.ada.run(&["runs", "wait", &id]).code(), 1);
+    assert_eq!(marked(), "send\ntwo\nsend\n");
+    let told = team.ada.run(&["runs", "follow", &id]).block();
+    assert!(told.contains("ada decided: `send` has failed"), "{told}");
+}
+
 const LABELS: &str = "description: Steps for several machines\ndurable: true\non: fleet\nruns-on: ['os:linux']\ntags: [read]
 steps:
   - {name: any, bash: echo any}
@@ -313,6 +379,7 @@ fn a_worker_refuses_a_step_of_anything_else_than_what_was_signed() {
             expires: Timestamp::now().as_second() + 600,
             ..honest.clone()
         };
+        // No step has a name: no one is asked about it.
         let step = |after: &[usize], has_fallback| {
             let after = after.to_vec();
             StepShape { after, has_fallback, on_lost: LostPolicy::Retry, ..StepShape::default() }

@@ -4,7 +4,7 @@ use cycod_engine::{
     diagnostic::{Code, Refusal},
 };
 
-use super::{RequestName, answer, lost, pending, request};
+use super::{RequestName, answer, elsewhere, lost, pending, request};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -49,6 +49,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let args: Arguments = parsed(matches)?;
     if let Some(lost) = lost::named(context, &args.request)? {
         return lost::approve(context, args.lost, &lost);
+    }
+    if let Some(lost) = elsewhere::named(context, &args.request)? {
+        return lost.approve(context, args.lost);
     }
     let pending = pending(context, &args.request)?;
     if args.lost.is_some() {

@@ -1,7 +1,7 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
-use cycod_engine::{Answer, LostAnswer, diagnostic::visible};
+use cycod_engine::{Answer, LostAnswer, diagnostic::shown};
 
-use super::{RequestName, answer, lost, pending};
+use super::{RequestName, answer, elsewhere, lost, pending};
 use crate::{cli::Context, command_error::CommandError, options::parsed};
 
 /// What `cycod approvals deny` takes.
@@ -23,17 +23,21 @@ pub(crate) fn command() -> Command {
 /// Answers a request with no.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
-    if let Some(lost) = lost::named(context, &args.request)? {
-        if args.reason.is_some() {
-            return Err(CommandError::usage("--reason is for a request, and this is a step that was interrupted"));
-        }
-        let said = lost::decide(context, &lost, LostAnswer::Stop)?;
-        context.printer.say(said);
-        return Ok(0);
+    let here = lost::named(context, &args.request)?;
+    let there = if here.is_none() { elsewhere::named(context, &args.request)? } else { None };
+    if (here.is_some() || there.is_some()) && args.reason.is_some() {
+        return Err(CommandError::usage("--reason is for a request, and this is a step that was interrupted"));
     }
-    let pending = pending(context, &args.request)?;
-    answer(context, &pending.id, &Answer::No(args.reason))?;
-    let tool = pending.about["tool"].as_str().unwrap_or("?");
-    context.printer.say(&format!("Denied `{}`", visible(tool)));
+    let said = match (here, there) {
+        (Some(lost), _) => lost::decide(context, &lost, LostAnswer::Stop)?,
+        (None, Some(lost)) => lost.decide(context, LostAnswer::Stop)?,
+        (None, None) => {
+            let pending = pending(context, &args.request)?;
+            answer(context, &pending.id, &Answer::No(args.reason))?;
+            let tool = pending.about["tool"].as_str().unwrap_or("?");
+            shown!["Denied `", tool, "`"]
+        }
+    };
+    context.printer.say(said);
     Ok(0)
 }

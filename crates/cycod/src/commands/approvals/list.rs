@@ -3,7 +3,7 @@ use cycod_app::views::{LostView, PendingView, QueuedView, StandingView};
 use cycod_engine::diagnostic::Shown;
 use cycod_store::approvals::{PendingRequest, StandingAnswer};
 
-use super::{failed, lost, now};
+use super::{elsewhere, failed, lost, now};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -51,16 +51,26 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     } else {
         let all = approvals.pending(now()).map_err(|error| failed(&error))?;
         let lost = lost::all(context)?;
+        let there = elsewhere::all(context).unwrap_or_else(|error| {
+            context.printer.warn(&format!("what waits on the fleet isn't known: {}", error.message));
+            Vec::new()
+        });
         if json {
             let requests = all.iter().map(|one| QueuedView::Request(PendingView::of(one)));
             let lost = lost.iter().map(|one| QueuedView::Lost(LostView::of(one)));
-            context.printer.json_of(&requests.chain(lost).collect::<Vec<_>>());
+            let there = there.iter().map(|one| QueuedView::Lost(one.view()));
+            context.printer.json_of(&requests.chain(lost).chain(there).collect::<Vec<_>>());
             return Ok(0);
         }
         let mut table = Table::new(&["ID", "TOOL", "LEVEL", "STATE", "LEFT", "ASKED BY"]);
         all.iter().for_each(|one| table.row(pending_row(one)));
         lost.iter().for_each(|one| table.row(lost::row(one)));
-        (all.is_empty() && lost.is_empty(), table.render(width, colour), "nothing waits to be approved")
+        there.iter().for_each(|one| table.row(one.row()));
+        (
+            all.is_empty() && lost.is_empty() && there.is_empty(),
+            table.render(width, colour),
+            "nothing waits to be approved",
+        )
     };
     if is_empty {
         context.printer.say(nothing);

@@ -89,6 +89,12 @@ fn page(lost: &LostStep, reached: &Reached) -> Page {
     page.fact("run", &lost.run.id);
     page.fact("asked by", &who(&lost.run));
     page.fact("level", lost.run.call["level"].as_str().unwrap_or_default());
+    how_far(&mut page, reached);
+    page
+}
+
+/// Adds what a step ran, and what it wrote.
+pub(super) fn how_far(page: &mut Page, reached: &Reached) {
     if !reached.command.is_empty() {
         page.section("COMMAND");
         page.code(2, &reached.command);
@@ -100,7 +106,6 @@ fn page(lost: &LostStep, reached: &Reached) -> Page {
         (all, _) => format!("IT WROTE {all} BYTES"),
     });
     page.code(2, &String::from_utf8_lossy(&reached.output));
-    page
 }
 
 /// Approves with one of the three answers: that of the option, or of the user at the terminal.

@@ -2,6 +2,7 @@
 
 pub(crate) mod approve;
 pub(crate) mod deny;
+mod elsewhere;
 pub(crate) mod list;
 pub(crate) mod lost;
 pub(crate) mod revoke;

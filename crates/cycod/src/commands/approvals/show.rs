@@ -1,7 +1,7 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_app::views::PendingView;
 
-use super::{RequestName, lost, pending, request};
+use super::{RequestName, elsewhere, lost, pending, request};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -31,6 +31,9 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let is_json = args.format.is_json();
     if let Some(lost) = lost::named(context, &args.request)? {
         return lost::show(context, &lost, is_json);
+    }
+    if let Some(lost) = elsewhere::named(context, &args.request)? {
+        return lost.show(context, is_json);
     }
     let pending = pending(context, &args.request)?;
     if is_json {

@@ -5,13 +5,13 @@ use std::{
 
 use clap::{ArgMatches, Command};
 use cycod_engine::{
-    Stop,
-    diagnostic::{Code, Refusal, shown},
+    LostAnswer, Stop,
+    diagnostic::{Code, Refusal, Shown, shown},
 };
 use cycod_process::host_interrupts;
 use cycod_store::approvals::{PendingRequest, RequestId};
 
-use super::{answer, failed, lost, now, request};
+use super::{answer, elsewhere, failed, lost, now, request};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -27,6 +27,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How often it is looked for steps that a crash interrupted.
 const LOOK_FOR_LOST: Duration = Duration::from_secs(5);
+
+/// How often the hub is asked for steps that were lost with their worker.
+const LOOK_ELSEWHERE: Duration = Duration::from_secs(30);
 
 /// `cycod approvals watch`.
 pub(crate) fn command() -> Command {
@@ -47,22 +50,35 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
     let prompt = Prompt { tty, host: context.engine.host(), stop: None };
     prompt.tty.say("Approval requests appear here. Press Ctrl-C to stop.\n");
     let (mut left, mut left_lost): (BTreeSet<RequestId>, BTreeSet<RequestId>) = Default::default();
-    let mut looked_for_lost: Option<Instant> = None;
+    let (mut looked_for_lost, mut looked_elsewhere): (Option<Instant>, Option<Instant>) = (None, None);
+    let ask = |decide: &mut dyn FnMut(LostAnswer) -> Result<Shown, CommandError>| {
+        let said = lost::ask(&prompt.tty, &mut || stop.is_raised());
+        match said.map(decide) {
+            Some(Ok(told)) => prompt.tty.say(shown![told, "\n"]),
+            Some(Err(error)) => prompt.tty.say(&format!("{}\n", error.message)),
+            None => {}
+        }
+    };
     while !stop.wait(LOOK) {
         if looked_for_lost.is_none_or(|looked| looked.elapsed() >= LOOK_FOR_LOST) {
             if let Some(lost) = lost::all(context)?.into_iter().find(|lost| !left_lost.contains(&lost.id)) {
                 prompt.tty.say(lost::text(context, &lost)?);
-                let said = lost::ask(&prompt.tty, &mut || stop.is_raised());
-                let told = said.map(|answer| lost::decide(context, &lost, answer));
-                match told {
-                    Some(Ok(told)) => prompt.tty.say(shown![told, "\n"]),
-                    Some(Err(error)) => prompt.tty.say(&format!("{}\n", error.message)),
-                    None => {}
-                }
+                ask(&mut |answer| lost::decide(context, &lost, answer));
                 left_lost.insert(lost.id);
                 continue;
             }
             looked_for_lost = Some(Instant::now());
+        }
+        if looked_elsewhere.is_none_or(|looked| looked.elapsed() >= LOOK_ELSEWHERE) {
+            // While the hub is away, it is asked again and again.
+            let there = elsewhere::all(context).unwrap_or_default();
+            if let Some(lost) = there.into_iter().find(|lost| !left_lost.contains(&lost.id)) {
+                prompt.tty.say(lost.text(context)?);
+                ask(&mut |answer| lost.decide(context, answer));
+                left_lost.insert(lost.id);
+                continue;
+            }
+            looked_elsewhere = Some(Instant::now());
         }
         let all = approvals.pending(now()).map_err(|error| failed(&error))?;
         left.retain(|id| all.iter().any(|one| one.id == *id));

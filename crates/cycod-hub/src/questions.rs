@@ -1,0 +1,239 @@
+//! Questions of durable runs: what follows for a step that was lost and may not simply start again.
+//!
+//! ```text
+//!  conductor ── commit: ask ──► open ── a member decides ──► answered ──┐
+//!                                 ├──── in three days, no one does ──► expired ──┴── outbox ──► Restate ──► conductor
+//!                                 └──── the run ends ──► withdrawn
+//! ```
+//!
+//! Nothing runs while a question is open: Restate has an awakeable, and the database a row. The time of the run doesn't count
+//! meanwhile, and begins again with the answer.
+
+use cycod_conductor::{FlowQuestion, PersonAnswer};
+use cycod_flow::{FlowEvent, FlowTask, LostAnswer};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use crate::{HubError, HubMember, HubRefusal, HubTransaction, audit, flows};
+
+/// How long a question is open, in milliseconds.
+const LONGEST: i64 = 3 * 24 * 3600 * 1000;
+
+/// How much of the time in which steps of a run may begin is left for what follows the question, in milliseconds.
+const LEFT: i64 = 3600 * 1000;
+
+/// The most questions of an answer.
+const MOST: i64 = 1000;
+
+/// What a member says about a lost step.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GivenAnswer {
+    run: String,
+    about: FlowTask,
+    answer: LostAnswer,
+}
+
+/// A question that is open.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenQuestion {
+    pub(crate) run: String,
+    /// The attempt, as JSON.
+    about: String,
+    pub(crate) tool: String,
+    /// Whose run it is.
+    pub(crate) member: String,
+    /// The path of the step.
+    pub(crate) step: String,
+    /// The worker that was lost.
+    pub(crate) worker: String,
+    /// In milliseconds since 1970.
+    pub(crate) asked: i64,
+    /// Until when it is open.
+    pub(crate) expires: i64,
+}
+
+fn millis(now: Timestamp) -> i64 {
+    now.as_millisecond()
+}
+
+/// Opens questions about what came of a task.
+pub(crate) fn ask(
+    tx: &mut dyn HubTransaction,
+    (run, expires): (&str, i64),
+    (questions, task): (&[FlowQuestion], Option<&str>),
+    now: Timestamp,
+) -> Result<(), HubError> {
+    let of_task = "SELECT worker FROM tasks WHERE id = $1";
+    for FlowQuestion { about, awakeable } in questions {
+        let row = tx.row(of_task, &[task.unwrap_or_default().into()])?;
+        let worker = row.map_or(Ok(String::new()), |row| row.text(0))?;
+        let step = path(tx, run, *about)?;
+        let last = expires.saturating_mul(1000).saturating_sub(LEFT);
+        let insert = "INSERT INTO flow_questions (run, about, step, worker, awakeable, state, asked, expires, answer, decider) \
+                      VALUES ($1, $2, $3, $4, $5, 'open', $6, $7, '', '')";
+        let values = [
+            run.into(),
+            json!(about).to_string().into(),
+            step.into(),
+            worker.into(),
+            awakeable.as_str().into(),
+            millis(now).into(),
+            millis(now).saturating_add(LONGEST).min(last).into(),
+        ];
+        tx.execute(insert, &values)?;
+    }
+    Ok(())
+}
+
+/// What a step is called, after the steps that called its tool.
+fn path(tx: &mut dyn HubTransaction, run: &str, about: FlowTask) -> Result<String, HubError> {
+    let select = "SELECT event FROM flow_log WHERE run = $1 AND event LIKE '{\"opened\"%' ORDER BY number";
+    let mut scopes = Vec::new();
+    for row in tx.rows(select, &[run.into()])? {
+        match serde_json::from_str(&row.text(0)?).map_err(|error| HubError::failed("an event", error))? {
+            FlowEvent::Opened { by, steps, .. } => scopes.push((by, steps)),
+            _ => return Err(HubError::failed("an event", "it is another one")),
+        }
+    }
+    let (mut names, mut next) = (Vec::new(), Some(about));
+    while let Some((task, (by, steps))) = next.and_then(|task| Some((task, scopes.get(task.step.scope.0)?))) {
+        names.extend(steps.get(task.step.index).map(|step| step.name.as_str()));
+        next = *by;
+    }
+    names.reverse();
+    Ok(names.join("/"))
+}
+
+/// The questions about which a member may decide; all of the team for nobody in particular.
+pub(crate) fn open(tx: &mut dyn HubTransaction, member: Option<&HubMember>) -> Result<Vec<OpenQuestion>, HubError> {
+    let select = "SELECT q.run, q.about, flows.tool, flows.member, q.step, q.worker, q.asked, q.expires FROM flow_questions q \
+                  JOIN flows ON flows.run = q.run WHERE q.state = 'open' ORDER BY q.asked, q.run, q.about LIMIT $1";
+    let mut all = Vec::new();
+    for row in tx.rows(select, &[MOST.into()])? {
+        let question = OpenQuestion {
+            run: row.text(0)?,
+            about: row.text(1)?,
+            tool: row.text(2)?,
+            member: row.text(3)?,
+            step: row.text(4)?,
+            worker: row.text(5)?,
+            asked: row.number(6)?,
+            expires: row.number(7)?,
+        };
+        if member.is_none_or(|member| may_decide(member, &question.member)) {
+            all.push(question);
+        }
+    }
+    Ok(all)
+}
+
+/// The same for the device of a member.
+pub(crate) fn listed(tx: &mut dyn HubTransaction, member: &HubMember, now: Timestamp) -> Result<Json, HubError> {
+    sweep(tx, now)?;
+    let json = |question: &OpenQuestion| {
+        let OpenQuestion { run, about, tool, member, step, worker, asked, expires } = question;
+        let about: Json = serde_json::from_str(about).map_err(|error| HubError::failed("a question", error))?;
+        Ok(json!({"run": run, "about": about, "tool": tool, "member": member, "step": step, "worker": worker,
+                  "asked": asked / 1000, "expires": expires / 1000}))
+    };
+    open(tx, Some(member))?.iter().map(json).collect()
+}
+
+/// Whose run it is decides, and who administers the team.
+fn may_decide(member: &HubMember, of: &str) -> bool {
+    member.is_admin || member.name == of
+}
+
+/// Takes what a member says. Of several answers, the first one counts.
+pub(crate) fn answer(
+    tx: &mut dyn HubTransaction,
+    member: &HubMember,
+    given: &GivenAnswer,
+    now: Timestamp,
+) -> Result<(), HubError> {
+    let about = json!(given.about).to_string();
+    let select = "SELECT q.state, q.answer, q.decider, flows.member, q.step, q.expires FROM flow_questions q \
+                  JOIN flows ON flows.run = q.run WHERE q.run = $1 AND q.about = $2";
+    let row = tx.row(select, &[given.run.as_str().into(), about.as_str().into()])?;
+    let of = row.as_ref().map_or(Ok(String::new()), |row| row.text(3))?;
+    let Some(row) = row.filter(|_| may_decide(member, &of)) else {
+        return Err(HubError::new(HubRefusal::Missing, "there is no such question"));
+    };
+    let conflict = |why: String| Err(HubError::new(HubRefusal::Conflict, why));
+    match row.text(0)?.as_str() {
+        "open" if row.number(5)? >= millis(now) => {}
+        "answered" => return conflict(format!("`{}` has decided already: {}", row.text(2)?, row.text(1)?)),
+        "open" | "expired" => return conflict("no one decided in time, so the step has failed".to_owned()),
+        _ => return conflict("the run has ended".to_owned()),
+    }
+    close(tx, (&given.run, &about), (given.answer, &member.name), now)?;
+    let what = format!("{} {} {}", given.run, row.text(4)?, name(given.answer));
+    audit::add(tx, now, &member.name, "decide", what.trim())
+}
+
+fn name(answer: LostAnswer) -> &'static str {
+    match answer {
+        LostAnswer::Again => "again",
+        LostAnswer::Done => "done",
+        LostAnswer::Stop => "stop",
+    }
+}
+
+/// Closes a question, and tells the conductor. Nobody decided if there is no decider.
+fn close(
+    tx: &mut dyn HubTransaction,
+    (run, about): (&str, &str),
+    (answer, decider): (LostAnswer, &str),
+    now: Timestamp,
+) -> Result<(), HubError> {
+    let state = if decider.is_empty() { "expired" } else { "answered" };
+    let update = "UPDATE flow_questions SET state = $1, answer = $2, decider = $3 \
+                  WHERE run = $4 AND about = $5 AND state = 'open'";
+    let values = [state.into(), name(answer).into(), decider.into(), run.into(), about.into()];
+    // Of two hubs that close it at once, the row changes for one.
+    if tx.execute(update, &values)? == 0 {
+        return Ok(());
+    }
+    tx.execute("UPDATE flows SET timed = $1 WHERE run = $2", &[millis(now).into(), run.into()])?;
+    let select = "SELECT awakeable FROM flow_questions WHERE run = $1 AND about = $2";
+    let row = tx.row(select, &[run.into(), about.into()])?;
+    let awakeable = row.ok_or_else(|| HubError::failed("a question", "it is gone"))?.text(0)?;
+    let about = serde_json::from_str(about).map_err(|error| HubError::failed("a question", error))?;
+    let body = json!(PersonAnswer { about, answer }).to_string();
+    flows::send(tx, &format!("{run}.{awakeable}"), &flows::resolve(&awakeable), &body, now)
+}
+
+/// What is known of an answer that the conductor heard, for the journal; nothing if no one gave it.
+pub(crate) fn known(
+    tx: &mut dyn HubTransaction,
+    run: &str,
+    (about, answer): (FlowTask, LostAnswer),
+) -> Result<Option<Vec<u8>>, HubError> {
+    let select = "SELECT answer, decider, step FROM flow_questions WHERE run = $1 AND about = $2";
+    let Some(row) = tx.row(select, &[run.into(), json!(about).to_string().into()])? else { return Ok(None) };
+    let entry = json!({"step": row.text(2)?, "by": row.text(1)?}).to_string();
+    Ok((row.text(0)? == name(answer)).then(|| entry.into_bytes()))
+}
+
+/// Whether a question of a run is open.
+pub(crate) fn is_open(tx: &mut dyn HubTransaction, run: &str) -> Result<bool, HubError> {
+    let select = "SELECT run FROM flow_questions WHERE run = $1 AND state = 'open' LIMIT 1";
+    Ok(tx.row(select, &[run.into()])?.is_some())
+}
+
+/// Closes the questions of a run that ends.
+pub(crate) fn withdraw(tx: &mut dyn HubTransaction, run: &str) -> Result<(), HubError> {
+    let update = "UPDATE flow_questions SET state = 'withdrawn' WHERE run = $1 AND state = 'open'";
+    tx.execute(update, &[run.into()]).map(drop)
+}
+
+/// Closes the questions that no one answered in time: the step has failed.
+pub(crate) fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
+    let select = "SELECT run, about FROM flow_questions WHERE state = 'open' AND expires < $1";
+    for row in tx.rows(select, &[millis(now).into()])? {
+        close(tx, (&row.text(0)?, &row.text(1)?), (LostAnswer::Stop, ""), now)?;
+    }
+    Ok(())
+}
