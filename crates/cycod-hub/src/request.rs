@@ -129,3 +129,48 @@ pub(crate) fn use_until(tx: &mut dyn HubTransaction, what: &str, until: i64, now
 fn sent_before() -> HubError {
     HubError::unknown("this was sent before, and counts once")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl SeenRequests {
+        fn len(&self) -> usize {
+            let seen = self.0.lock().expect("no panic");
+            seen.current.len() + seen.before.len()
+        }
+    }
+
+    fn request(number: i64) -> SignedRequest {
+        SignedRequest {
+            method: "POST".to_owned(),
+            path: String::new(),
+            device: String::new(),
+            body: BlobDigest::of(b""),
+            nonce: format!("{number:032x}"),
+            time: 0,
+            signature: String::new(),
+        }
+    }
+
+    /// A hub that is busy for hours has what counts, and no more.
+    #[test]
+    fn what_a_hub_remembers_of_requests_grows_for_twenty_minutes_and_not_longer() {
+        let (seen, mut most) = (SeenRequests::default(), Vec::new());
+        for hour in 0..4 {
+            let mut of_hour = 0;
+            for second in hour * 3600..(hour + 1) * 3600 {
+                let now = Timestamp::from_second(second + 1_000_000).expect("a time");
+                for number in [2 * second, 2 * second + 1] {
+                    seen.add(&request(number), now).expect("it is new");
+                }
+                of_hour = of_hour.max(seen.len());
+                // One that could be sent again is known.
+                let again = request(2 * (second - LASTING + 1).max(0));
+                assert_eq!(seen.add(&again, now), Err(sent_before()), "{second}");
+            }
+            most.push(of_hour);
+        }
+        assert_eq!(most, [usize::try_from(2 * 2 * LASTING).expect("a number"); 4]);
+    }
+}
