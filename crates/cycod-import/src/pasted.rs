@@ -239,7 +239,7 @@ mod tests {
             ("echo ", " | tee log", Reading::Data),
             ("printf '%s' ", "", Reading::Data),
             ("./deploy.sh ", "", Reading::DataButOptions),
-            ("cargo test -- ", "", Reading::Data),
+            ("cargo test -- ", "", Reading::DataButOptions),
             ("python3 -m http.server --bind=", "", Reading::Data),
             ("python -m tools.report ", "", Reading::DataButOptions),
             ("grep -e ", " file", Reading::Data),

@@ -57,6 +57,10 @@ impl Flow<'_> {
                 self.declarations(name, words);
                 Some(self.printed_variables(rest))
             }
+            "alias" | "hash" => {
+                self.gives_meaning(name, rest);
+                None
+            }
             "shopt" => {
                 self.echo_escapes |= rest.iter().any(|word| word_is(word, |text| text == "xpg_echo"));
                 None
@@ -89,6 +93,7 @@ impl Flow<'_> {
                 let name = name.unwrap_or("MAPFILE").to_owned();
                 let lines = self.pieces_of_input(Some(Cut::WORD));
                 self.assign_fields(&name, vec![Field::any_of(lines)]);
+                self.calls_back(&name, rest);
                 None
             }
             "cd" | "pushd" | "chdir" | "pwd" | "dirs" => self.directory(name, rest),
@@ -164,6 +169,34 @@ impl Flow<'_> {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// `alias NAME=TEXT` and `hash -p FILE NAME`. A script of bash has aliases only behind `shopt -s expand_aliases`, which is not
+    /// asked for.
+    fn gives_meaning(&mut self, by: &str, rest: &[Field]) {
+        let is_path = |word: &Field| word_is(word, |text| text.starts_with('-') && text.contains('p'));
+        let has_path = rest.iter().any(is_path);
+        for text in texts_among(rest) {
+            match super::beginning(&text).split_once('=') {
+                Some((name, _)) if by == "alias" => self.renames(Some(name)),
+                _ if by == "hash" && has_path => self.renames(literal(&text)),
+                _ => {}
+            }
+        }
+    }
+
+    /// `mapfile -C CODE`: the code runs with the number of a line and the line behind it.
+    fn calls_back(&mut self, array: &str, rest: &[Field]) {
+        let mut fields = rest.iter();
+        while let Some(field) = fields.next() {
+            let Some(option) = word_literal(field).filter(|text| text.starts_with('-')) else { continue };
+            let Some((_, attached)) = option.split_once('C') else { continue };
+            let codes = if attached.is_empty() { texts_among(fields.next()) } else { vec![vec![Atom::text(attached)]] };
+            for mut code in codes {
+                push(&mut code, Atom::text(&format!(" 0 \"${{{array}}}\"")));
+                self.perhaps(|flow| flow.evaluate(&code, &"eval".into(), Called::default()));
+            }
         }
     }
 
@@ -359,7 +392,7 @@ impl Flow<'_> {
                 if is_of_function && !self.watches() {
                     self.assigned.add_local(&name);
                 }
-                if options.contains('n') && is_assignment {
+                if options.contains('n') {
                     let texts = self.single(word);
                     let holes: Vec<usize> = texts.iter().flat_map(|text| holes_of(text)).collect();
                     self.find_all(holes, &Reason::Name { by: by.into() });
@@ -367,6 +400,7 @@ impl Flow<'_> {
                 }
                 if is_assignment {
                     self.assignment(word, false);
+                    self.read_again(&name, word, by);
                 }
                 continue;
             }
@@ -377,6 +411,54 @@ impl Flow<'_> {
             }
             let holes = holes_among(&fields);
             self.find_by_kind(holes, &Reason::Name { by: by.into() }, "the name of a variable");
+        }
+    }
+
+    /// What bash reads a second time in a word that assigns: a subscript in quotes, and a list for an array, `declare -a list="(…)"`.
+    /// Source: bash 5.2, where `declare` expands both.
+    fn read_again(&mut self, name: &str, word: &Word, by: &str) {
+        if self.shell == Shell::Zsh {
+            return;
+        }
+        let is_array = self
+            .variables
+            .get(name)
+            .is_some_and(|variable| variable.is_array || !variable.lists.is_empty() || !variable.elements.is_empty());
+        let has_subscript = |text: &Text| {
+            let head = super::beginning(text);
+            head.find('[').is_some_and(|bracket| head.find('=').is_none_or(|equals| bracket < equals))
+        };
+        let is_bare = matches!(word.parts.get(1), Some(Part::Arithmetic(_) | Part::Array(_)));
+        for text in if is_bare { Vec::new() } else { self.single(word) } {
+            if has_subscript(&text) {
+                let end = text.iter().skip(1).position(|atom| matches!(atom, Atom::Text(text) if text.contains("]")));
+                let subscript = &text[..end.map_or(text.len(), |end| end + 1)];
+                self.calculated_text(&subscript.to_vec());
+            } else if is_array && let Some((_, list)) = split_at(&text, '=') {
+                self.assigned_as_list(name, &list, by);
+            }
+        }
+    }
+
+    /// A text that bash takes for a list where it is in parentheses.
+    fn assigned_as_list(&mut self, name: &str, text: &Text, by: &str) {
+        match text.first() {
+            Some(Atom::Text(begin)) if begin.starts_with('(') => {
+                let mut code = vec![Atom::text(&format!("{name}="))];
+                text.iter().for_each(|atom| push(&mut code, atom.clone()));
+                self.evaluate(&code, &"eval".into(), Called::default());
+                self.find_all(holes_of(text), &Reason::Evaluated { by: by.into() });
+            }
+            Some(Atom::Value { hole, cut }) if self.is_text(*hole) => {
+                let rule = Rule::Prefix { prefix: "(".to_owned(), goes_on: false };
+                let guard = Guard { rule, cut: *cut, program: by.into() };
+                self.find_guarded(*hole, Reason::Shell("a text that would be a list in parentheses"), Some(guard));
+            }
+            Some(Atom::Derived(holes) | Atom::Output(holes)) => {
+                let rule = Rule::Without { characters: "(" };
+                self.guard_texts(holes.to_vec(), &rule, by, "a text that would be a list in parentheses");
+            }
+            _ => {}
         }
     }
 
@@ -482,7 +564,13 @@ impl Flow<'_> {
                         array = rest.get(at).and_then(word_literal);
                         at += 1;
                     }
-                    Some('d' | 'i' | 'n' | 'N' | 'p' | 't' | 'u') => at += 1,
+                    Some(last @ ('d' | 'i' | 'n' | 'N' | 'p' | 't' | 'u')) => {
+                        // zsh calculates how long it waits.
+                        if last == 't' && self.shell == Shell::Zsh {
+                            texts_among(rest.get(at)).iter().for_each(|text| self.calculated_text(text));
+                        }
+                        at += 1;
+                    }
                     _ => {}
                 }
             } else {
@@ -620,6 +708,17 @@ impl Flow<'_> {
             None => texts.map_or_else(|| Input::made(before, &holes), Input::Texts),
         }
     }
+}
+
+/// Cuts a text at the first of a character that the author wrote, in two.
+fn split_at(text: &Text, sign: char) -> Option<(Text, Text)> {
+    let at = text.iter().position(|atom| matches!(atom, Atom::Text(text) if text.contains(sign)))?;
+    let Atom::Text(cut) = &text[at] else { return None };
+    let (before, behind) = cut.split_once(sign)?;
+    let (mut first, mut second) = (text[..at].to_vec(), Text::new());
+    push(&mut first, Atom::text(before));
+    std::iter::once(&Atom::text(behind)).chain(&text[at + 1..]).for_each(|atom| push(&mut second, atom.clone()));
+    Some((first, second))
 }
 
 fn printed_by_echo(rest: &[Field]) -> Input {

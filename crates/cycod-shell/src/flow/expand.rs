@@ -22,6 +22,56 @@ const MOST_ATOMS: usize = 12;
 /// Variables of bash that are numbers whatever its environment says, as long as the script leaves them alone.
 const NUMBERS: [&str; 8] = ["BASHPID", "EPOCHSECONDS", "EUID", "LINENO", "PPID", "RANDOM", "SECONDS", "UID"];
 
+/// Variables that are integers from the beginning, so that what is assigned to them is calculated: what `declare -pi` tells, and
+/// what it tells once they are used. Source: bash 5.2, bash(1).
+const INTEGERS: [&str; 12] = [
+    "BASHPID",
+    "EPOCHSECONDS",
+    "EUID",
+    "HISTCMD",
+    "LINENO",
+    "OPTIND",
+    "PPID",
+    "RANDOM",
+    "SECONDS",
+    "SRANDOM",
+    "UID",
+    "COMP_POINT",
+];
+/// The same in zsh: what `typeset -i +m '*'` tells. Source: zsh 5.9, zshparam(1).
+const INTEGERS_OF_ZSH: [&str; 27] = [
+    "ARGC",
+    "BAUD",
+    "COLUMNS",
+    "EGID",
+    "EPOCHSECONDS",
+    "ERRNO",
+    "EUID",
+    "FUNCNEST",
+    "GID",
+    "HISTCMD",
+    "HISTSIZE",
+    "KEYTIMEOUT",
+    "LINENO",
+    "LINES",
+    "LISTMAX",
+    "MAILCHECK",
+    "OPTIND",
+    "PPID",
+    "RANDOM",
+    "SAVEHIST",
+    "SECONDS",
+    "SHLVL",
+    "TMOUT",
+    "TRY_BLOCK_ERROR",
+    "TRY_BLOCK_INTERRUPT",
+    "TTYIDLE",
+    "UID",
+];
+
+/// Arrays of bash that say what the names of commands mean, by those names. Source: bash 5.2, bash(1).
+const NAMES_OF_COMMANDS: [&str; 2] = ["BASH_ALIASES", "BASH_CMDS"];
+
 /// A piece of a word that may fall apart.
 #[derive(Debug, Clone, PartialEq)]
 enum Piece {
@@ -308,7 +358,12 @@ impl Flow<'_> {
     fn expansion(&mut self, expansion: &Expansion, is_open: bool) -> Vec<Pieces> {
         let name = expansion.name.as_str();
         if let Some(subscript) = &expansion.subscript {
-            self.subscript(name.trim_start_matches(['#', '!']), subscript);
+            let name = name.trim_start_matches(['#', '!']);
+            if matches!(expansion.operator.as_str(), "=" | ":=") {
+                self.assigned_subscript(name, subscript);
+            } else {
+                self.subscript(name, subscript);
+            }
         }
         // zsh has another name for the arguments.
         let (name, otherwise) = match name {
@@ -330,10 +385,11 @@ impl Flow<'_> {
             return vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Somewhere))]];
         }
         if let Some(indirect) = name.strip_prefix('!') {
-            return self.indirect(indirect, &expansion.operator, whole.is_some());
+            return self.indirect(indirect, expansion, whole, is_open);
         }
         if let Some(sign) = whole {
-            return vec![self.list(name, sign, &expansion.operator, is_open)];
+            let others = self.word_of_list(&expansion.operator, &expansion.word);
+            return vec![self.list(name, sign, &expansion.operator, others, is_open)];
         }
         // Which element a subscript means is not followed.
         let values = self.values(name);
@@ -362,7 +418,7 @@ impl Flow<'_> {
         if variable.lists.is_empty() && variable.elements.is_empty() {
             return None;
         }
-        Some(self.list(name, if is_open { '@' } else { '*' }, "", is_open))
+        Some(self.list(name, if is_open { '@' } else { '*' }, "", Vec::new(), is_open))
     }
 
     /// Whether a text is made of nothing but values that may be any text.
@@ -397,6 +453,14 @@ impl Flow<'_> {
         Some(whole.collect())
     }
 
+    /// The subscript of an element that gets a value.
+    fn assigned_subscript(&mut self, name: &str, subscript: &[Part]) {
+        self.subscript(name, subscript);
+        for key in self.single(&Word { parts: subscript.to_vec(), span: 0..0 }) {
+            self.add_key(name, key);
+        }
+    }
+
     /// A subscript is arithmetic, unless the array's keys are text.
     fn subscript(&mut self, name: &str, subscript: &[Part]) {
         let is_associative = self.variables.get(name).is_some_and(|variable| variable.is_associative);
@@ -413,24 +477,55 @@ impl Flow<'_> {
         }
     }
 
-    /// `${!name}`: the value names a variable.
-    fn indirect(&mut self, name: &str, operator: &str, is_list: bool) -> Vec<Pieces> {
-        if is_list || matches!(operator, "*" | "@") {
+    /// `${!name}`: the value names a variable. `${!name[@]}`: the keys of an array.
+    fn indirect(&mut self, name: &str, expansion: &Expansion, whole: Option<char>, is_open: bool) -> Vec<Pieces> {
+        if let Some(sign) = whole {
+            let keys = self.keys(name);
+            return vec![self.listed(vec![Field::any_of(keys)], &format!("{{!{name}[@]}}"), sign, "", is_open)];
+        }
+        if matches!(expansion.operator.as_str(), "*" | "@") && expansion.word.is_empty() {
             return vec![vec![Piece::Mark, Piece::Atom(Atom::Unknown(Tag::Somewhere))]];
         }
         let mut all = Vec::new();
         for text in self.values(name) {
-            match literal(&text) {
+            let values = match literal(&text) {
+                Some("@" | "*") => texts_among(&self.all_arguments()),
+                // `array[0]`, `array[@]`
                 Some(target) => {
-                    all.extend(self.values(target).into_iter().map(|text| joined_pieces(&text)));
+                    let (name, subscript) = target.split_once('[').unwrap_or((target, ""));
+                    self.names_in(&vec![Atom::text(subscript)]);
+                    self.values(name)
                 }
                 None => {
                     self.guard_arithmetic(&holes_of(&text));
-                    all.push(vec![Piece::Mark, Piece::Atom(made_of(&self.holes_of_variables()))]);
+                    vec![vec![made_of(&self.holes_of_variables())]]
                 }
-            }
+            };
+            let texts = self.operated(name, values, expansion);
+            all.extend(texts.into_iter().map(|text| joined_pieces(&text)));
         }
         all
+    }
+
+    /// The keys of an array: numbers, where they are no text.
+    fn keys(&self, name: &str) -> Vec<Text> {
+        let mut keys = vec![vec![Atom::Unknown(Tag::Somewhere)]];
+        if let Some(variable) = self.variables.get(name).filter(|variable| variable.is_associative) {
+            keys.extend(variable.keys.iter().cloned());
+            // `name=(key value …)`
+            keys.extend(texts_among(variable.lists.iter().chain(&variable.elements).flatten()));
+        }
+        bounded(keys)
+    }
+
+    /// Notes a key of an array whose keys are text.
+    pub(super) fn add_key(&mut self, name: &str, key: Text) {
+        if self.shell == Shell::Bash && NAMES_OF_COMMANDS.contains(&name) {
+            self.renames(literal(&key));
+        }
+        if self.variables.get(name).is_some_and(|variable| variable.is_associative) {
+            self.add(name, |variable| &mut variable.keys, key);
+        }
     }
 
     /// Every text that a variable, or an argument, may hold.
@@ -546,9 +641,25 @@ impl Flow<'_> {
         self.arguments.len() == 1 && is_set && self.may_be_unset("@")
     }
 
-    /// The elements of `name[@]`, or the arguments.
-    fn list(&mut self, name: &str, sign: char, operator: &str, is_open: bool) -> Pieces {
-        let fields = match (name, self.variables.get(name)) {
+    /// What the word behind the operator of a list becomes.
+    fn word_of_list(&mut self, operator: &str, word: &[Part]) -> Vec<Text> {
+        match operator {
+            "" => Vec::new(),
+            ":" => {
+                self.arithmetic(word);
+                Vec::new()
+            }
+            _ => {
+                let texts = self.single(&Word { parts: word.to_vec(), span: 0..0 });
+                self.note_shell(&texts, "the word of an expansion");
+                texts
+            }
+        }
+    }
+
+    /// The elements of `name[@]`, or the arguments; `others` is the word behind the operator.
+    fn list(&mut self, name: &str, sign: char, operator: &str, others: Vec<Text>, is_open: bool) -> Pieces {
+        let mut fields = match (name, self.variables.get(name)) {
             ("@" | "*", _) => self.all_arguments(),
             (_, Some(variable)) => {
                 let mut lists = variable.lists.clone();
@@ -560,15 +671,25 @@ impl Flow<'_> {
             }
             (_, None) => vec![Field::Many(vec![vec![Field::Word(vec![Atom::Unknown(Tag::Somewhere)])]].into())],
         };
-        let mut fields = fields;
         if operator == ":" && matches!(name, "@" | "*") {
             // `${@:0}` begins with `$0`.
             let zero = self.zero().into_iter().filter(|text| !holes_of(text).is_empty());
             fields.extend(zero.map(Field::Word));
         }
+        if operator == "@" {
+            // `${name[@]@K}` has the keys, too.
+            fields.extend(self.keys(name).into_iter().map(Field::Word));
+        }
+        fields.extend(others.into_iter().filter(|text| !holes_of(text).is_empty()).map(Field::Word));
+        let shown = if matches!(name, "@" | "*") { name.to_owned() } else { format!("{{{name}[@]}}") };
+        self.listed(fields, &shown, sign, operator, is_open)
+    }
+
+    /// What a list of words becomes.
+    fn listed(&mut self, fields: Vec<Field>, shown: &str, sign: char, operator: &str, is_open: bool) -> Pieces {
         let holes = holes_among(&fields);
         if is_open && self.shell != Shell::Zsh {
-            let shown = if matches!(name, "@" | "*") { format!("${name}") } else { format!("${{{name}[@]}}") };
+            let shown = format!("${shown}");
             for &hole in &holes {
                 self.split_guard(hole, &shown);
             }
@@ -606,6 +727,11 @@ impl Flow<'_> {
                 }
                 if operator.ends_with('=') {
                     others.iter().for_each(|text| self.assign(name, text.clone()));
+                }
+                if operator.ends_with('?') {
+                    // It says this on the standard error.
+                    let holes: Vec<usize> = others.iter().flat_map(|text| holes_of(text)).collect();
+                    self.speak(&holes);
                 }
                 let values = if operator.starts_with(':') && !self.watches() { given(values) } else { values };
                 let mut texts = match operator {
@@ -686,7 +812,7 @@ impl Flow<'_> {
                 // A subscript: what is in it, then the value.
                 let Some((name, _)) = head.split_once('[') else { return };
                 if let Some(Part::Arithmetic(subscript)) = word.parts.get(1) {
-                    self.subscript(name, subscript);
+                    self.assigned_subscript(name, subscript);
                 }
                 let name = name.to_owned();
                 for text in self.single(&behind_subscript(word.parts.get(2..).unwrap_or_default())) {
@@ -726,9 +852,25 @@ impl Flow<'_> {
         self.variable_of_environment(name, &holes_of(text), is_exported);
         self.loaded_by(name, text, is_exported);
         self.note_variable(name, text);
-        if self.variables.get(name).is_some_and(|variable| variable.is_integer) {
+        if self.is_calculated(name) {
             self.calculated_text(text);
         }
+    }
+
+    fn calculates_list(&mut self, name: &str, fields: &[Field]) {
+        if self.is_calculated(name) {
+            texts_among(fields).iter().for_each(|text| self.calculated_text(text));
+        }
+    }
+
+    /// Whether the shell calculates what a variable is to hold.
+    fn is_calculated(&self, name: &str) -> bool {
+        let numbers: &[&str] = match self.shell {
+            Shell::Bash => &INTEGERS,
+            Shell::Zsh => &INTEGERS_OF_ZSH,
+            _ => &[],
+        };
+        numbers.contains(&name) || self.variables.get(name).is_some_and(|variable| variable.is_integer)
     }
 
     fn assign_list(&mut self, name: &str, words: &[Word], appends: bool) {
@@ -753,7 +895,7 @@ impl Flow<'_> {
             if let [Part::Text { text, .. }, Part::Arithmetic(subscript), rest @ ..] = word.parts.as_slice()
                 && &**text == "["
             {
-                self.subscript(name, subscript);
+                self.assigned_subscript(name, subscript);
                 let texts = self.single(&behind_subscript(rest));
                 fields.extend(Field::choice(texts.into_iter().map(|text| vec![Field::Word(text)]).collect()));
                 continue;
@@ -762,6 +904,7 @@ impl Flow<'_> {
         }
         let holes = holes_among(&fields);
         self.assigns_zsh(name);
+        self.calculates_list(name, &fields);
         self.variable_of_environment(name, &holes, false);
         if appends {
             self.add(name, |variable| &mut variable.elements, fields);
@@ -779,6 +922,9 @@ impl Flow<'_> {
             self.splits_otherwise = true;
             let other = literal(&text).map(str::to_owned);
             self.separates(other.as_deref());
+        }
+        if self.is_calculated(name) {
+            self.calculated_text(&text);
         }
         self.assigned.add(name);
         self.add_text(name, text, false);
@@ -852,6 +998,7 @@ impl Flow<'_> {
 
     /// Assigns a list that is made outside of an assignment, as `mapfile` does.
     pub(super) fn assign_fields(&mut self, name: &str, fields: Vec<Field>) {
+        self.calculates_list(name, &fields);
         self.add(name, |variable| &mut variable.lists, fields);
         self.assigned.add(name);
     }
@@ -861,12 +1008,12 @@ impl Flow<'_> {
         let is_zsh = self.shell == Shell::Zsh;
         let variable = variable_in(&mut self.variables, name);
         let is = |variable: &Variable| {
-            (variable.is_integer, variable.is_reference, variable.is_associative, variable.is_exported)
+            (variable.is_integer, variable.is_array, variable.is_associative, variable.is_exported)
         };
         let before = is(variable);
         // zsh: a number with a point is calculated as well.
         variable.is_integer |= options.contains('i') || is_zsh && options.contains(['E', 'F']);
-        variable.is_reference |= options.contains('n');
+        variable.is_array |= options.contains(['a', 'A']);
         variable.is_associative |= options.contains('A');
         variable.is_exported |= options.contains('x');
         self.has_grown |= before != is(variable);

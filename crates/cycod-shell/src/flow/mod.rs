@@ -31,7 +31,7 @@ use std::sync::Arc;
 use self::files::{ANY_COMMAND, Except, Files, Touched, by_its_code, grow};
 use self::graph::Graph;
 use self::value::{
-    Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, part_of, texts_among,
+    Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, names_among, part_of, texts_among,
 };
 use crate::hole::Hole;
 use crate::piece::{Kind, Mode, Shell};
@@ -223,16 +223,20 @@ struct Variable {
     lists: Vec<Vec<Field>>,
     /// Every list that is appended to it.
     elements: Vec<Vec<Field>>,
+    /// Every key that one of its elements gets, where keys are text.
+    keys: Vec<Text>,
     is_integer: bool,
-    is_reference: bool,
     is_associative: bool,
+    /// It is declared as an array.
+    is_array: bool,
     /// The commands of the script have it in their environment, as far as the script says.
     is_exported: bool,
 }
 
 impl Variable {
     fn holes(&self) -> Vec<usize> {
-        let mut holes: Vec<usize> = self.texts.iter().chain(&self.appended).flat_map(|text| holes_of(text)).collect();
+        let texts = self.texts.iter().chain(&self.appended).chain(&self.keys);
+        let mut holes: Vec<usize> = texts.flat_map(|text| holes_of(text)).collect();
         holes.extend(self.lists.iter().chain(&self.elements).flat_map(|fields| holes_among(fields)));
         holes
     }
@@ -275,6 +279,8 @@ pub(crate) struct Flow<'a> {
     statements: &'a Statements<'a>,
     documents: HashMap<usize, Vec<Part>>,
     variables: HashMap<Arc<str>, Variable>,
+    /// Commands to whose names the script gives another meaning, which is not followed.
+    renamed: BTreeSet<Arc<str>>,
     /// In the order of their names, so that a script is always judged in the same way.
     functions: BTreeMap<Arc<str>, Arc<Command>>,
     called: HashSet<Arc<str>>,
@@ -403,6 +409,7 @@ fn walk<'a>(
         statements,
         documents: tree.documents.clone(),
         variables: HashMap::new(),
+        renamed: BTreeSet::new(),
         functions: BTreeMap::new(),
         called: HashSet::new(),
         arguments: vec![Arguments::default()],
@@ -703,7 +710,7 @@ impl Flow<'_> {
             }
             if command.redirects.iter().any(is_to_descriptor) {
                 self.descriptors_hold(&holes);
-                self.has_grown |= grow(&mut self.spoken, &holes);
+                self.speak(&holes);
             }
         }
         // `3>&1`: what is written there is printed after all.
@@ -711,6 +718,11 @@ impl Flow<'_> {
             return printed.and(Input::printed(self.spoken.iter().copied().collect()));
         }
         printed
+    }
+
+    /// Values are written to a descriptor that is not the output.
+    fn speak(&mut self, holes: &[usize]) {
+        self.has_grown |= grow(&mut self.spoken, holes);
     }
 
     /// `> >(…)`: what the command prints is what is read there.
@@ -1057,6 +1069,7 @@ impl Flow<'_> {
     fn calculated_text(&mut self, text: &Text) {
         self.guard_arithmetic(&holes_of(text));
         self.names_in(text);
+        self.keys_in(text);
     }
 
     /// A word that is taken for the name of a variable.
@@ -1073,20 +1086,34 @@ impl Flow<'_> {
         }
     }
 
-    /// Variables whose names stand in text that is calculated.
+    /// Variables whose names stand in text that is calculated. What they hold is calculated in turn.
     fn names_in(&mut self, text: &Text) {
-        for atom in text {
-            let Atom::Text(text) = atom else { continue };
-            let names: Vec<String> = text
-                .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
-                .map(str::to_owned)
-                .collect();
-            for name in names {
-                let holes = self.variables.get(name.as_str()).map(Variable::holes).unwrap_or_default();
-                self.guard_arithmetic(&holes);
+        let mut names: Vec<String> = names_among(text).map(str::to_owned).collect();
+        let mut at = 0;
+        while let Some(name) = names.get(at).cloned() {
+            at += 1;
+            let Some(variable) = self.variables.get(name.as_str()) else { continue };
+            let holes = variable.holes();
+            let lists = texts_among(variable.lists.iter().chain(&variable.elements).flatten());
+            for text in variable.texts.iter().chain(&variable.appended).chain(&lists) {
+                for name in names_among(text) {
+                    if self.variables.contains_key(name) && !names.iter().any(|known| known == name) {
+                        names.push(name.to_owned());
+                    }
+                }
             }
+            self.spend(1);
+            self.guard_arithmetic(&holes);
         }
+    }
+
+    /// `((count[$word]++))` makes a key of a value, where the keys of the array are text.
+    fn keys_in(&mut self, text: &[Atom]) {
+        let holes = holes_of(text);
+        let key = if holes.is_empty() { return } else { vec![made_of(&holes)] };
+        let is_associative = |name: &&str| self.variables.get(*name).is_some_and(|variable| variable.is_associative);
+        let names: Vec<String> = names_among(text).filter(is_associative).map(str::to_owned).collect();
+        names.iter().for_each(|name| self.add_key(name, key.clone()));
     }
 
     /// All holes whose values any variable holds.
@@ -1111,8 +1138,15 @@ impl Flow<'_> {
                     let texts = self.single(&Word { parts: vec![part.clone()], span: 0..0 });
                     for text in texts {
                         self.guard_arithmetic(&holes_of(&text));
+                        self.names_in(&text);
                     }
                 }
+            }
+        }
+        let may_have_key = |part: &Part| matches!(part, Part::Text { text, .. } if text.contains('['));
+        if parts.len() > 1 && parts.iter().any(may_have_key) {
+            for text in self.single(&Word { parts: parts.to_vec(), span: 0..0 }) {
+                self.keys_in(&text);
             }
         }
     }
@@ -1183,11 +1217,24 @@ impl Flow<'_> {
         if self.is_shell && name.as_deref().is_some_and(is_option) {
             return Input::Clean;
         }
+        if let Some(name) = name.as_deref().filter(|name| self.is_shell && self.renamed.contains(*name)) {
+            let why = format!("the script gives `{name}` another meaning, which is not followed");
+            let holes = [holes_among(fields), self.input.holes(), self.in_environment.iter().copied().collect()];
+            self.find_unclear(holes.concat(), &why);
+        }
         let one = match name.as_deref() {
             Some(name) => self.builtin(name, &without_absent(&fields[1..]), words, splits_otherwise),
             None => None,
         };
         one.unwrap_or_else(|| self.programs_of(fields))
+    }
+
+    /// The script says what the name of a command means.
+    fn renames(&mut self, name: Option<&str>) {
+        match name {
+            Some(name) => self.has_grown |= self.renamed.insert(name.into()),
+            None => self.lose("a name in it, which is not plain, gets the meaning of a command"),
+        }
     }
 
     /// Whether a word is a variable that the script never sets.
@@ -1685,8 +1732,8 @@ impl Flow<'_> {
                 if state.is_inside() {
                     self.replaced_by_names(&text, &program);
                 }
-                let options = is_option_read.then(|| state.entry().signs());
-                self.place(place, &text, options, option, &program, is_unknown);
+                let options = is_option_read.then(|| state.reader(place));
+                self.place(place, &text, options.as_ref(), option, &program, is_unknown);
             }
             Owned::Option { text } => {
                 self.find_by_kind(holes_of(&text), &Reason::PartOfOption { program }, "part of an option");
@@ -1927,7 +1974,7 @@ impl Flow<'_> {
         &mut self,
         place: &'static Place<'static>,
         text: &Text,
-        options: Option<&'static str>,
+        options: Option<&(&'static str, Arc<str>)>,
         option: &'static str,
         program: &Arc<str>,
         is_unknown: bool,
@@ -1947,7 +1994,15 @@ impl Flow<'_> {
             PlaceKind::Command | PlaceKind::CommandUntil | PlaceKind::Module | PlaceKind::As(_) => return,
             PlaceKind::Data(noun) => {
                 if noun == "variable" {
-                    self.assign_in_command(text);
+                    // It is one of another machine, or of a container, whose programs read it as those here do.
+                    match beginning(text).split_once('=') {
+                        Some((name, _)) if programs::runs_variable(name, true) => {
+                            let name = name.into();
+                            return self.find_by_kind(holes, &Reason::Environment { name }, "a variable");
+                        }
+                        Some(_) => self.assign_in_command(text),
+                        None => return self.find_code(holes, program, "environment"),
+                    }
                 }
                 noun
             }
@@ -2032,7 +2087,7 @@ impl Flow<'_> {
         &mut self,
         place: &'static Place<'static>,
         text: &Text,
-        options: Option<&'static str>,
+        options: Option<&(&'static str, Arc<str>)>,
         program: &Arc<str>,
     ) {
         let mut before = String::new();
@@ -2047,7 +2102,7 @@ impl Flow<'_> {
                     let is_text = self.is_text(*hole);
                     let mut rules = Vec::new();
                     let is_number = place.kind == PlaceKind::Data("number");
-                    if let Some(signs) = options.filter(|_| is_first && (is_text || !is_number)) {
+                    if let Some((signs, _)) = options.filter(|_| is_first && (is_text || !is_number)) {
                         let is_allowed = self.holes.get(*hole).is_some_and(|hole| hole.options);
                         if !is_allowed {
                             rules.push(Rule::Option { signs });
@@ -2079,7 +2134,11 @@ impl Flow<'_> {
                     }
                     let noun = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
                     for rule in rules {
-                        let guard = Guard { rule, cut: *cut, program: Arc::clone(program) };
+                        let reader = match (&rule, options) {
+                            (Rule::Option { .. }, Some((_, reader))) => reader,
+                            _ => program,
+                        };
+                        let guard = Guard { rule, cut: *cut, program: Arc::clone(reader) };
                         self.find_guarded(*hole, noun.clone(), Some(guard));
                     }
                     // The value may be empty, and then what follows begins the word.

