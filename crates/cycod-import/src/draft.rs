@@ -124,6 +124,8 @@ pub(crate) struct Parameter {
     pub(crate) transform: Option<String>,
     /// Its transform or its pattern makes any value data where the task pastes it.
     pub(crate) is_vouched: bool,
+    /// Its values may be options of what runs: that is what they are for.
+    pub(crate) takes_options: bool,
     pub(crate) format: Option<String>,
 }
 
@@ -184,7 +186,8 @@ impl Draft {
 
     /// Adds further words that go to the end of the command line.
     pub(crate) fn pass_more(&mut self, description: &str) {
-        self.pass("args", Parameter { accepts: Accepts::Words, ..Parameter::described(description) });
+        let accepts = Accepts::Words;
+        self.pass("args", Parameter { accepts, takes_options: true, ..Parameter::described(description) });
     }
 
     pub(crate) fn lose(&mut self, line: usize, what: impl Into<String>, why: impl Into<String>) {
@@ -491,6 +494,9 @@ impl Parameter {
         entries.mapping("validation", rules.0);
         entries.text("transform", self.transform.as_deref());
         entries.text("placing", self.is_vouched.then_some("data"));
+        if self.takes_options {
+            entries.add("options", Emit::Bare("true".to_owned()));
+        }
         entries.text("format", self.format.as_deref());
         if self.accepts == Accepts::Text {
             let escape = ("escape-shell".to_owned(), Emit::Bare("true".to_owned()));

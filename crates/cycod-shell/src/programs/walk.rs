@@ -170,6 +170,8 @@ impl State {
                 let has_code = self.entry.watched.iter().any(|option| is_given(option) && is_code(option));
                 !is_its_own && !has_code && !self.names_input && self.entry.syntax != Syntax::None
             }
+            // Words for a task that stand behind the `--` of its runner.
+            PlaceKind::Plain => self.ended,
             _ => false,
         }
     }

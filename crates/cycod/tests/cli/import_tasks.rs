@@ -112,7 +112,6 @@ fn what_is_pasted_into_a_shell_arrives_as_it_was_given() {
         "a\nb; touch pwned #",
         "'; touch pwned; '",
         "\"; touch pwned; \"",
-        "-n",
         "é 日本 ~ {a,b}",
         "\\'",
         "\\\"$(touch pwned)",
@@ -133,6 +132,9 @@ fn what_is_pasted_into_a_shell_arrives_as_it_was_given() {
         let is_plain = value.is_empty();
         assert_eq!(ran.code() == 0, is_plain, "{value:?}\n{}", ran.block());
     }
+    // A recipe may hand it to a program as an option.
+    let ran = run("double", &["-n"]);
+    assert!(ran.stderr().contains("option-like-value"), "{}", ran.block());
     let ran = run("several", &["a b", "'", "*"]);
     assert_eq!(ran.stdout(), "[a b]['][*][end]", "{}", ran.block());
     assert!(!place.project().join("pwned").exists());
@@ -153,9 +155,17 @@ fn scripts_of_npm_become_tools() {
         package.json:1: not carried over: `$`, `` ` ``, `"` and `\` in further arguments: some versions of npm would let a shell act on them
         Left out `prepare` (package.json:1): the package manager runs it by itself
         What was left out is imported by its name: --only prepare
+        hint[could-be-option]: a value of `ARGS` that begins with `-` is refused: `npm run …` would read it as an option
+         --> show-all.yaml:4:35
+          |
+        4 | run: npm run --silent show:all -- {ARGS}
+          |                                   ^^^^^^
+          |
+          = help: `npm run …` has no end of options; a path can begin with `./` (`path: true`)
+
         package.json:1: not carried over: the name `show:all` (task `show:all`): the tool is called `show-all`: names hold letters, digits, `_`, `.` and `-`, at most 64
         show-all (level run, with all your rights)
-        value of ARGS: data: `npm run` takes it as a plain word
+        value of ARGS: data: `npm run` takes it as a plain word; not beginning with `-`, which `npm run …` would read as an option
             name: show-all
             description: Run `node -e "console.log(process.argv.slice(1))" --`
             working-directory: {WORKSPACE}
@@ -177,16 +187,20 @@ fn scripts_of_npm_become_tools() {
           run it: cycod run show-all
     "#]].assert_eq(&ran.block());
     let ran = place.shell(
-        "cycod run show-all --param ARGS=\"a; 'b' | c *\" --param ARGS=--x; cycod run show-all --param 'ARGS=$(id)'",
+        "cycod run show-all --param ARGS=\"a; 'b' | c *\" --param ARGS=x; cycod run show-all --param 'ARGS=$(id)'; \
+         cycod run show-all ARGS=--x",
     );
     expect![[r#"
-        exit: 2
+        exit: 1
         --- stdout
-        [ "a; 'b' | c *", '--x' ]
+        [ "a; 'b' | c *", 'x' ]
         --- stderr
         error[invalid-argument]: `ARGS[0]`: `$(id)` does not match the pattern `^[^$`"\\\x00-\x1f]*$`
           try: cycod run show-all ARGS='["..."]'
           more: cycod explain invalid-argument
+        error[option-like-value]: the value of `ARGS` begins with `-`: `npm run …` would read it as an option
+          try: give a value that does not begin with `-`; a path can begin with `./`
+          more: cycod explain option-like-value
     "#]]
     .assert_eq(&ran.block());
 }
@@ -203,10 +217,11 @@ fn scripts_of_every_package_manager_become_tools() {
         assert_eq!(ran.code(), 0, "{}", ran.block());
         let ran = place.shell(&format!(
             "printf '#!/bin/sh\\necho ran {program} \"$@\"\\n' > {program}; chmod +x {program}; export PATH=$PWD:$PATH\n\
-             cycod validate && cycod run build && cycod run lint ARGS='[\"--fix\"]'"
+             cycod validate && cycod run lint ARGS='[\"--fix\"]'; cycod run build && cycod run lint ARGS='[\"src\"]'"
         ));
+        assert!(ran.stderr().contains("option-like-value"), "{}", ran.block());
         assert!(ran.code() == 0 && ran.stdout().contains(&format!("ran {program} ")), "{}", ran.block());
-        assert!(ran.stdout().trim_end().ends_with("--fix"), "{}", ran.block());
+        assert!(ran.stdout().trim_end().ends_with("src"), "{}", ran.block());
     }
 }
 
