@@ -107,6 +107,17 @@ const RENAMED: &[(&str, &str)] = &[
     (r#"BASH_CMDS[ls]=/bin/sh; ls -c "{X}""#, SHELL),
     ("shopt -s expand_aliases\nBASH_ALIASES[ls]=eval\nls \"{X}\"", SHELL),
     (r#"hash -p /bin/sh ls; ls -c "{X}""#, SHELL),
+    (r#"ln -s /bin/sh grep; ./grep -c "{X}""#, SHELL),
+    (r#"cp /bin/sh g; mv g grep; find . -name grep -exec {} -c "{X}" \;"#, SHELL),
+    (r#"install -m 755 "$(command -v sh)" grep; PATH=.:$PATH; grep -c "{X}""#, SHELL),
+    (r#"f() { ln -s "$1" "$2"; }; f /bin/sh grep; ./grep -c "{X}""#, SHELL),
+    (r#"echo 'ls() { eval "$1"; }' > l; . ./l; ls "{X}""#, SHELL),
+    (r#"echo 'ls() { eval "$1"; }' > l; BASH_ENV=./l bash -c 'ls "$1"' _ "{X}""#, SHELL),
+    (
+        r#"echo 'alias ls=eval' | tee l; shopt -s expand_aliases; . ./l
+        ls "{X}""#,
+        SHELL,
+    ),
 ];
 
 /// Builtins that run what they are given.
@@ -259,6 +270,10 @@ fn what_is_read_once_is_data() {
         r#"x="{X}"; n=x; echo "${!n}""#,
         r#"mapfile -t a <<< "{X}"; echo "${a[@]}""#,
         r#"alias ll='ls -l'; echo "{X}""#,
+        r#"cp target/release/app ./app; ./app "{X}""#,
+        r#"ln -sf /usr/bin/python3 bin/python; bin/python a.py "{X}""#,
+        r#"cp /usr/bin/grep bin/; bin/grep -c -- "{X}" file"#,
+        r#"ln -s ../lib/tool "$HOME/.local/bin/tool"; echo "{X}""#,
         r#"hash -r; echo "{X}""#,
         r#"jobs -p; echo "{X}""#,
         r#"echo "${none:?{X}}""#,

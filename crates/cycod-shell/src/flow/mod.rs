@@ -295,6 +295,8 @@ pub(crate) struct Flow<'a> {
     loops: usize,
     /// The last names of the files that the script writes itself.
     authored: BTreeSet<String>,
+    /// The names at which it puts other programs.
+    copied: BTreeSet<Arc<str>>,
     /// A value reaches arithmetic, where the name of any variable is evaluated in turn.
     calculates: bool,
     /// `IFS` is not what it is at the start.
@@ -418,6 +420,7 @@ fn walk<'a>(
         kept_before: Vec::new(),
         loops: 0,
         authored: BTreeSet::new(),
+        copied: BTreeSet::new(),
         calculates: false,
         splits_otherwise: false,
         own_separator: None,
@@ -919,6 +922,59 @@ impl Flow<'_> {
         }
     }
 
+    /// A shell reads a file into itself. What one that the script writes makes of the names of commands is not followed.
+    fn becomes_part(&mut self, file: &Text) {
+        let name = literal(file).and_then(|path| path.rsplit('/').next());
+        if name.is_some_and(|name| self.authored.contains(name)) {
+            let all: Vec<usize> = (0..self.holes.len()).collect();
+            self.find_unclear(all, "a shell reads a script into itself that the command writes, which is not followed");
+        }
+    }
+
+    /// The script puts a program at another name, by `ln`, `cp`, `mv` or `install`. What a table says of that name is of another
+    /// program then. A name in a directory is the program's own.
+    fn copies(&mut self, fields: &[Field]) {
+        const COPYING: [&str; 5] = ["cp", "install", "link", "ln", "mv"];
+        let base = |word: &Text| match word.last() {
+            Some(Atom::Text(end)) if literal(word).is_some() || end.contains('/') => {
+                end.rsplit('/').next().filter(|base| !base.is_empty()).map(Arc::<str>::from)
+            }
+            _ => None,
+        };
+        let is_copying = |field: &Field| match field {
+            Field::Word(word) => base(word).is_some_and(|name| COPYING.contains(&&*name)),
+            _ => false,
+        };
+        let Some(at) = fields.iter().position(is_copying) else { return };
+        let words = fields[at + 1..].iter().filter_map(|field| match field {
+            Field::Word(word) if !beginning(word).starts_with('-') => Some(word),
+            _ => None,
+        });
+        let mut words: Vec<&Text> = words.collect();
+        let Some(target) = words.pop().and_then(base) else { return };
+        let is_same = |source: &&Text| match base(source) {
+            Some(name) if name == target || programs::is_same(&name, &target) => true,
+            // A program of the project stays one.
+            Some(name) => {
+                let is_of_project = literal(source).is_some_and(|path| !path.starts_with(['/', '~']));
+                is_of_project && !programs::is_described(&name) && !programs::is_described(&target)
+            }
+            None => false,
+        };
+        if !words.iter().all(is_same) {
+            self.has_grown |= self.copied.insert(target);
+        }
+    }
+
+    /// A program runs by a name at which the script may put another one.
+    fn runs_copy(&mut self, name: &str) {
+        if self.copied.contains(name) {
+            let why = format!("the command puts another program at the name `{name}`, which is not followed");
+            let holes: Vec<usize> = self.in_words.iter().chain(&self.in_environment).copied().collect();
+            self.find_unclear(holes, &why);
+        }
+    }
+
     /// What stands in a directory runs, or something is loaded from it.
     fn runs_below(&mut self, directory: &Text, counts: impl Fn(&str) -> bool) {
         if self.knows_files() {
@@ -1307,6 +1363,7 @@ impl Flow<'_> {
         {
             return printed;
         }
+        self.copies(fields);
         let holes = holes_among(fields);
         let mut in_files = self.holes_in_files(fields);
         in_files.extend(self.contents_of_words(fields));
@@ -1610,6 +1667,7 @@ impl Flow<'_> {
                 return start(programs::find_module(name, self.statements), name);
             }
             let base = name.rsplit('/').next().unwrap_or(name);
+            self.runs_copy(base);
             return start(programs::find(name, self.statements), base);
         }
         self.find_by_kind(holes_of(word), &Reason::Chooses, "the name of a command");
@@ -1618,6 +1676,7 @@ impl Flow<'_> {
             && let Some((_, base)) = end.rsplit_once('/')
             && !base.is_empty()
         {
+            self.runs_copy(base);
             return start(programs::find(&format!("./{base}"), self.statements), base);
         }
         let is_interpreter = matches!(word.as_slice(), [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))]
@@ -1944,6 +2003,9 @@ impl Flow<'_> {
     pub(super) fn loaded_by(&mut self, name: &str, value: &Text, is_exported: bool) {
         let is_exported =
             is_exported || self.exports_all || self.variables.get(name).is_some_and(|variable| variable.is_exported);
+        if matches!(name, "BASH_ENV" | "ENV") {
+            self.becomes_part(value);
+        }
         if !programs::runs_variable(name, is_exported) || !self.knows_files() {
             return;
         }

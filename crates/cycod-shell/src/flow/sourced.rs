@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::descriptors::source;
-use super::value::{Atom, Cut, Field, Text, holes_among, literal};
+use super::value::{Atom, Cut, Field, Text, literal};
 use super::{Arguments, Called, Flow, Input, WORK_PER_BYTE};
 use crate::hole::Trust;
 use crate::piece::Shell;
@@ -63,10 +63,8 @@ impl Sourced {
 impl Flow<'_> {
     /// Follows a script that is read into this one; `words` are its path and the arguments that it is given.
     pub(super) fn sourced(&mut self, words: &[Field]) {
-        if let Some((Field::Word(path), arguments)) = words.split_first()
-            && !self.authored.is_empty()
-        {
-            self.runs_script(path, &[holes_among(arguments), self.holes_of_variables()].concat());
+        if let Some(Field::Word(path)) = words.first() {
+            self.becomes_part(path);
         }
         if let Some((Field::Word(path), arguments)) = words.split_first()
             && source(path).is_descriptor()

@@ -71,6 +71,14 @@ pub fn is_described(name: &str) -> bool {
     in_table(base(name)).or_else(|| in_table(package(name)?)).is_some()
 }
 
+/// Whether a table says the same of two names.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    let tables = in_table(one).zip(in_table(other));
+    tables.is_some_and(|(one, other)| {
+        one.len() == other.len() && one.iter().zip(other).all(|(one, other)| std::ptr::eq(*one, *other))
+    })
+}
+
 /// The name of a program without its directory.
 fn base(name: &str) -> &str {
     let base = name.rsplit('/').next().unwrap_or(name);
