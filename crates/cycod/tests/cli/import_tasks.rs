@@ -155,14 +155,6 @@ fn scripts_of_npm_become_tools() {
         package.json:1: not carried over: `$`, `` ` ``, `"` and `\` in further arguments: some versions of npm would let a shell act on them
         Left out `prepare` (package.json:1): the package manager runs it by itself
         What was left out is imported by its name: --only prepare
-        hint[could-be-option]: a value of `ARGS` that begins with `-` is refused: `npm run …` would read it as an option
-         --> show-all.yaml:4:35
-          |
-        4 | run: npm run --silent show:all -- {ARGS}
-          |                                   ^^^^^^
-          |
-          = help: `npm run …` has no end of options; a path can begin with `./` (`path: true`)
-
         package.json:1: not carried over: the name `show:all` (task `show:all`): the tool is called `show-all`: names hold letters, digits, `_`, `.` and `-`, at most 64
         show-all (level run, with all your rights)
         value of ARGS: data: `npm run` takes it as a plain word; not beginning with `-`, which `npm run …` would read as an option
