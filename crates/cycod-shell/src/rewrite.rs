@@ -96,7 +96,8 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
 
 /// The same for a reason that proves nothing, without how bad it is.
 fn says_why_unproven(reason: &Reason, name: &str) -> Option<(Code, String, String)> {
-    let vouch = format!("or vouch for it with `placing: data` on `{name}`");
+    let vouching = format!("vouch for it with `placing: data` on `{name}`");
+    let vouch = format!("or {vouching}");
     Some(match reason {
         Reason::UnknownProgram { program, started_by: Some(by) } => (
             Code::UnknownProgram,
@@ -136,7 +137,7 @@ fn says_why_unproven(reason: &Reason, name: &str) -> Option<(Code, String, Strin
             format!("what the shell makes of `{name}` may begin with `-`, and `{program}` would read it as an option"),
             format!("write `--` before it, or attach it to its option with `=`; {vouch}"),
         ),
-        Reason::Unclear(why) => (Code::UnprovenPlace, format!("nothing proves that `{name}` is data: {why}"), vouch),
+        Reason::Unclear(why) => (Code::UnprovenPlace, format!("nothing proves that `{name}` is data: {why}"), vouching),
         _ => return None,
     })
 }
