@@ -3,7 +3,7 @@
 use cycod_app::views::LostView;
 use cycod_engine::{
     LostAnswer, StepPath,
-    diagnostic::{Code, Refusal, Shown, shown},
+    diagnostic::{Shown, shown},
     journal::{Reached, reached},
 };
 use cycod_store::{Run, approvals::RequestId, digest};
@@ -19,7 +19,6 @@ use crate::{
         team::{self, NoFleet, not_synced},
     },
     page::Page,
-    printer::Tty,
     table::Cell,
 };
 
@@ -121,21 +120,7 @@ impl LostThere {
 
     /// Decides with the answer of the option, or of the user at the terminal.
     pub(super) fn approve(&self, context: &mut Context, wanted: Option<LostAnswer>) -> Result<u8, CommandError> {
-        let ask = |tty: &Tty| {
-            tty.say(self.text(context)?);
-            lost::ask(tty, &mut || false).ok_or_else(|| CommandError::failure("nothing was decided"))
-        };
-        let answer = match (wanted, Tty::open()) {
-            (Some(answer), _) => answer,
-            (None, Some(tty)) => ask(&tty)?,
-            (None, None) => {
-                let why = format!("`{}` may have been done, and there is no terminal to ask at", self.question.step);
-                let command = format!("cycod approvals approve {}", self.id);
-                return Err(Refusal::new(Code::ApprovalNeedsTerminal, why)
-                    .attempt(format!("`{command} --lost again`, `--lost done` or `--lost stop`"))
-                    .into());
-            }
-        };
+        let answer = lost::wanted_or_asked(wanted, (&self.id, &self.question.step), || self.text(context))?;
         let said = self.decide(context, answer)?;
         context.printer.say(said);
         Ok(0)

@@ -1,11 +1,14 @@
 //! Steps that a crash interrupted: they wait in the queue until somebody decides what follows.
 
+use std::fmt::Display;
+
 use cycod_app::views::{LostView, who};
 use cycod_engine::{
     LostAnswer, LostStep, Resumption,
     diagnostic::{Code, Refusal, Shown, shown},
     journal::Reached,
 };
+use cycod_store::approvals::RequestId;
 
 use super::{RequestName, failed};
 use crate::{
@@ -108,22 +111,31 @@ pub(super) fn how_far(page: &mut Page, reached: &Reached) {
     page.code(2, &String::from_utf8_lossy(&reached.output));
 }
 
-/// Approves with one of the three answers: that of the option, or of the user at the terminal.
-pub(super) fn approve(context: &mut Context, wanted: Option<LostAnswer>, lost: &LostStep) -> Result<u8, CommandError> {
-    let answer = match (wanted, Tty::open()) {
-        (Some(answer), _) => answer,
+/// The answer of the option, or of the user at the terminal, who is shown `text`.
+pub(super) fn wanted_or_asked(
+    wanted: Option<LostAnswer>,
+    (id, step): (&RequestId, &dyn Display),
+    text: impl FnOnce() -> Result<Shown, CommandError>,
+) -> Result<LostAnswer, CommandError> {
+    match (wanted, Tty::open()) {
+        (Some(answer), _) => Ok(answer),
         (None, Some(tty)) => {
-            tty.say(text(context, lost)?);
-            ask(&tty, &mut || false).ok_or_else(|| CommandError::failure("nothing was decided"))?
+            tty.say(text()?);
+            ask(&tty, &mut || false).ok_or_else(|| CommandError::failure("nothing was decided"))
         }
         (None, None) => {
-            let why = format!("`{}` may have been done, and there is no terminal to ask at", lost.step());
-            let command = format!("cycod approvals approve {}", lost.id);
-            return Err(Refusal::new(Code::ApprovalNeedsTerminal, why)
+            let why = format!("`{step}` may have been done, and there is no terminal to ask at");
+            let command = format!("cycod approvals approve {id}");
+            Err(Refusal::new(Code::ApprovalNeedsTerminal, why)
                 .attempt(format!("`{command} --lost again`, `--lost done` or `--lost stop`"))
-                .into());
+                .into())
         }
-    };
+    }
+}
+
+/// Approves with one of the three answers: that of the option, or of the user at the terminal.
+pub(super) fn approve(context: &mut Context, wanted: Option<LostAnswer>, lost: &LostStep) -> Result<u8, CommandError> {
+    let answer = wanted_or_asked(wanted, (&lost.id, &lost.step()), || text(context, lost))?;
     let said = decide(context, lost, answer)?;
     context.printer.say(said);
     Ok(0)
