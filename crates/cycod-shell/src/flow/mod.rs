@@ -912,11 +912,15 @@ impl Flow<'_> {
         }
     }
 
+    fn is_authored(&self, file: &Text) -> bool {
+        let name = literal(file).and_then(|path| path.rsplit('/').next());
+        name.is_some_and(|name| self.authored.contains(name))
+    }
+
     /// A file runs as a script of a shell, or as its first line says. One that the script writes is not one of the project, and
     /// what it does with values is not followed.
     fn runs_script(&mut self, file: &Text, arguments: &[usize]) {
-        let name = literal(file).and_then(|path| path.rsplit('/').next());
-        if name.is_some_and(|name| self.authored.contains(name)) {
+        if self.is_authored(file) {
             let holes: Vec<usize> = arguments.iter().chain(&self.in_environment).copied().collect();
             self.find_unclear(holes, "it gets to a script that this command writes itself, which is not followed");
         }
@@ -924,8 +928,7 @@ impl Flow<'_> {
 
     /// A shell reads a file into itself. What one that the script writes makes of the names of commands is not followed.
     fn becomes_part(&mut self, file: &Text) {
-        let name = literal(file).and_then(|path| path.rsplit('/').next());
-        if name.is_some_and(|name| self.authored.contains(name)) {
+        if self.is_authored(file) {
             let all: Vec<usize> = (0..self.holes.len()).collect();
             self.find_unclear(all, "a shell reads a script into itself that the command writes, which is not followed");
         }
@@ -935,14 +938,16 @@ impl Flow<'_> {
     /// program then. A name in a directory is the program's own.
     fn copies(&mut self, fields: &[Field]) {
         const COPYING: [&str; 5] = ["cp", "install", "link", "ln", "mv"];
-        let base = |word: &Text| match word.last() {
-            Some(Atom::Text(end)) if literal(word).is_some() || end.contains('/') => {
-                end.rsplit('/').next().filter(|base| !base.is_empty()).map(Arc::<str>::from)
+        fn base(word: &Text) -> Option<&str> {
+            match word.last() {
+                Some(Atom::Text(end)) if literal(word).is_some() || end.contains('/') => {
+                    end.rsplit('/').next().filter(|base| !base.is_empty())
+                }
+                _ => None,
             }
-            _ => None,
-        };
+        }
         let is_copying = |field: &Field| match field {
-            Field::Word(word) => base(word).is_some_and(|name| COPYING.contains(&&*name)),
+            Field::Word(word) => base(word).is_some_and(|name| COPYING.contains(&name)),
             _ => false,
         };
         let Some(at) = fields.iter().position(is_copying) else { return };
@@ -953,16 +958,16 @@ impl Flow<'_> {
         let mut words: Vec<&Text> = words.collect();
         let Some(target) = words.pop().and_then(base) else { return };
         let is_same = |source: &&Text| match base(source) {
-            Some(name) if name == target || programs::is_same(&name, &target) => true,
+            Some(name) if name == target || programs::is_same(name, target) => true,
             // A program of the project stays one.
             Some(name) => {
                 let is_of_project = literal(source).is_some_and(|path| !path.starts_with(['/', '~']));
-                is_of_project && !programs::is_described(&name) && !programs::is_described(&target)
+                is_of_project && !programs::is_described(name) && !programs::is_described(target)
             }
             None => false,
         };
         if !words.iter().all(is_same) {
-            self.has_grown |= self.copied.insert(target);
+            self.has_grown |= self.copied.insert(target.into());
         }
     }
 
