@@ -52,8 +52,8 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Looks at a tool, those it reaches, what they start, and the programs of the workspace that they name. A manifest that says which programs are
-    /// the project's own is one of these files for the tools that rest on it.
+    /// Looks at a tool, those it reaches, what they start, and the programs of the workspace that they name. A manifest that says
+    /// which programs are the project's own is one of these files for the tools that rest on it.
     pub(super) fn of(
         (tool, used): (&Tool, &Used),
         starts: Starts,
