@@ -22,6 +22,11 @@ const SHELLS: [(&str, &str); 4] =
 /// What every archive has beside the program.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
+/// What the program is for, in a line.
+const ABOUT: &str = "Tools for people and language models, written once in a small file";
+
+const LICENSE: &str = "MIT OR Apache-2.0";
+
 const NEEDS_URL: &str = "needs --url, the address of the release's files";
 
 /// The targets of a release, with the names that package managers give them.
@@ -269,7 +274,7 @@ impl Release<'_> {
         copy(program, &stage.join("package/bin/cycod"), 0o755)?;
         let name = format!("cycod-linux-{}", target.npm);
         let manifest = json!({
-            "name": name, "version": self.version, "license": "MIT OR Apache-2.0", "os": ["linux"], "cpu": [target.npm],
+            "name": name, "version": self.version, "license": LICENSE, "os": ["linux"], "cpu": [target.npm],
             "description": format!("cycod for Linux on {}", target.npm), "files": ["bin/cycod"],
         });
         write(&stage.join("package/package.json"), pretty(&manifest))?;
@@ -281,8 +286,7 @@ impl Release<'_> {
         let platforms: serde_json::Map<String, Value> =
             archives.iter().map(|(target, _)| (format!("cycod-linux-{}", target.npm), json!(self.version))).collect();
         let manifest = json!({
-            "name": "cycod", "version": self.version, "license": "MIT OR Apache-2.0",
-            "description": "Tools for people and language models, written once in a small file",
+            "name": "cycod", "version": self.version, "license": LICENSE, "description": ABOUT,
             "bin": {"cycod": "cycod.js"}, "files": ["cycod.js"], "engines": {"node": ">=18"},
             "optionalDependencies": platforms,
         });
@@ -304,8 +308,8 @@ impl Release<'_> {
         copy(program, &stage.join(&script), 0o755)?;
         let readme = fs::read_to_string(self.root.join("README.md")).unwrap_or_default();
         let about = format!(
-            "Metadata-Version: 2.1\nName: cycod\nVersion: {}\nSummary: Tools for people and language models, written once in a \
-             small file\nLicense: MIT OR Apache-2.0\nRequires-Python: >=3.8\nDescription-Content-Type: text/markdown\n\n{readme}",
+            "Metadata-Version: 2.1\nName: cycod\nVersion: {}\nSummary: {ABOUT}\nLicense: {LICENSE}\nRequires-Python: >=3.8\n\
+             Description-Content-Type: text/markdown\n\n{readme}",
             self.version
         );
         write(&stage.join(&info).join("METADATA"), about.into_bytes())?;
@@ -370,7 +374,14 @@ impl Release<'_> {
             return Ok(());
         };
         let digest = digest(&self.options.out.join(&file))?;
-        let archive = windows::Archive { version: self.version, url, name: &name, digest: &digest };
+        let archive = windows::Archive {
+            version: self.version,
+            about: ABOUT,
+            license: LICENSE,
+            url,
+            name: &name,
+            digest: &digest,
+        };
         write(&self.done("cycod.json"), pretty(&archive.scoop()))?;
         // JSON is YAML.
         let mut files = archive.winget().into_iter();
@@ -460,8 +471,8 @@ impl Release<'_> {
             return Ok(());
         };
         let mut formula = format!(
-            "class Cycod < Formula\n  desc \"Tools for people and language models, written once in a small file\"\n  homepage \
-             \"{url}\"\n  version \"{}\"\n  license any_of: [\"MIT\", \"Apache-2.0\"]\n  depends_on :linux\n\n",
+            "class Cycod < Formula\n  desc \"{ABOUT}\"\n  homepage \"{url}\"\n  version \"{}\"\n  license any_of: [\"MIT\", \"Apache-2.0\"]\n  \
+             depends_on :linux\n\n",
             self.version
         );
         for (target, file) in archives {

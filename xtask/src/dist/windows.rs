@@ -10,12 +10,12 @@ const ID: &str = "cycod.cycod";
 /// The version of the format of winget's files: <https://github.com/microsoft/winget-cli/tree/master/schemas/JSON/manifests>.
 const FORMAT: &str = "1.10.0";
 
-const ABOUT: &str = "Tools for people and language models, written once in a small file";
-const LICENSE: &str = "MIT OR Apache-2.0";
-
 /// The archive that is installed.
 pub(super) struct Archive<'a> {
     pub(super) version: &'a str,
+    /// What it is for, in a line.
+    pub(super) about: &'a str,
+    pub(super) license: &'a str,
     /// Where the files of the release are.
     pub(super) url: &'a str,
     /// Its name without the ending, and that of the directory in it.
@@ -30,7 +30,7 @@ impl Archive<'_> {
 
     pub(super) fn scoop(&self) -> Value {
         json!({
-            "version": self.version, "description": ABOUT, "homepage": self.url, "license": "MIT|Apache-2.0",
+            "version": self.version, "description": self.about, "homepage": self.url, "license": "MIT|Apache-2.0",
             "architecture": {"64bit": {"url": self.address(), "hash": self.digest, "extract_dir": self.name}},
             "bin": "cycod.exe",
         })
@@ -54,7 +54,7 @@ impl Archive<'_> {
             "Installers": [{"Architecture": "x64", "InstallerUrl": self.address(), "InstallerSha256": self.digest}],
         });
         let locale = json!({
-            "PackageLocale": "en-US", "Publisher": "cycod", "PackageName": "cycod", "License": LICENSE, "ShortDescription": ABOUT,
+            "PackageLocale": "en-US", "Publisher": "cycod", "PackageName": "cycod", "License": self.license, "ShortDescription": self.about,
         });
         [
             (format!("{ID}.yaml"), file("version", json!({"DefaultLocale": "en-US"}))),
@@ -77,6 +77,8 @@ mod tests {
 
     const ARCHIVE: Archive<'_> = Archive {
         version: "1.2.3",
+        about: "Tools",
+        license: "MIT",
         url: "https://example.com/v1.2.3",
         name: "cycod-1.2.3-x86_64-pc-windows-gnu",
         digest: "0123",
