@@ -40,6 +40,7 @@ mod shared;
 mod shelf;
 mod skills;
 mod stdio;
+mod streams;
 mod tasks;
 mod upstream;
 mod uri;

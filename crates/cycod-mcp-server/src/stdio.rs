@@ -9,7 +9,7 @@ use cycod_thread::{blocking, waited};
 use rmcp::ServiceExt;
 use tokio::sync::Notify;
 
-use crate::{ServerOptions, handler::Handler, pipe::Pipe, shared::Shared, watch::watch};
+use crate::{ServerOptions, handler::Handler, pipe::Pipe, shared::Shared, streams, watch::watch};
 
 /// How long calls that are under way may go on after the end of input, so that `echo … | cycod mcp serve` answers.
 const AFTER_INPUT: Duration = Duration::from_millis(400);
@@ -34,7 +34,7 @@ pub fn serve_stdio(options: ServerOptions, stop: &Stop) -> io::Result<()> {
     let handler = Handler::new(Arc::clone(&shared));
     runtime.block_on(async {
         watch(&shared);
-        let (reader, writer) = rmcp::transport::io::stdio_pipes();
+        let (reader, writer) = streams::open();
         let ended = Arc::new(Notify::new());
         let pipe = Pipe::new(reader, writer, is_terminal(), Arc::clone(&ended));
         let serving = async {

@@ -2,8 +2,9 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
-    io::{BufRead as _, BufReader, Write as _},
+    fs::{self, File},
+    io::{BufRead as _, BufReader, Write as _, pipe},
+    os::{fd::OwnedFd, unix::net::UnixStream},
     process::{Command, Stdio},
 };
 
@@ -26,10 +27,36 @@ fn place() -> Place {
     place
 }
 
+/// The standard input and output of a program: its ends, and ours.
+struct Streams {
+    theirs: [OwnedFd; 2],
+    input: File,
+    output: File,
+}
+
+impl Streams {
+    /// As most clients connect them.
+    fn pipes() -> Self {
+        let ((stdin, input), (output, stdout)) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
+        Self::of([stdin.into(), stdout.into()], input.into(), output.into())
+    }
+
+    /// As programs of Node.js connect them.
+    fn sockets() -> Self {
+        let pair = || UnixStream::pair().expect("sockets");
+        let ((stdin, input), (stdout, output)) = (pair(), pair());
+        Self::of([stdin.into(), stdout.into()], input.into(), output.into())
+    }
+
+    fn of(theirs: [OwnedFd; 2], input: OwnedFd, output: OwnedFd) -> Self {
+        Self { theirs, input: input.into(), output: output.into() }
+    }
+}
+
 /// Runs a command under `strace`, and returns the calls that our own processes made: not the programs that they started. Each
 /// line is written when the answer to the one before has come.
 #[expect(clippy::disallowed_methods, reason = "the tests start the program under test")]
-fn calls(place: &Place, arguments: &[&str], lines: &[String]) -> Vec<&'static str> {
+fn calls(place: &Place, arguments: &[&str], streams: Streams, lines: &[String]) -> Vec<&'static str> {
     let ours = place.command(arguments);
     // Not in the place, which a server watches.
     let beside = tempfile::tempdir().expect("a directory");
@@ -38,10 +65,11 @@ fn calls(place: &Place, arguments: &[&str], lines: &[String]) -> Vec<&'static st
     strace.args(["-f", "-qq", "-o"]).arg(&trace).arg(ours.get_program()).args(ours.get_args()).env_clear();
     strace.envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("PATH", "/usr/bin:/bin");
     strace.current_dir(ours.get_current_dir().expect("a directory"));
-    strace.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut running = strace.spawn().expect("strace");
-    let mut answers = BufReader::new(running.stdout.take().expect("piped")).lines();
-    let mut input = running.stdin.take().expect("piped");
+    let Streams { theirs: [stdin, stdout], mut input, output } = streams;
+    let mut running = strace.stdin(stdin).stdout(stdout).stderr(Stdio::null()).spawn().expect("strace");
+    // It has our copies of the program's ends.
+    drop(strace);
+    let mut answers = BufReader::new(output).lines();
     for line in lines {
         input.write_all(line.as_bytes()).expect("it reads");
         if line.contains("\"id\"") {
@@ -77,7 +105,7 @@ fn a_run_of_one_tool_keeps_its_budget() {
     // The first one makes what the others find.
     (0..2).for_each(|_| assert_eq!(place.run(&run).code(), 0));
     // A run that takes longer than usual writes a journal, and costs more.
-    let least = (0..5).map(|_| spent(&calls(&place, &run, &[]))).min();
+    let least = (0..5).map(|_| spent(&calls(&place, &run, Streams::pipes(), &[]))).min();
     let (spent, most) = (least.expect("a run"), budget("tool-run"));
     assert!(spent <= most, "{spent} system calls where {most} are allowed");
     assert!(spent + 60 > most, "the budget can be lowered: {spent} system calls where {most} are allowed");
@@ -86,6 +114,17 @@ fn a_run_of_one_tool_keeps_its_budget() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_call_over_mcp_keeps_its_budget() {
+    call_over(Streams::pipes());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_call_over_sockets_keeps_the_same_budget() {
+    call_over(Streams::sockets());
+}
+
+#[cfg(target_os = "linux")]
+fn call_over(streams: Streams) {
     let place = place();
     let conversation = |calls: usize| {
         let initialize = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\
@@ -98,8 +137,10 @@ fn a_call_over_mcp_keeps_its_budget() {
         let beginning = [initialize, initialized].map(str::to_owned);
         beginning.into_iter().chain((1..=calls).map(call)).collect::<Vec<_>>()
     };
-    let calls = calls(&place, &["mcp", "serve"], &conversation(60));
-    let is_answer = |(_, call): &(usize, &&str)| call.starts_with("write(") && call.contains("jsonrpc");
+    let calls = calls(&place, &["mcp", "serve"], streams, &conversation(60));
+    let is_answer = |(_, call): &(usize, &&str)| {
+        (call.starts_with("write(") || call.starts_with("sendto(")) && call.contains("jsonrpc")
+    };
     let answers: Vec<usize> = calls.iter().enumerate().filter(is_answer).map(|(at, _)| at).collect();
     // The first calls find nothing prepared, and one that takes long has a journal as well.
     let spans = answers[10..].windows(2).map(|pair| &calls[pair[0]..pair[1]]);
