@@ -1,6 +1,9 @@
 //! One tool of the catalog, in whatever state it is, and how it is loaded.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use cycod_definition::{Beside, Level, Tool};
 use cycod_diagnostic::{Code, Diagnostic, Severity, SourceFile};
@@ -96,6 +99,31 @@ pub enum LoadError {
     },
 }
 
+/// Loads many tools at one moment: what lies beside them is read once, and not for each.
+#[derive(Debug, Default)]
+pub struct Loader {
+    look: Look,
+    /// Of the places of each directory.
+    beside: Mutex<Vec<(Arc<NeighborPlaces>, Beside)>>,
+}
+
+impl Loader {
+    /// As [`Entry::load`].
+    pub fn load(&self, entry: &Entry) -> Result<Opened, LoadError> {
+        entry.load_with(|| self.beside(&entry.places))
+    }
+
+    fn beside(&self, places: &Arc<NeighborPlaces>) -> Beside {
+        let mut known = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, beside)) = known.iter().find(|(other, _)| Arc::ptr_eq(other, places)) {
+            return beside.clone();
+        }
+        let beside = places.read_in(&self.look);
+        known.push((Arc::clone(places), beside.clone()));
+        beside
+    }
+}
+
 impl Entry {
     /// Whether the tool can be called: its name leads to it, also when another machine would be needed to run it.
     pub fn is_active(&self) -> bool {
@@ -111,10 +139,14 @@ impl Entry {
 
     /// The same, as part of a look at more.
     pub fn load_in(&self, look: &Look) -> Result<Opened, LoadError> {
+        self.load_with(|| self.places.read_in(look))
+    }
+
+    fn load_with(&self, beside: impl FnOnce() -> Beside) -> Result<Opened, LoadError> {
         if let Some(adopted) = &self.adopted {
             return Ok(Opened { tool: adopted.tool.clone(), source: adopted.source(), diagnostics: Vec::new() });
         }
-        let checked = self.check(look);
+        let checked = self.check(&beside());
         let is_broken = checked.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         match checked.tool {
             Some(mut tool) if !is_broken => {
@@ -138,13 +170,13 @@ impl Entry {
         if let Some(adopted) = &self.adopted {
             return (adopted.source(), Vec::new());
         }
-        let checked = self.check(&Look::default());
+        let checked = self.check(&self.places.read());
         (checked.source, checked.diagnostics)
     }
 
-    /// Reads the file as it is now, and what lies beside it.
-    fn check(&self, look: &Look) -> read::Checked {
-        let mut checked = read::check(&self.path, &self.places.read_in(look));
+    /// Reads the file as it is now.
+    fn check(&self, beside: &Beside) -> read::Checked {
+        let mut checked = read::check(&self.path, beside);
         self.add_problems_of_the_directory(&mut checked);
         checked
     }

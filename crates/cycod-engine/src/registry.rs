@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use cycod_catalog::{Entry, Scope, ScopeFilter, Scopes, State, ToolSource};
+use cycod_catalog::{Entry, Loader, Scope, ScopeFilter, Scopes, State, ToolSource};
 use cycod_definition::{Body, Tool, function_schema};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_schema::Function;
@@ -196,12 +196,13 @@ impl Engine {
 
     /// What each entry costs, and what the estimate is; nothing for one that cannot be loaded.
     fn costs(&self, entries: &[Entry], measure: Measure) -> Vec<(Option<usize>, Option<usize>)> {
+        let loader = Loader::default();
         let cost = |entry: &Entry| {
             let estimated = entry.summary.estimated_tokens.map(|tokens| tokens as usize);
             if estimated.is_some() && measure.is_estimate() {
                 return (estimated, estimated);
             }
-            let function = self.function(entry);
+            let function = self.function_by(&loader, entry);
             let tokens = function.as_ref().map(|function| measure.of(function));
             (tokens, estimated.or_else(|| function.map(|function| Measure::ESTIMATE.of(&function))))
         };
@@ -210,10 +211,14 @@ impl Engine {
 
     /// What a model is told of an entry; nothing when it cannot be loaded.
     pub fn function(&self, entry: &Entry) -> Option<Function> {
+        self.function_by(&Loader::default(), entry)
+    }
+
+    fn function_by(&self, loader: &Loader, entry: &Entry) -> Option<Function> {
         if matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }) {
             return None;
         }
-        let tool = entry.load().ok()?.tool;
+        let tool = loader.load(entry).ok()?.tool;
         Some(Function::from_json(&function_schema(&self.told_to_models(tool))))
     }
 
@@ -227,7 +232,8 @@ impl Engine {
         }
         let uses = self.uses();
         let families = families(&offered);
-        let functions = side_by_side(&offered, |tool| self.function(&tool.entry));
+        let loader = Loader::default();
+        let functions = side_by_side(&offered, |tool| self.function_by(&loader, &tool.entry));
         let candidates = offered.iter().zip(families).zip(functions).filter_map(|((tool, family), function)| {
             let name = &tool.entry.name;
             Some(Candidate {

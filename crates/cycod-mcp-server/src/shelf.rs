@@ -10,7 +10,7 @@ use std::{
 
 use cycod_engine::{
     Engine, NotOffered, Selected, Selection, Standing, WhyNot,
-    catalog::{Availability, Entry, Scope, ScopeFilter},
+    catalog::{Availability, Entry, Loader, Scope, ScopeFilter},
     definition::{Body, Host, JsonSchema, OfferedAs, Tool, ToolPage},
     diagnostic::{Refusal, closest, counted, visible},
     group_of, host,
@@ -508,8 +508,10 @@ impl Stock {
         let offered: Vec<&Selected> = selected.iter().filter(|one| self.offers(&one.entry)).filter(is_known).collect();
         let workers = thread::available_parallelism().map_or(1, usize::from).min(offered.len() / WORTH_A_THREAD + 1);
         let share = offered.len().div_ceil(workers).max(1);
+        let loader = Loader::default();
+        let list_of = |entries| self.list_of(entries, &loader);
         let mut lists = thread::scope(|scope| {
-            let parts: Vec<_> = offered.chunks(share).map(|entries| scope.spawn(|| self.list_of(entries))).collect();
+            let parts: Vec<_> = offered.chunks(share).map(|entries| scope.spawn(move || list_of(entries))).collect();
             let parts = parts.into_iter().map(|part| part.join().unwrap_or_default());
             parts.fold(Lists::default(), Lists::join)
         });
@@ -527,11 +529,11 @@ impl Stock {
         self.offers.get_or_init(|| self.upstream.as_ref().map(|servers| servers.offers()).unwrap_or_default())
     }
 
-    fn list_of(&self, selected: &[&Selected]) -> Lists {
+    fn list_of(&self, selected: &[&Selected], loader: &Loader) -> Lists {
         let mut lists = Lists::default();
         for Selected { entry, standing } in selected {
             let is_changed = *standing == Some(Standing::Changed);
-            let Ok(opened) = entry.load() else { continue };
+            let Ok(opened) = loader.load(entry) else { continue };
             // An alias is listed with the parameters of its base.
             let tool = self.engine.told_to_models(opened.tool);
             match &tool.offer {
