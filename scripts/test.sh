@@ -2,6 +2,7 @@
 # Installs what the tests need and runs every check, in the order in which a failure is cheapest to learn of.
 set -eu
 cd "$(dirname "$0")/.."
+begun=$(date +%s)
 
 need() { # need PROGRAM PACKAGE: a program of the system that tests run for real
     command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
@@ -73,7 +74,13 @@ sh scripts/runners.sh
 command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --debug --quiet
 command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug --quiet
 
-step() { printf '\n== %s\n' "$*"; "$@"; }
+printf '\n== the installation took %s s\n' "$(($(date +%s) - begun))"
+step() { # step COMMAND…: says what runs, and afterwards how long it took
+    printf '\n== %s\n' "$*"
+    since=$(date +%s)
+    "$@"
+    printf '== %s took %s s\n' "$*" "$(($(date +%s) - since))"
+}
 step cargo fmt --all --check
 step cargo xtask tidy
 step sh scripts/prose.sh
