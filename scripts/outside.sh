@@ -8,7 +8,7 @@
 #                                    apps hub login fleet failures chaos soak deploy telemetry
 #                                    interpreters; without a name, soak doesn't run
 #
-# CYCOD names the program to try; without it, a debug build is made.
+# CYCOD and HUB name the programs to try; without them, debug builds are made.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -73,8 +73,8 @@ install_python() { # install_python REQUIREMENTS ENVIRONMENT: nothing where noth
 }
 
 build_hub() {
-    built=$(cargo build --quiet --locked --package cycod-hub --message-format json |
-        jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod-hub" and .executable) | .executable' | tail -n 1)
+    built=${HUB:-$(cargo build --quiet --locked --package cycod-hub --message-format json |
+        jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod-hub" and .executable) | .executable' | tail -n 1)}
 }
 
 install_node_modules() {
@@ -102,7 +102,9 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     name=$1
     shift
     printf '\n== outside: %s\n' "$name"
+    since=$(date +%s)
     "$@" || failed="$failed${failed:+,} $name"
+    printf '== outside: %s took %s s\n' "$name" "$(($(date +%s) - since))"
 }
 [ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub login fleet failures chaos deploy telemetry interpreters
 for part; do
