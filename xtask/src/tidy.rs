@@ -584,7 +584,16 @@ fn unsafe_homes(root: &Path, sources: &[PathBuf]) -> Vec<String> {
 /// What reaches a terminal without `Shown`, and where each has its home. `clippy.toml` bans most of it; this says where the
 /// exceptions are.
 const TERMINAL: [(&str, &[&str]); 14] = [
-    ("io::stdout()", &["crates/cycod/src/printer/streams.rs", "crates/cycod-mcp-server/src/stdio.rs", HUB, WORKER]),
+    (
+        "io::stdout()",
+        &[
+            "crates/cycod/src/printer/streams.rs",
+            "crates/cycod-mcp-server/src/stdio.rs",
+            "crates/cycod-mcp-server/src/streams.rs",
+            HUB,
+            WORKER,
+        ],
+    ),
     ("io::stderr()", &["crates/cycod/src/printer/streams.rs", HUB, WORKER]),
     ("tokio::io::std", &[]),
     ("transport::io::stdio", &["crates/cycod-mcp-server/src/stdio.rs"]),

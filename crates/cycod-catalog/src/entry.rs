@@ -101,13 +101,13 @@ pub enum LoadError {
 
 /// Loads many tools at one moment: what lies beside them is read once, and not for each.
 #[derive(Debug, Default)]
-pub struct Loader {
+pub struct EntryLoader {
     look: Look,
     /// Of the places of each directory.
     beside: Mutex<Vec<(Arc<NeighborPlaces>, Beside)>>,
 }
 
-impl Loader {
+impl EntryLoader {
     /// As [`Entry::load`].
     pub fn load(&self, entry: &Entry) -> Result<Opened, LoadError> {
         entry.load_with(|| self.beside(&entry.places))

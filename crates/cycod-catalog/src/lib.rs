@@ -35,7 +35,7 @@ pub use adopted::Adopted;
 pub use availability::{Availability, UnavailableReason};
 pub use beside::{Home, NeighborPlaces};
 pub use catalog::Catalog;
-pub use entry::{Entry, LoadError, Loader, Opened, State};
+pub use entry::{Entry, EntryLoader, LoadError, Opened, State};
 #[cfg(unix)]
 pub use hash::hash;
 pub use origin::ToolOrigin;

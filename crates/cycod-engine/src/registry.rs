@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use cycod_catalog::{Entry, Loader, Scope, ScopeFilter, Scopes, State, ToolSource};
+use cycod_catalog::{Entry, EntryLoader, Scope, ScopeFilter, Scopes, State, ToolSource};
 use cycod_definition::{Body, Tool, function_schema};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_schema::Function;
@@ -196,7 +196,7 @@ impl Engine {
 
     /// What each entry costs, and what the estimate is; nothing for one that cannot be loaded.
     fn costs(&self, entries: &[Entry], measure: Measure) -> Vec<(Option<usize>, Option<usize>)> {
-        let loader = Loader::default();
+        let loader = EntryLoader::default();
         let cost = |entry: &Entry| {
             let estimated = entry.summary.estimated_tokens.map(|tokens| tokens as usize);
             if estimated.is_some() && measure.is_estimate() {
@@ -211,10 +211,10 @@ impl Engine {
 
     /// What a model is told of an entry; nothing when it cannot be loaded.
     pub fn function(&self, entry: &Entry) -> Option<Function> {
-        self.function_by(&Loader::default(), entry)
+        self.function_by(&EntryLoader::default(), entry)
     }
 
-    fn function_by(&self, loader: &Loader, entry: &Entry) -> Option<Function> {
+    fn function_by(&self, loader: &EntryLoader, entry: &Entry) -> Option<Function> {
         if matches!(entry.state, State::Broken { .. } | State::Duplicate { .. }) {
             return None;
         }
@@ -232,7 +232,7 @@ impl Engine {
         }
         let uses = self.uses();
         let families = families(&offered);
-        let loader = Loader::default();
+        let loader = EntryLoader::default();
         let functions = side_by_side(&offered, |tool| self.function_by(&loader, &tool.entry));
         let candidates = offered.iter().zip(families).zip(functions).filter_map(|((tool, family), function)| {
             let name = &tool.entry.name;

@@ -31,7 +31,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use cycod_catalog::{Entry, Loader, Scope, State};
+use cycod_catalog::{Entry, EntryLoader, Scope, State};
 use cycod_definition::{FunctionCalling, Parameter, Starts, Tool};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_file::Look;
@@ -208,7 +208,7 @@ impl Engine {
     pub fn project_tools(&self) -> Result<Vec<TrustSubject>, Refusal> {
         let entries = self.catalog().entries();
         let local = entries.iter().filter(|entry| entry.scope == Scope::Local && entry.is_active());
-        let loader = Loader::default();
+        let loader = EntryLoader::default();
         let loaded = local.filter_map(|entry| loader.load(entry).ok());
         loaded
             .map(|opened| self.subjects(&Arc::new(opened.tool)))
@@ -226,7 +226,7 @@ impl Engine {
     pub fn standings(&self, entries: &[Entry]) -> Result<Vec<Option<Standing>>, Refusal> {
         self.moments.begin();
         let look = self.look();
-        let (mut trusted, loader) = (None, Loader::default());
+        let (mut trusted, loader) = (None, EntryLoader::default());
         let find = |name: &str| self.tool(name).ok();
         let mut standing = |entry: &Entry| {
             let is_usable = !matches!(entry.state, State::Broken { .. } | State::Duplicate { .. });

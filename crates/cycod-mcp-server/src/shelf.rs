@@ -10,7 +10,7 @@ use std::{
 
 use cycod_engine::{
     Engine, NotOffered, Selected, Selection, Standing, WhyNot,
-    catalog::{Availability, Entry, Loader, Scope, ScopeFilter},
+    catalog::{Availability, Entry, EntryLoader, Scope, ScopeFilter},
     definition::{Body, Host, JsonSchema, OfferedAs, Tool, ToolPage},
     diagnostic::{Refusal, closest, counted, visible},
     group_of, host,
@@ -508,7 +508,7 @@ impl Stock {
         let offered: Vec<&Selected> = selected.iter().filter(|one| self.offers(&one.entry)).filter(is_known).collect();
         let workers = thread::available_parallelism().map_or(1, usize::from).min(offered.len() / WORTH_A_THREAD + 1);
         let share = offered.len().div_ceil(workers).max(1);
-        let loader = Loader::default();
+        let loader = EntryLoader::default();
         let list_of = |entries| self.list_of(entries, &loader);
         let mut lists = thread::scope(|scope| {
             let parts: Vec<_> = offered.chunks(share).map(|entries| scope.spawn(move || list_of(entries))).collect();
@@ -529,7 +529,7 @@ impl Stock {
         self.offers.get_or_init(|| self.upstream.as_ref().map(|servers| servers.offers()).unwrap_or_default())
     }
 
-    fn list_of(&self, selected: &[&Selected], loader: &Loader) -> Lists {
+    fn list_of(&self, selected: &[&Selected], loader: &EntryLoader) -> Lists {
         let mut lists = Lists::default();
         for Selected { entry, standing } in selected {
             let is_changed = *standing == Some(Standing::Changed);
