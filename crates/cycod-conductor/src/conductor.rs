@@ -11,7 +11,9 @@ use restate_sdk::{
 };
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::{CommitError, FlowCommit, FlowOffer, FlowQuestion, FlowQueue, PersonAnswer, TaskAnswer};
+use crate::{
+    CommitError, FlowCommit, FlowHold, FlowOffer, FlowQuestion, FlowQueue, PersonAnswer, TaskAnswer, WorkResumed,
+};
 
 /// The promise that ends a run from outside.
 const CANCEL: &str = "cancel";
@@ -151,6 +153,7 @@ enum Heard {
     Answer(FlowWork, Result<Vec<u8>, TerminalError>),
     Timer(FlowTimer),
     Said(FlowTask, Result<Vec<u8>, TerminalError>),
+    Resumed(FlowWork, Result<Vec<u8>, TerminalError>),
     Cancel,
 }
 
@@ -203,6 +206,13 @@ impl<'a, 'c> Driving<'a, 'c> {
                     }
                     (FlowHeard::Said(about, answer), None)
                 }
+                Ok(Some((_, Heard::Resumed(held, answer)))) => {
+                    let WorkResumed { work } = read(&answer?)?;
+                    if work != held {
+                        return Err(misfit(FlowMisfit::OtherWork));
+                    }
+                    (FlowHeard::Resumed(work), None)
+                }
                 Ok(None) => return Err(TerminalError::new("the run waits for nothing")),
                 Err(error) if error.code() == CANCELLED => (FlowHeard::Cancel, None),
                 Err(error) => return Err(error),
@@ -218,16 +228,17 @@ impl<'a, 'c> Driving<'a, 'c> {
         turn: FlowTurn,
         task: Option<String>,
     ) -> Result<bool, TerminalError> {
-        let FlowTurn { event, timers, offers, asks, stops, is_over } = turn;
+        let FlowTurn { event, timers, offers, asks, holds, stops, is_over } = turn;
         for (timer, after) in timers {
             let sleep = self.ctx.sleep(Duration::from_millis(after));
             self.waiting.push(Box::pin(sleep.map(move |_| Heard::Timer(timer))));
         }
         let offers = offers.into_iter().map(|work| self.offer(work, course.labels(work))).collect();
         let questions = asks.into_iter().map(|about| self.ask(about)).collect();
+        let holds = holds.into_iter().map(|work| self.hold(work)).collect();
         let (run, number) = (self.run.clone(), self.number);
         self.number += 1;
-        self.commit(FlowCommit { run, number, event, task, offers, questions, stops, is_over }).await
+        self.commit(FlowCommit { run, number, event, task, offers, questions, holds, stops, is_over }).await
     }
 
     /// Waits for what comes of work that goes into the queue.
@@ -242,6 +253,13 @@ impl<'a, 'c> Driving<'a, 'c> {
         let (awakeable, answer) = self.ctx.awakeable::<Vec<u8>>();
         self.waiting.push(Box::pin(answer.map(move |answer| Heard::Said(about, answer))));
         FlowQuestion { about, awakeable }
+    }
+
+    /// Waits until a person was asked whether something may be done, however long that takes.
+    fn hold(&mut self, work: FlowWork) -> FlowHold {
+        let (awakeable, answer) = self.ctx.awakeable::<Vec<u8>>();
+        self.waiting.push(Box::pin(answer.map(move |answer| Heard::Resumed(work, answer))));
+        FlowHold { work, awakeable }
     }
 
     async fn commit(&mut self, commit: FlowCommit) -> Result<bool, TerminalError> {

@@ -14,7 +14,9 @@ mod conductor;
 mod queue;
 
 pub use conductor::{Conductor, ConductorError};
-pub use queue::{CommitError, FlowCommit, FlowOffer, FlowQuestion, FlowQueue, PersonAnswer, TaskAnswer};
+pub use queue::{
+    CommitError, FlowCommit, FlowHold, FlowOffer, FlowQuestion, FlowQueue, PersonAnswer, TaskAnswer, WorkResumed,
+};
 
 #[cfg(doc)]
 use cycod_flow::{FlowStart, WorkAnswer};

@@ -23,6 +23,23 @@ pub struct FlowQuestion {
     pub awakeable: String,
 }
 
+/// Something that a worker does only with the consent of a person, who is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowHold {
+    /// What it is.
+    pub work: FlowWork,
+    /// The ID of the awakeable.
+    pub awakeable: String,
+}
+
+/// That a person was asked about it, as Restate passes it on. What came of that is for the worker alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkResumed {
+    /// What it is.
+    pub work: FlowWork,
+}
+
 /// What a person says, as Restate passes it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +65,8 @@ pub struct FlowCommit {
     pub offers: Vec<FlowOffer>,
     /// What a person is asked.
     pub questions: Vec<FlowQuestion>,
+    /// What needs a person's consent.
+    pub holds: Vec<FlowHold>,
     /// What has to stop.
     pub stops: Vec<FlowWork>,
     /// Whether nothing more happens.

@@ -15,6 +15,8 @@ pub struct FlowCourse {
     scopes: Vec<ScopeTime>,
     /// The lost attempts about which a person is asked.
     asked: BTreeSet<FlowTask>,
+    /// What a machine does only with the consent of a person, who is asked.
+    held: BTreeSet<FlowWork>,
     is_cancelled: bool,
 }
 
@@ -53,6 +55,8 @@ pub enum FlowHeard {
     Timer(FlowTimer),
     /// What a person says about an attempt that was lost.
     Said(FlowTask, LostAnswer),
+    /// A person was asked whether this may be done.
+    Resumed(FlowWork),
     /// Someone ends the run.
     Cancel,
 }
@@ -68,6 +72,8 @@ pub struct FlowTurn {
     pub offers: Vec<FlowWork>,
     /// The lost attempts about which to ask a person.
     pub asks: Vec<FlowTask>,
+    /// What a person is asked about before it is given away again.
+    pub holds: Vec<FlowWork>,
     /// What has to stop of what was given away.
     pub stops: Vec<FlowWork>,
     /// Whether nothing more happens.
@@ -106,6 +112,7 @@ impl FlowCourse {
             pauses: BTreeMap::new(),
             scopes: Vec::new(),
             asked: BTreeSet::new(),
+            held: BTreeSet::new(),
             is_cancelled: false,
         };
         let FlowStart { steps, at_once, timeout, .. } = start;
@@ -133,6 +140,8 @@ impl FlowCourse {
             // The run was cancelled before the answer came.
             FlowHeard::Said(task, _) if !self.asked.remove(&task) => return Ok(None),
             FlowHeard::Said(task, answer) => WorkAnswer::new(FlowEvent::Answered { task, answer }),
+            FlowHeard::Resumed(work) if !self.held.remove(&work) => return Ok(None),
+            FlowHeard::Resumed(work) => WorkAnswer::new(FlowEvent::Resumed(work)),
             FlowHeard::Answer(work, answer) => {
                 if !answer.is_of(work) || !self.out.remove(&work) {
                     return Err(FlowMisfit::OtherWork);
@@ -156,17 +165,24 @@ impl FlowCourse {
                 self.pauses.extend(pause.map(|pause| (*task, pause)));
             }
             FlowEvent::Answered { task, .. } => {
-                for scope in self.enclosing(task.step.scope) {
-                    let time = &mut self.scopes[scope.0];
-                    time.asked -= 1;
-                    if let (0, Some(length)) = (time.asked, time.length) {
-                        turn.timers.push((FlowTimer::OutOfTime { scope, stops: time.stops }, length));
-                    }
-                }
+                self.go_on(task.step.scope, &mut turn);
+            }
+            // Nobody is asked about a run that was cancelled: the next machine refuses it for good.
+            FlowEvent::Asked(work) if self.is_cancelled => turn.offers.push(*work),
+            FlowEvent::Asked(work) => {
+                self.stand_still(work.scope());
+                self.held.insert(*work);
+                turn.holds.push(*work);
+            }
+            FlowEvent::Resumed(work) => {
+                self.go_on(work.scope(), &mut turn);
+                turn.offers.push(*work);
             }
             FlowEvent::OutOfTime(scope) => turn.stops = self.attempts_in(*scope),
             FlowEvent::Cancelled => {
                 self.asked.clear();
+                turn.offers.extend(std::mem::take(&mut self.held));
+                self.out.extend(&turn.offers);
                 turn.stops = self.attempts_in(ScopeId(0));
             }
             _ => {}
@@ -183,11 +199,7 @@ impl FlowCourse {
                         turn.timers.push((FlowTimer::Due(after.step), pause));
                     }
                     FlowCommand::Ask(task) => {
-                        for scope in self.enclosing(task.step.scope) {
-                            let time = &mut self.scopes[scope.0];
-                            time.stops += 1;
-                            time.asked += 1;
-                        }
+                        self.stand_still(task.step.scope);
                         self.asked.insert(task);
                         turn.asks.push(task);
                     }
@@ -205,6 +217,26 @@ impl FlowCourse {
         }
         self.out.extend(&turn.offers);
         Ok(turn)
+    }
+
+    /// Stops the time of a scope and of those around it, because a person is asked.
+    fn stand_still(&mut self, scope: ScopeId) {
+        for scope in self.enclosing(scope) {
+            let time = &mut self.scopes[scope.0];
+            time.stops += 1;
+            time.asked += 1;
+        }
+    }
+
+    /// Begins it again with the answer, unless another question keeps it from running.
+    fn go_on(&mut self, scope: ScopeId, turn: &mut FlowTurn) {
+        for scope in self.enclosing(scope) {
+            let time = &mut self.scopes[scope.0];
+            time.asked -= 1;
+            if let (0, Some(length)) = (time.asked, time.length) {
+                turn.timers.push((FlowTimer::OutOfTime { scope, stops: time.stops }, length));
+            }
+        }
     }
 
     /// The labels of the machines that may do something that is given away.
@@ -228,6 +260,14 @@ impl FlowCourse {
 
 impl FlowTurn {
     fn of(event: FlowEvent) -> Self {
-        Self { event, timers: Vec::new(), offers: Vec::new(), asks: Vec::new(), stops: Vec::new(), is_over: false }
+        Self {
+            event,
+            timers: Vec::new(),
+            offers: Vec::new(),
+            asks: Vec::new(),
+            holds: Vec::new(),
+            stops: Vec::new(),
+            is_over: false,
+        }
     }
 }

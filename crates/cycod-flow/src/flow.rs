@@ -137,6 +137,8 @@ impl Flow {
                     }
                 }
             }
+            // What is given away is not done, whether a machine has it or a person is asked about it.
+            FlowEvent::Asked(_) | FlowEvent::Resumed(_) => {}
             FlowEvent::OutOfTime(scope) => {
                 let inner = self.inside(scope);
                 for scope in &inner {

@@ -87,6 +87,10 @@ pub enum FlowEvent {
         /// What follows.
         answer: LostAnswer,
     },
+    /// A machine was given something that it does only with the consent of a person, who is asked. It is nobody's meanwhile.
+    Asked(FlowWork),
+    /// The person was asked, whatever came of it: the same is given away again.
+    Resumed(FlowWork),
     /// The time of a scope is over.
     OutOfTime(ScopeId),
     /// The run was cancelled from outside.

@@ -48,6 +48,15 @@ pub struct FlowStart {
 }
 
 impl FlowWork {
+    /// The scope of which it is a part.
+    pub fn scope(self) -> ScopeId {
+        match self {
+            Self::Attempt(task) => task.step.scope,
+            Self::Decide(step) => step.scope,
+            Self::CleanUp(scope) => scope,
+        }
+    }
+
     /// What is told when everyone is gone who had it. Nothing follows for a step whose tool was not cleaned up.
     pub fn lost(self) -> WorkAnswer {
         match self {
@@ -74,6 +83,7 @@ impl WorkAnswer {
             (FlowWork::Attempt(of), FlowEvent::Opened { by, .. }) => Some(of) == *by,
             (FlowWork::Decide(of), FlowEvent::Decided { step, .. }) => of == *step,
             (FlowWork::CleanUp(of), FlowEvent::CleanedUp(scope)) => of == *scope,
+            (of, FlowEvent::Asked(work)) => of == *work,
             _ => false,
         }
     }

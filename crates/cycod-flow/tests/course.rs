@@ -44,6 +44,11 @@ fn cleaned(scope: usize, closes: Option<AttemptOutcome>) -> FlowHeard {
     FlowHeard::Answer(FlowWork::CleanUp(ScopeId(scope)), answer)
 }
 
+/// What a machine says that asks a person first.
+fn asks(work: FlowWork) -> FlowHeard {
+    FlowHeard::Answer(work, WorkAnswer::new(FlowEvent::Asked(work)))
+}
+
 fn hear(course: &mut FlowCourse, heard: FlowHeard) -> FlowTurn {
     course.hear(heard).expect("it fits").expect("it matters")
 }
@@ -193,6 +198,54 @@ fn shape(index: usize) -> impl Strategy<Value = StepShape> {
     )
 }
 
+#[test]
+fn what_a_machine_asks_a_person_about_is_given_away_again_with_new_time() {
+    let (mut course, _) = begin(vec![StepShape::default(), StepShape::default()]);
+    let (one, two) = (attempt(0, 0), attempt(0, 1));
+    let turn = hear(&mut course, asks(one));
+    assert_eq!((turn.holds, turn.offers, turn.timers), (vec![one], vec![], vec![]));
+    assert_eq!(turn.event, FlowEvent::Asked(one));
+    let turn = hear(&mut course, asks(two));
+    assert_eq!(turn.holds, [two]);
+    // Time doesn't count meanwhile, and nobody has the work.
+    assert_eq!(course.hear(FlowHeard::Timer(time(0, 0))), Ok(None));
+    assert_eq!(course.hear(ended(task(0, 0), AttemptOutcome::Succeeded)), Err(FlowMisfit::OtherWork));
+    let turn = hear(&mut course, FlowHeard::Resumed(one));
+    assert_eq!((turn.offers, turn.timers), (vec![one], vec![]), "the other question is open");
+    assert_eq!(course.hear(FlowHeard::Resumed(one)), Ok(None), "it is answered once");
+    let turn = hear(&mut course, FlowHeard::Resumed(two));
+    assert_eq!((turn.offers, turn.timers), (vec![two], vec![(time(0, 2), 300)]));
+    // The same may be asked again, by another machine.
+    assert_eq!(hear(&mut course, asks(one)).holds, [one]);
+    _ = hear(&mut course, FlowHeard::Resumed(one));
+    for index in [0, 1] {
+        _ = hear(&mut course, ended(task(0, index), AttemptOutcome::Succeeded));
+    }
+    // The cleanup, too, may need consent.
+    assert_eq!(hear(&mut course, asks(FlowWork::CleanUp(ScopeId(0)))).holds, [FlowWork::CleanUp(ScopeId(0))]);
+    assert_eq!(
+        hear(&mut course, FlowHeard::Resumed(FlowWork::CleanUp(ScopeId(0)))).offers,
+        [FlowWork::CleanUp(ScopeId(0))]
+    );
+    assert!(hear(&mut course, cleaned(0, None)).is_over);
+}
+
+#[test]
+fn a_run_that_is_cancelled_asks_no_one_any_more() {
+    let (mut course, _) = begin(vec![StepShape::default(), StepShape::default()]);
+    let (one, two) = (attempt(0, 0), attempt(0, 1));
+    _ = hear(&mut course, asks(one));
+    let turn = hear(&mut course, FlowHeard::Cancel);
+    assert_eq!((turn.offers, turn.stops), (vec![one], vec![one, two]), "what is held ends as what is given away");
+    assert_eq!(course.hear(FlowHeard::Resumed(one)), Ok(None));
+    let turn = hear(&mut course, asks(two));
+    assert_eq!((turn.holds, turn.offers), (vec![], vec![two]));
+    for index in [0, 1] {
+        _ = hear(&mut course, ended(task(0, index), AttemptOutcome::Refused));
+    }
+    assert!(hear(&mut course, cleaned(0, None)).is_over);
+}
+
 proptest! {
     /// Whatever comes of the work, and in whichever order, each run ends and no work is given away twice.
     #[test]
@@ -204,7 +257,7 @@ proptest! {
         let mut chance = |of: usize| usize::from(tape.next().unwrap_or_default()) % of;
         let (mut course, first) = begin(steps);
         let (mut waiting, mut given, mut scopes) = (Vec::new(), BTreeSet::new(), 1);
-        let mut asked = Vec::new();
+        let (mut asked, mut held) = (Vec::new(), Vec::new());
         let mut next = Some(first);
         for _ in 0..2000 {
             if let Some(turn) = next.take() {
@@ -214,6 +267,7 @@ proptest! {
                     waiting.push(Err(*work));
                 }
                 asked.extend(turn.asks.iter().copied());
+                held.extend(turn.holds.iter().copied());
                 for work in &turn.stops {
                     prop_assert!(waiting.contains(&Err(*work)), "{work:?} isn't under way");
                 }
@@ -230,7 +284,20 @@ proptest! {
                 next = course.hear(FlowHeard::Said(asked.swap_remove(chance(asked.len())), answer)).expect("it fits");
                 continue;
             }
+            if !held.is_empty() && (waiting.is_empty() || chance(3) == 0) {
+                let work = held.swap_remove(chance(held.len()));
+                next = course.hear(FlowHeard::Resumed(work)).expect("it fits");
+                continue;
+            }
             let heard = waiting.swap_remove(chance(waiting.len()));
+            if let Err(work) = heard
+                && chance(6) == 0
+            {
+                // It is given away again when a person was asked.
+                given.remove(&work);
+                next = course.hear(asks(work)).expect("it fits");
+                continue;
+            }
             next = course.hear(match heard {
                 Ok(timer) => FlowHeard::Timer(timer),
                 Err(FlowWork::Decide(step)) => {

@@ -545,6 +545,8 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             },
             FlowEvent::Lost(task) => self.happened(Entry::Lost(task))?,
             FlowEvent::Due(step) => self.happened(Entry::Due(step))?,
+            // Whoever carries it out in the end, it is to be done until then.
+            FlowEvent::Asked(_) | FlowEvent::Resumed(_) => {}
             FlowEvent::OutOfTime(scope) => self.happened(Entry::OutOfTime(scope))?,
             FlowEvent::Cancelled => self.happened(Entry::Cancelled)?,
             FlowEvent::Answered { task, answer } => self.happened(Entry::Answered(task, answer))?,
