@@ -136,6 +136,18 @@ steps:
 """
 
 
+CONSENT = """description: Needs the consent of whom the worker knows
+durable: true
+tags: [write]
+timeout: 4000
+security: {{isolation: none}}
+steps:
+  - {{name: one, bash: "echo one {{TIMESTAMP}} >> {marks}"}}
+  - {{name: two, bash: "echo two >> {marks}", parallel: true}}
+  - {{name: three, bash: "echo three >> {marks}", wait-for: [one, two]}}
+"""
+
+
 # Ends each lease at once.
 HURRY = "UPDATE tasks SET lease_until = 1 WHERE state = 'leased'"
 
@@ -260,6 +272,67 @@ def lost_and_left(fleet):
     fleet.run("runs", "wait", run, code=1)
     shown = fleet.run("runs", "show", run, "--format", "json") + json.dumps(fleet.journal(run))
     expect("step-lost" in shown and "no one decided about `one` in time" in shown, shown)
+
+
+def at_workers(fleet, *arguments):
+    """Runs a command as the user of each worker."""
+    for worker in fleet.workers:
+        environment = {**fleet.environment, "CYCOD_HOME": str(fleet.hub / worker)}
+        done = subprocess.run([CYCOD, *arguments], cwd=fleet.hub, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
+        expect(done.returncode == 0, done.stderr.decode())
+
+
+def asked_by_worker(fleet):
+    """The rules of the workers ask: the run waits without a process, whatever is killed, until whom they know has signed an answer."""
+    device = json.loads(fleet.run("team", "show", "--format", "json"))["teams"][0]["device"]
+    at_workers(fleet, "policy", "add", "ask", "consent", "--user")
+    said = lambda run: fleet.run("runs", "show", run, "--format", "json") + json.dumps(fleet.journal(run))  # noqa: E731
+    run = fleet.background("consent")
+    fleet.run("runs", "wait", run, code=3)
+    expect("cycod worker approvers" in said(run), said(run))
+    at_workers(fleet, "worker", "approvers", "--add", f"ada={device}")
+    try:
+        run = fleet.background("consent")
+        steps = lambda: [step for one in asked(fleet, run) for step in one["steps"]]  # noqa: E731
+        expect(eventually(lambda: steps() == ["one", "two"], 20), f"both steps wait: {steps()}")
+        for part in ("worker-1", "conductor", "hub", "restate", "conductor"):
+            fleet.kill(part)
+            time.sleep(0.5)
+            fleet.start(part)
+        # Its time, which is 4 s, doesn't count meanwhile.
+        time.sleep(5)
+        expect(steps() == ["one", "two"] and fleet.marked() == [], f"{steps()} {fleet.marked()}")
+        listed = next(row for row in json.loads(fleet.run("runs", "list", "--format", "json")) if row["id"] == run)
+        expect(listed["waits_for"] == [asked(fleet, run)[0]["id"]], listed)
+        fleet.run("approvals", "approve", listed["waits_for"][0], "--without-terminal")
+        fleet.run("runs", "wait", run)
+        expect({"one", "two", "three"} <= set(fleet.marked()) and asked(fleet, run) == [], fleet.marked())
+        expect("ada approved `one`" in said(run).replace("you approved", "ada approved"), said(run))
+        # Someone at the hub gives the answer to another run, and tells Restate that it was given.
+        run = fleet.background("consent")
+        expect(eventually(lambda: asked(fleet, run), 20), "no one is asked")
+        fleet.database("UPDATE consents SET state = 'answered', answer = (SELECT answer FROM consents WHERE answer <> '' LIMIT 1) "
+                       f"WHERE run = '{run}'")
+        for work, awakeable in fleet.rows(f"SELECT work, awakeable FROM holds WHERE run = '{run}'"):
+            fleet.database(f"UPDATE holds SET state = 'done' WHERE run = '{run}' AND work = '{work}'")
+            fleet.database("INSERT INTO flow_outbox (id, path, body, made) VALUES "
+                           f"('{run}.{awakeable}', '/restate/awakeables/{awakeable}/resolve', '{{\"work\":{work}}}', 1)")
+        fleet.run("runs", "wait", run, code=3)
+        expect("not-approved" in said(run) and fleet.marked() == [], said(run))
+        # What is denied fails, and says why.
+        run = fleet.background("consent")
+        expect(eventually(lambda: asked(fleet, run), 20), "no one is asked")
+        fleet.run("approvals", "deny", asked(fleet, run)[0]["id"], "--reason", "not today")
+        fleet.run("runs", "wait", run, code=3)
+        expect("approval-declined" in said(run) and "not today" in said(run) and fleet.marked() == [], said(run))
+        # What is cancelled waits no longer.
+        run = fleet.background("consent")
+        expect(eventually(lambda: asked(fleet, run), 20), "no one is asked")
+        fleet.run("runs", "cancel", run)
+        fleet.run("runs", "wait", run, code=None)
+        expect(asked(fleet, run) == [] and fleet.marked() == [], fleet.run("runs", "list"))
+    finally:
+        at_workers(fleet, "worker", "approvers", "--remove", "ada")
 
 
 def kill_who_works(fleet, run, hurry=None):
@@ -403,6 +476,7 @@ def main():
         "worker killed, writes": lost_and_write,
         "worker killed, stopped": lost_and_stopped,
         "worker killed, no one decides": lost_and_left,
+        "the rules of a worker ask": asked_by_worker,
         "cancel": cancel,
         "cancelled and followed by another": cancelled_and_followed_by_another,
         "time is over": time_is_over,
@@ -416,7 +490,7 @@ def main():
     table = Table("outcome")
     with Fleet() as fleet:
         for name, text in {"four": FOUR, "inner": INNER, "rich": RICH, "fails": FAILS, "writes": WRITES, "reads": READS,
-                           "waits": WAITS, "secretive": SECRETIVE, "tells": TELLS, "slow": SLOW, "crowd": CROWD}.items():
+                           "waits": WAITS, "consent": CONSENT, "secretive": SECRETIVE, "tells": TELLS, "slow": SLOW, "crowd": CROWD}.items():
             fleet.tool(name, text)
         for name, check in checks.items():
             if wanted and not any(word in name for word in wanted):

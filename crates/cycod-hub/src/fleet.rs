@@ -24,8 +24,8 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::{
-    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit, carried, flows, hashed, member::random,
-    request::use_once, roots,
+    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit, carried, consents, flows, hashed,
+    member::random, questions, request::use_once, roots,
 };
 
 /// How long a worker has a task without a report, in milliseconds.
@@ -205,7 +205,7 @@ pub(crate) fn give(
             return Ok(json!({"no_worker": why}));
         }
     }
-    let open = "SELECT COUNT(*) FROM tasks WHERE member = $1 AND (state = 'waiting' OR state = 'leased')";
+    let open = "SELECT COUNT(*) FROM tasks WHERE member = $1 AND state IN ('waiting', 'leased', 'asked')";
     let open = tx.row(open, &[member.name.as_str().into()])?.map_or(Ok(0), |row| row.number(0))?;
     if open >= MOST_TASKS {
         return Err(HubError::new(HubRefusal::Busy, format!("`{}` has {open} tasks that have not ended", member.name)));
@@ -404,6 +404,10 @@ fn given(
 ) -> Result<Json, HubError> {
     let (id, ticket, fence) = (row.text(0)?, row.text(3)?, row.number(6)?);
     let (run, work) = (row.text(8)?, row.text(9)?);
+    let owner = if run.is_empty() { &id } else { &run };
+    let answers = consents::answers(tx, owner)?;
+    let unanswered = consents::is_unanswered(tx, owner, &work)?;
+    let closed = consents::closed(tx, owner)?;
     let step = if run.is_empty() { None } else { Some(flows::lease(tx, (&run, &id, &work), now)?) };
     let (step, past) = step.unzip();
     let lease = LeaseDocument {
@@ -414,23 +418,28 @@ fn given(
         worker,
         fence,
         step,
-        instant: schedule_of(if run.is_empty() { &id } else { &run }).map(|(_, instant)| instant.as_second()),
+        unanswered,
+        closed,
+        instant: schedule_of(owner).map(|(_, instant)| instant.as_second()),
         expires: row.number(7)?.min(now.as_second().saturating_add(60)),
     };
     let document = serde_json::to_string(&lease).map_err(|error| HubError::failed("a lease", error))?;
     let signature = hub_key.sign_as(SignedRole::Lease, document.as_bytes())?;
     let mut files = serde_json::Map::new();
-    let owner = if run.is_empty() { id } else { run };
-    for file in tx.rows("SELECT path, bytes FROM task_files WHERE task = $1", &[owner.into()])? {
+    for file in tx.rows("SELECT path, bytes FROM task_files WHERE task = $1", &[owner.as_str().into()])? {
         files.insert(file.text(0)?, STANDARD.encode(file.bytes(1)?).into());
     }
-    Ok(json!({
+    let mut given = json!({
         "lease": {"document": document, "signature": String::from_utf8_lossy(&signature)},
         "ticket": {"document": ticket, "signature": row.text(4)?},
         "files": files,
         "lease_ms": LEASE,
         "past": past,
-    }))
+    });
+    if !answers.is_empty() {
+        given["answers"] = json!(answers);
+    }
+    Ok(given)
 }
 
 /// Takes a report of a worker, and extends its lease.
@@ -452,7 +461,7 @@ pub(crate) fn report(
     if tx.execute(update, &values)? == 0 {
         return Ok(json!({"over": true}));
     }
-    let select = "SELECT piece, pieces, cancelled, run, work FROM tasks WHERE id = $1";
+    let select = "SELECT piece, pieces, cancelled, run, work, expires FROM tasks WHERE id = $1";
     let row = tx.row(select, &[id.into()])?.ok_or_else(|| HubError::failed("a task", "it is gone"))?;
     let (run, work) = (row.text(3)?, row.text(4)?);
     let (last, pieces, is_cancelled) = (row.number(0)?, row.number(1)?, row.number(2)? != 0);
@@ -479,6 +488,15 @@ pub(crate) fn report(
         tx.execute(update, &[report.piece.into(), id.into()])?;
     }
     if let Some(result) = &report.result {
+        if let (true, Some(document)) = (run.is_empty(), result["asks"].as_str()) {
+            consents::check(id, document)?;
+            tx.execute("UPDATE tasks SET state = 'asked' WHERE id = $1", &[id.into()])?;
+            let held = consents::Held { work: String::new(), step: String::new(), awakeable: String::new() };
+            // The ticket counts for an hour, of which the run needs a minute to begin.
+            let last = row.number(5)?.saturating_sub(60).saturating_mul(1000).min(questions::latest(now));
+            consents::wait(tx, (id, last), &held, (document, &worker.name), now)?;
+            return Ok(json!({"stop": is_cancelled}));
+        }
         if !run.is_empty() {
             flows::check(tx, (&run, &work), result)?;
         }
@@ -491,6 +509,10 @@ pub(crate) fn report(
 /// Keeps the result of a worker whose lease has ended: the work was done, though nothing waits for it.
 pub(crate) fn keep_late(tx: &mut dyn HubTransaction, report: &WorkerReport) -> Result<(), HubError> {
     let Some(result) = &report.result else { return Ok(()) };
+    // A question is no result.
+    if result["asks"].is_string() || result["answer"]["event"]["asked"].is_object() {
+        return Ok(());
+    }
     let update = "UPDATE tasks SET late = $1 WHERE id = $2 AND late = '' AND state <> 'done'";
     tx.execute(update, &[result.to_string().into(), report.task.as_str().into()]).map(drop)
 }
@@ -552,7 +574,7 @@ pub(crate) fn watch(
 
 /// Whether nothing more comes of a task in this state.
 fn is_over(state: &str) -> bool {
-    !matches!(state, "waiting" | "leased")
+    !matches!(state, "waiting" | "leased" | "asked")
 }
 
 fn names(text: &str) -> Vec<String> {
@@ -577,7 +599,7 @@ pub(crate) fn cancel(
 pub(crate) fn begin(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
     let update = "UPDATE tasks SET lease_until = $1 WHERE state = 'leased' AND lease_until > 0";
     tx.execute(update, &[now.as_millisecond().saturating_add(LEASE).into()])?;
-    let update = "UPDATE tasks SET watched = $1 WHERE (state = 'waiting' OR state = 'leased') AND watched < $1";
+    let update = "UPDATE tasks SET watched = $1 WHERE state IN ('waiting', 'leased', 'asked') AND watched < $1";
     tx.execute(update, &[now.as_millisecond().into()]).map(drop)
 }
 
@@ -590,6 +612,7 @@ fn end(tx: &mut dyn HubTransaction, id: &str, state: &str, now: Timestamp) -> Re
     {
         return flows::tell(tx, (id, &row.text(1)?, &row.text(2)?), (state, &row.text(3)?), now);
     }
+    consents::withdraw(tx, id)?;
     carried::end(tx, id)?;
     tx.execute("DELETE FROM task_files WHERE task = $1", &[id.into()]).map(drop)
 }
@@ -598,7 +621,7 @@ fn end(tx: &mut dyn HubTransaction, id: &str, state: &str, now: Timestamp) -> Re
 fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
     let millis = now.as_millisecond();
     let update = "UPDATE tasks SET cancelled = 1 WHERE cancelled = 0 AND watched < $1 \
-                  AND (state = 'waiting' OR state = 'leased')";
+                  AND state IN ('waiting', 'leased', 'asked')";
     tx.execute(update, &[millis.saturating_sub(GONE).into()])?;
     let select =
         "SELECT id, worker, fence, lost, again, cancelled FROM tasks WHERE state = 'leased' AND lease_until < $1";
@@ -614,7 +637,8 @@ fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
             end(tx, &id, "lost", now)?;
         }
     }
-    let select = "SELECT id, cancelled FROM tasks WHERE state = 'waiting' AND (cancelled = 1 OR expires < $1)";
+    let select =
+        "SELECT id, cancelled FROM tasks WHERE state IN ('waiting', 'asked') AND (cancelled = 1 OR expires < $1)";
     for row in tx.rows(select, &[now.as_second().into()])? {
         end(tx, &row.text(0)?, if row.number(1)? == 1 { "withdrawn" } else { "expired" }, now)?;
     }
@@ -624,6 +648,7 @@ fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
     for row in tx.rows(&select, &[millis.saturating_sub(KEPT).into()])? {
         let id = row.text(0)?;
         tx.execute("DELETE FROM task_pieces WHERE task = $1", &[id.as_str().into()])?;
+        consents::forget(tx, &id)?;
         tx.execute("DELETE FROM tasks WHERE id = $1", &[id.into()])?;
     }
     carried::sweep(tx, millis.saturating_sub(KEPT))

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, fleet::NewRun, questions};
+use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, consents, fleet::NewRun, questions};
 
 /// How long a durable run may take, in seconds.
 pub(crate) const LONGEST_RUN: i64 = 7 * 24 * 3600;
@@ -148,7 +148,11 @@ pub(crate) fn lease(
 ) -> Result<(StepLease, String), HubError> {
     let select = "SELECT made, stored, timed FROM flows WHERE run = $1";
     let row = tx.row(select, &[run.into()])?.ok_or_else(|| broken("a run", "it is gone"))?;
-    let begun = if questions::is_open(tx, run)? { millis(now) } else { row.number(0)?.max(row.number(2)?) };
+    let begun = if questions::is_open(tx, run)? || consents::is_open(tx, run)? {
+        millis(now)
+    } else {
+        row.number(0)?.max(row.number(2)?)
+    };
     let elapsed = u64::try_from(millis(now).saturating_sub(begun)).unwrap_or_default();
     let stored = usize::try_from(row.number(1)?).unwrap_or_default();
     let mut facts = Vec::new();
@@ -170,6 +174,11 @@ pub(crate) fn check(tx: &mut dyn HubTransaction, (run, work): (&str, &str), resu
     if !result.answer.is_of(work) {
         return Err(HubError::invalid("the result is one of another step"));
     }
+    if matches!(result.answer.event, FlowEvent::Asked(_)) {
+        let unread = || HubError::invalid("the question can't be read");
+        let document = STANDARD.decode(&result.entry).map_err(|_| unread())?;
+        return consents::check(run, &String::from_utf8(document).map_err(|_| unread())?);
+    }
     let size = i64::try_from(result.entry.len() / 4 * 3).unwrap_or(i64::MAX);
     let most = i64::try_from(MOST_RESULTS).unwrap_or(i64::MAX);
     let update = "UPDATE flows SET stored = stored + $1 WHERE run = $2 AND stored + $1 <= $3";
@@ -178,6 +187,12 @@ pub(crate) fn check(tx: &mut dyn HubTransaction, (run, work): (&str, &str), resu
         return Err(HubError::invalid("the results of the run have no room"));
     }
     Ok(())
+}
+
+/// What is known of the step of which a result is.
+pub(crate) fn entry_of(result: &str) -> Result<Vec<u8>, HubError> {
+    let result: StepResult = serde_json::from_str(result).map_err(|error| broken("a result", error))?;
+    STANDARD.decode(result.entry).map_err(|error| broken("a result", error))
 }
 
 /// Adds events of a step to what the member's device will get.
@@ -245,6 +260,7 @@ fn stop(tx: &mut dyn HubTransaction, run: &str, now: Timestamp) -> Result<(), Hu
                   AND (state = 'waiting' OR state = 'leased')";
     tx.execute(update, &[run.into()])?;
     questions::withdraw(tx, run)?;
+    consents::withdraw(tx, run)?;
     send(tx, &format!("cancel.{run}"), &format!("/ToolRun/{run}/cancel/send"), "", now)
 }
 
@@ -275,6 +291,7 @@ pub(crate) fn tell(
 /// Ends runs that took too long, and forgets those that ended long ago.
 pub(crate) fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
     questions::sweep(tx, now)?;
+    consents::sweep(tx, now)?;
     let before = millis(now).saturating_sub(KEPT);
     let select = "SELECT run FROM flows WHERE state = 'running' AND expires < $1";
     for row in tx.rows(select, &[now.as_second().into()])? {
@@ -300,13 +317,14 @@ pub(crate) fn forget(tx: &mut dyn HubTransaction, run: &str) -> Result<(), HubEr
     ] {
         tx.execute(statement, &[run.into()])?;
     }
-    Ok(())
+    consents::forget(tx, run)
 }
 
 fn end(tx: &mut dyn HubTransaction, run: &str, state: &str, now: Timestamp) -> Result<(), HubError> {
     let update = "UPDATE flows SET state = $1, ended = $2 WHERE run = $3";
     tx.execute(update, &[state.into(), millis(now).into(), run.into()])?;
     questions::withdraw(tx, run)?;
+    consents::withdraw(tx, run)?;
     tx.execute("DELETE FROM task_files WHERE task = $1", &[run.into()]).map(drop)
 }
 
@@ -323,8 +341,14 @@ fn give_up(tx: &mut dyn HubTransaction, run: &str, why: &str, now: Timestamp) ->
 
 /// Writes down what the conductor says that happened, and puts what follows into the queue. The same once more changes nothing.
 fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> Result<Option<CommitError>, HubError> {
-    let FlowCommit { run, number, event, task, offers, questions, stops, is_over } = commit;
+    let FlowCommit { run, number, event, task, offers, questions, holds, stops, is_over } = commit;
     let answered = if let FlowEvent::Answered { task, answer } = event { Some((*task, *answer)) } else { None };
+    let (asked, resumed) = match event {
+        FlowEvent::Asked(work) => (Some(*work), None),
+        FlowEvent::Resumed(work) => (None, Some(*work)),
+        _ => (None, None),
+    };
+    let is_cancelled = *event == FlowEvent::Cancelled;
     let event = json!(event).to_string();
     let select = "SELECT event FROM flow_log WHERE run = $1 AND number = $2";
     if let Some(row) = tx.row(select, &[run.as_str().into(), (*number).into()])? {
@@ -356,6 +380,20 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
             entry = STANDARD.decode(result.entry).map_err(|error| broken("a result", error))?;
         }
     }
+    if let Some(work) = asked {
+        // The question itself is long, and for no worker.
+        let document = String::from_utf8(entry).map_err(|error| broken("a question", error))?;
+        entry = consents::told(&document, (&consents::step_of(tx, run, work)?, &worker))?;
+    }
+    if let Some(work) = resumed {
+        match consents::known(tx, run, work)? {
+            Some(known) => entry = known,
+            None => return Ok(Some(CommitError::Failed("the question is still open".to_owned()))),
+        }
+    }
+    if is_cancelled {
+        tx.execute("UPDATE flows SET cancelled = 1 WHERE run = $1", &[run.as_str().into()])?;
+    }
     if let Some(answered) = answered {
         match questions::known(tx, run, answered)? {
             Some(known) => entry = known,
@@ -365,11 +403,7 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
     let insert = "INSERT INTO flow_log (run, number, event, entry, worker) VALUES ($1, $2, $3, $4, $5)";
     tx.execute(insert, &[run.as_str().into(), (*number).into(), event.into(), entry.as_slice().into(), worker.into()])?;
     add_piece(tx, run, 0, &json!({"fact": number}))?;
-    for work in stops {
-        let update =
-            "UPDATE tasks SET cancelled = 1 WHERE run = $1 AND work = $2 AND (state = 'waiting' OR state = 'leased')";
-        tx.execute(update, &[run.as_str().into(), json!(work).to_string().into()])?;
-    }
+    consents::hold(tx, (run, flow.number(8)?), (holds, task.as_deref()), now)?;
     questions::ask(tx, (run, flow.number(8)?), (questions, task.as_deref()), now)?;
     let of_run = flow.text(6)?;
     for (index, offer) in offers.iter().enumerate() {
@@ -387,7 +421,7 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
             flow.text(5)?.into(),
             both(of_run.split_whitespace(), &offer.labels).join(" ").into(),
             i64::from(!is_attempt).into(),
-            (if is_attempt { flow.number(7)? } else { 0 }).into(),
+            i64::from(is_attempt && (is_cancelled || flow.number(7)? != 0)).into(),
             millis(now).into(),
             i64::MAX.into(),
             flow.number(8)?.into(),
@@ -396,6 +430,12 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
             offer.awakeable.as_str().into(),
         ];
         tx.execute(insert, &values)?;
+    }
+    // After what starts: of a run that ends, what was held is given away again only to be stopped.
+    for work in stops {
+        let update =
+            "UPDATE tasks SET cancelled = 1 WHERE run = $1 AND work = $2 AND (state = 'waiting' OR state = 'leased')";
+        tx.execute(update, &[run.as_str().into(), json!(work).to_string().into()])?;
     }
     if *is_over {
         end(tx, run, "done", now)?;

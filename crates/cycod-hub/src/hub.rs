@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use cycod_team::{BlobDigest, SignedProposal, SignedText, TeamChannel, TeamKey};
+use cycod_team::{BlobDigest, SignedAnswer, SignedProposal, SignedText, TeamChannel, TeamKey};
 use jiff::Timestamp;
 use ring::hmac;
 use serde_json::{Value as Json, json};
@@ -14,6 +14,7 @@ use serde_json::{Value as Json, json};
 use crate::{
     HubAudit, HubError, HubKey, HubMember, HubRefusal, HubStore, HubSubject, HubTransaction, Restate, audit,
     carried::TaskPart,
+    consents,
     events::{self, Announced, EventStreams, HubNews, Since},
     fleet::{self, FleetWorker, GivenTask, WorkerReport},
     flows::{self, Outgoing},
@@ -459,6 +460,24 @@ impl Hub {
         now: Timestamp,
     ) -> Result<(), HubError> {
         self.change(request, now, |tx, member| questions::answer(tx, member, given, now))?;
+        self.0.fleet.notify_waiters();
+        Ok(())
+    }
+
+    pub(crate) fn consents(&self, request: &SignedRequest, now: Timestamp) -> Result<Json, HubError> {
+        self.run(|tx| {
+            let member = HubMember::of_device(tx, &request.device)?;
+            consents::listed(tx, (&member, &request.device), now)
+        })
+    }
+
+    pub(crate) fn answer_consent(
+        &self,
+        request: &SignedRequest,
+        signed: &SignedAnswer,
+        now: Timestamp,
+    ) -> Result<(), HubError> {
+        self.change(request, now, |tx, member| consents::answer(tx, (member, &request.device), signed, now))?;
         self.0.fleet.notify_waiters();
         Ok(())
     }

@@ -16,6 +16,7 @@
 
 mod audit;
 mod carried;
+mod consents;
 mod error;
 mod events;
 mod fleet;

@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 10] = [
+const MIGRATIONS: [&[&str]; 11] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -90,6 +90,14 @@ const MIGRATIONS: [&[&str]; 10] = [
      awakeable TEXT NOT NULL, state TEXT NOT NULL, asked BIGINT NOT NULL, expires BIGINT NOT NULL, answer TEXT NOT NULL, \
      decider TEXT NOT NULL, PRIMARY KEY (run, about))",
         "CREATE INDEX flow_questions_by_state ON flow_questions (state, expires)",
+    ],
+    &[
+        "CREATE TABLE consents (run TEXT NOT NULL, question TEXT NOT NULL, document TEXT NOT NULL, worker TEXT NOT NULL, \
+     state TEXT NOT NULL, asked BIGINT NOT NULL, expires BIGINT NOT NULL, decider TEXT NOT NULL, answer TEXT NOT NULL, \
+     PRIMARY KEY (run, question))",
+        "CREATE INDEX consents_by_state ON consents (state, expires)",
+        "CREATE TABLE holds (run TEXT NOT NULL, work TEXT NOT NULL, question TEXT NOT NULL, step TEXT NOT NULL, \
+     awakeable TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (run, work))",
     ],
 ];
 

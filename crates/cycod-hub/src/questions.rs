@@ -10,7 +10,7 @@
 //! meanwhile, and begins again with the answer.
 
 use cycod_conductor::{FlowQuestion, PersonAnswer};
-use cycod_flow::{FlowEvent, FlowTask, LostAnswer};
+use cycod_flow::{FlowEvent, FlowTask, LostAnswer, ScopeId, StepId, StepShape};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -69,8 +69,7 @@ pub(crate) fn ask(
     for FlowQuestion { about, awakeable } in questions {
         let row = tx.row(of_task, &[task.unwrap_or_default().into()])?;
         let worker = row.map_or(Ok(String::new()), |row| row.text(0))?;
-        let step = path(tx, run, *about)?;
-        let last = expires.saturating_mul(1000).saturating_sub(LEFT);
+        let step = path(tx, run, about.step)?;
         let insert = "INSERT INTO flow_questions (run, about, step, worker, awakeable, state, asked, expires, answer, decider) \
                       VALUES ($1, $2, $3, $4, $5, 'open', $6, $7, '', '')";
         let values = [
@@ -80,26 +79,47 @@ pub(crate) fn ask(
             worker.into(),
             awakeable.as_str().into(),
             millis(now).into(),
-            millis(now).saturating_add(LONGEST).min(last).into(),
+            last(expires, now).into(),
         ];
         tx.execute(insert, &values)?;
     }
     Ok(())
 }
 
-/// What a step is called, after the steps that called its tool.
-fn path(tx: &mut dyn HubTransaction, run: &str, about: FlowTask) -> Result<String, HubError> {
+/// Until when a question of a run is open whose steps may begin until `expires`, in seconds since 1970.
+pub(crate) fn last(expires: i64, now: Timestamp) -> i64 {
+    expires.saturating_mul(1000).saturating_sub(LEFT).min(latest(now))
+}
+
+/// Until when a question is open that is asked now, if nothing else ends it.
+pub(crate) fn latest(now: Timestamp) -> i64 {
+    millis(now).saturating_add(LONGEST)
+}
+
+/// The tools that were called in a run, by number: the step that called each, and its steps.
+fn scopes(tx: &mut dyn HubTransaction, run: &str) -> Result<Vec<(Option<StepId>, Vec<StepShape>)>, HubError> {
     let select = "SELECT event FROM flow_log WHERE run = $1 AND event LIKE '{\"opened\"%' ORDER BY number";
     let mut scopes = Vec::new();
     for row in tx.rows(select, &[run.into()])? {
         match serde_json::from_str(&row.text(0)?).map_err(|error| HubError::failed("an event", error))? {
-            FlowEvent::Opened { by, steps, .. } => scopes.push((by, steps)),
+            FlowEvent::Opened { by, steps, .. } => scopes.push((by.map(|by| by.step), steps)),
             _ => return Err(HubError::failed("an event", "it is another one")),
         }
     }
+    Ok(scopes)
+}
+
+/// The step that called a tool; nothing for the outermost one.
+pub(crate) fn caller(tx: &mut dyn HubTransaction, run: &str, scope: ScopeId) -> Result<Option<StepId>, HubError> {
+    Ok(scopes(tx, run)?.get(scope.0).and_then(|(by, _)| *by))
+}
+
+/// What a step is called, after the steps that called its tool.
+pub(crate) fn path(tx: &mut dyn HubTransaction, run: &str, about: StepId) -> Result<String, HubError> {
+    let scopes = scopes(tx, run)?;
     let (mut names, mut next) = (Vec::new(), Some(about));
-    while let Some((task, (by, steps))) = next.and_then(|task| Some((task, scopes.get(task.step.scope.0)?))) {
-        names.extend(steps.get(task.step.index).map(|step| step.name.as_str()));
+    while let Some((step, (by, steps))) = next.and_then(|step| Some((step, scopes.get(step.scope.0)?))) {
+        names.extend(steps.get(step.index).map(|step| step.name.as_str()));
         next = *by;
     }
     names.reverse();

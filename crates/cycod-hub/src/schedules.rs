@@ -194,7 +194,7 @@ pub(crate) fn change(
         }
         (ScheduleAction::Remove, _) => {
             // What no worker has begun was permitted by the schedule alone.
-            let update = "UPDATE tasks SET cancelled = 1 WHERE state = 'waiting' AND id IN \
+            let update = "UPDATE tasks SET cancelled = 1 WHERE state IN ('waiting', 'asked') AND id IN \
                           (SELECT run FROM schedule_runs WHERE schedule = $1)";
             tx.execute(update, &[name.into()])?;
             for statement in ["DELETE FROM schedules WHERE name = $1", "DELETE FROM schedule_runs WHERE schedule = $1"]
@@ -337,7 +337,7 @@ impl StoredSchedule {
 /// A run of a schedule that has not ended, if it has as many of them.
 fn running(tx: &mut dyn HubTransaction, name: &str, count: i64) -> Result<Option<String>, HubError> {
     for select in [
-        "SELECT id FROM tasks WHERE (state = 'waiting' OR state = 'leased') AND id IN \
+        "SELECT id FROM tasks WHERE state IN ('waiting', 'leased', 'asked') AND id IN \
          (SELECT run FROM schedule_runs WHERE schedule = $1) ORDER BY id LIMIT 1 OFFSET $2",
         "SELECT run FROM flows WHERE state = 'running' AND run IN \
          (SELECT run FROM schedule_runs WHERE schedule = $1) ORDER BY run LIMIT 1 OFFSET $2",
@@ -473,6 +473,7 @@ fn state_of(
             let why = fleet::no_worker(&ticket.labels, workers, now);
             ("waiting".to_owned(), why.unwrap_or_else(|| "every worker that fits is busy".to_owned()))
         }
+        "asked" => ("waiting".to_owned(), format!("`{}` asks whether it may run", row.text(1)?)),
         "leased" => ("running".to_owned(), format!("at `{}`", row.text(1)?)),
         "done" if result["success"] == true => plain("ended"),
         "done" => {

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use cycod_http::{Connections, HttpError, read_body, serve};
 use cycod_page::reply::PageBody;
-use cycod_team::{BlobDigest, LARGEST_FILE, LatestRelease, MOST_PART, TeamChannel};
+use cycod_team::{BlobDigest, LARGEST_FILE, LatestRelease, MOST_PART, SignedAnswer, TeamChannel};
 use cycod_thread::blocking;
 use http_body_util::{BodyExt, Full};
 use hyper::{
@@ -302,6 +302,8 @@ enum Asked {
     ChangeSchedule,
     Questions,
     AnswerQuestion,
+    Consents,
+    AnswerConsent,
     EnrolWorker,
     Claim,
     Report,
@@ -416,6 +418,8 @@ impl Asked {
             (&Method::POST, "schedules/change") => Self::ChangeSchedule,
             (&Method::POST, "questions") => Self::Questions,
             (&Method::POST, "questions/answer") => Self::AnswerQuestion,
+            (&Method::POST, "consents") => Self::Consents,
+            (&Method::POST, "consents/answer") => Self::AnswerConsent,
             (&Method::POST, "workers") => Self::EnrolWorker,
             (&Method::POST, "workers/claim") => Self::Claim,
             (&Method::POST, "workers/report") => Self::Report,
@@ -441,6 +445,7 @@ impl Asked {
             Self::PutPart(_) | Self::PutPartByWorker(..) => MOST_PART,
             Self::PartOfWorker(_) | Self::PartOfMember(..) => 0,
             Self::Schedules | Self::ChangeSchedule | Self::Questions | Self::AnswerQuestion => MOST_ENROLMENT,
+            Self::Consents | Self::AnswerConsent => MOST_ENROLMENT,
             Self::Challenge | Self::Enrol | Self::Promote | Self::Code => MOST_ENROLMENT,
             Self::PutBlob(_) => usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX),
             Self::Propose | Self::Review | Self::Yank => MOST_DOCUMENT,
@@ -482,6 +487,8 @@ impl Asked {
             Self::ChangeSchedule => done(hub.change_schedule(signed, &parsed::<GivenChange>(body)?, now)),
             Self::Questions => Ok(written(&hub.questions(signed, now)?)),
             Self::AnswerQuestion => done(hub.answer_question(signed, &parsed::<GivenAnswer>(body)?, now)),
+            Self::Consents => Ok(written(&hub.consents(signed, now)?)),
+            Self::AnswerConsent => done(hub.answer_consent(signed, &parsed::<SignedAnswer>(body)?, now)),
             Self::EnrolWorker => {
                 let WorkerEnrolment { token } = parsed(body)?;
                 Ok(written(&hub.enrol_worker(&signed.device, &token, now)?))

@@ -155,6 +155,11 @@ pub fn refused_step(work: FlowWork, refusal: &Refusal) -> StepDone {
     StepDone { answer: WorkAnswer::new(event), entry: entry.to_bytes() }
 }
 
+/// What a machine reports that does its part of a run only with the consent of a person. `question` is what it asks.
+pub fn asked_step(work: FlowWork, question: &str) -> StepDone {
+    StepDone { answer: WorkAnswer::new(flow::FlowEvent::Asked(work)), entry: question.as_bytes().to_vec() }
+}
+
 /// What a conductor has to know to begin the flow of a plan.
 pub fn flow_start(plan: &Plan) -> FlowStart {
     FlowStart {

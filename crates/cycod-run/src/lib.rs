@@ -63,7 +63,7 @@ pub use confined_program::{ConfinedProgram, ObservedProgram, Terms};
 pub use container::{NoContainers, container_engine, container_service};
 pub use cycod_flow::{AttemptOutcome, FlowEvent, FlowStart, FlowWork, LostAnswer, VERSION as FLOW_VERSION, WorkAnswer};
 pub use cycod_mask::StreamMask;
-pub use dispatch::{flow_start, follow, refused_step, run, run_step};
+pub use dispatch::{asked_step, flow_start, follow, refused_step, run, run_step};
 pub use driver::{CacheUse, Driver, TraceOf};
 pub use durable::{Durable, InterruptedStep, Ledger};
 pub use event::{Event, Ignore, QUIET, Sink, StepPath};

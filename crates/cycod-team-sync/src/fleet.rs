@@ -11,8 +11,9 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_file::{Durability, FileAccess};
 use cycod_schedule::scheduled_run;
 use cycod_team::{
-    BlobDigest, BytesInParts, FORMAT, LeaseDocument, MOST_PART, MOST_PARTS, PastDocument, SignedRole, SignedText,
-    TeamKey, TicketDocument, hex, ticket_bytes, verify_signature,
+    BlobDigest, BytesInParts, ConsentAnswer, ConsentQuestion, FORMAT, LeaseDocument, MOST_PART, MOST_PARTS,
+    MOST_QUESTION, PastDocument, SignedAnswer, SignedRole, SignedText, TeamKey, TicketDocument, answer_bytes, hex,
+    ticket_bytes, verify_signature,
 };
 use jiff::Timestamp;
 use reqwest::{Method, Url};
@@ -315,6 +316,39 @@ impl FleetTasks {
         self.asking.ask::<Json>("questions/answer", &body)?.map(drop).map_err(|why| refused(&why))
     }
 
+    /// What workers ask about the runs of this device's member, or of others if this device may answer; the oldest first.
+    ///
+    /// # Errors
+    /// When the hub can't be reached within a moment, or refuses.
+    pub fn consents(&mut self) -> Result<Vec<TeamConsent>, SyncError> {
+        self.asking.ask_within(PROMPT, "consents", &json!({}))?.map_err(|why| refused(&why))
+    }
+
+    /// Signs an answer to one of them, for all that its document says, and gives it to the hub.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses: of several answers, the first one counts.
+    pub fn consent(&mut self, to: &TeamConsent, approved: bool, reason: Option<String>) -> Result<(), SyncError> {
+        let question = to.question()?;
+        let answer = ConsentAnswer {
+            format: FORMAT,
+            team: question.team,
+            run: question.run,
+            question: BlobDigest::of(to.document.as_bytes()),
+            approved,
+            reason,
+        };
+        let document = serde_json::to_string(&answer).map_err(|error| plain(error.to_string()))?;
+        let signature = self.device.sign(&answer_bytes(&document));
+        let body = json!(SignedAnswer { device: self.device.public(), document, signature });
+        self.asking.ask::<Json>("consents/answer", &body)?.map(drop).map_err(|why| refused(&why))
+    }
+
+    /// The public key of this device, in hexadecimal digits.
+    pub fn device(&self) -> String {
+        self.device.public()
+    }
+
     fn signed(
         &self,
         ticket: &TicketDocument,
@@ -407,6 +441,37 @@ pub struct TeamQuestion {
     pub expires: i64,
 }
 
+/// Something that workers do only with the consent of a person. Times are in seconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct TeamConsent {
+    /// The run.
+    pub run: String,
+    /// The tool of the run.
+    pub tool: String,
+    /// Whose run it is.
+    pub member: String,
+    /// The steps that wait for it; none for a run as a whole.
+    pub steps: Vec<String>,
+    /// The worker that asked first.
+    pub worker: String,
+    /// When it asked.
+    pub asked: i64,
+    /// Until when it waits.
+    pub expires: i64,
+    /// The [`ConsentQuestion`], as the worker wrote it.
+    pub document: String,
+}
+
+impl TeamConsent {
+    /// The question.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn question(&self) -> Result<ConsentQuestion, SyncError> {
+        serde_json::from_str(&self.document).map_err(|error| plain(format!("the question can't be read: {error}")))
+    }
+}
+
 /// What may happen to a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -463,6 +528,10 @@ pub struct WorkerMachine {
     /// The key with which the hub signs what a worker may run.
     hub_key: TeamKey,
     device: DeviceKey,
+    /// Who may approve what the rules of this machine ask about: the keys of their devices, by name. Only a user of this machine
+    /// changes them: a hub could invent devices of members.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub approvers: BTreeMap<String, String>,
 }
 
 impl WorkerMachine {
@@ -491,7 +560,8 @@ impl WorkerMachine {
         if BlobDigest::of(key.fingerprint().as_bytes()).to_string() != digest {
             return Err(plain("the hub has another key than the one that made the token".to_owned()));
         }
-        Ok(Self { format: FORMAT, hub: address.to_string(), team, name, hub_key: key, device })
+        let approvers = BTreeMap::new();
+        Ok(Self { format: FORMAT, hub: address.to_string(), team, name, hub_key: key, device, approvers })
     }
 
     /// Reads what was written; nothing where this machine is no worker.
@@ -541,7 +611,7 @@ impl WorkerMachine {
     /// # Errors
     /// What is wrong.
     pub fn verified(&self, given: &GivenTicket, now: i64) -> Result<VerifiedTicket, SyncError> {
-        let GivenTicket { lease, ticket, files, lease_ms, past } = given;
+        let GivenTicket { lease, ticket, files, lease_ms, past, answers } = given;
         let keys = std::slice::from_ref(&self.hub_key);
         let signature = lease.signature.as_bytes();
         _ = verify_signature(SignedRole::Lease, lease.document.as_bytes(), signature, keys)
@@ -596,15 +666,56 @@ impl WorkerMachine {
             }
             _ => return Err(plain("the member signed a run of another kind".to_owned())),
         };
+        let answers = answers.iter().filter_map(|answer| self.answer_of(answer, &run)).collect();
         Ok(VerifiedTicket {
             run,
+            digest: lease.ticket,
             document,
+            answers,
+            is_unanswered: lease.unanswered,
+            closed: lease.closed,
             member: lease.member,
             fence: lease.fence,
             files: bytes,
             lease_ms: *lease_ms,
             step,
         })
+    }
+}
+
+impl WorkerMachine {
+    /// Whether this is the same worker of the same hub.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.hub, &self.team, &self.hub_key, &self.device) == (&other.hub, &other.team, &other.hub_key, &other.device)
+    }
+
+    /// An answer about a run, if someone gave it whom a user of this machine named.
+    fn answer_of(&self, signed: &SignedAnswer, run: &str) -> Option<ConsentAnswer> {
+        if !self.approvers.values().any(|key| *key == signed.device) {
+            return None;
+        }
+        let is_own = |answer: &ConsentAnswer| answer.format == FORMAT && answer.team == self.team && answer.run == run;
+        signed.verified().filter(is_own)
+    }
+
+    /// What this worker asks before it runs what a ticket permits. `request` is what is shown to those who may answer.
+    ///
+    /// # Errors
+    /// When it is too long.
+    pub fn question(&self, ticket: &VerifiedTicket, request: Json) -> Result<String, SyncError> {
+        let question = ConsentQuestion {
+            format: FORMAT,
+            team: self.team.clone(),
+            run: ticket.run.clone(),
+            ticket: ticket.digest,
+            approvers: self.approvers.clone(),
+            request,
+        };
+        let text = serde_json::to_string(&question).map_err(|error| plain(error.to_string()))?;
+        match text.len() > MOST_QUESTION {
+            true => Err(plain(format!("what there is to show has more than {} KiB", MOST_QUESTION >> 10))),
+            false => Ok(text),
+        }
     }
 }
 
@@ -618,6 +729,8 @@ pub struct GivenTicket {
     lease_ms: u64,
     #[serde(default)]
     past: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<SignedAnswer>,
 }
 
 impl GivenTicket {
@@ -646,8 +759,16 @@ impl GivenTicket {
 pub struct VerifiedTicket {
     /// What the run is called: the ID of the ticket, or a name with the time of its schedule.
     pub run: String,
+    /// The digest of what the member's device signed.
+    pub digest: BlobDigest,
     /// What the member's device signed.
     pub document: TicketDocument,
+    /// What was answered about the run by those whom a user of this machine named.
+    pub answers: Vec<ConsentAnswer>,
+    /// Whether no one is asked about it any more.
+    is_unanswered: bool,
+    /// The questions about the run that no one answered in time.
+    closed: Vec<BlobDigest>,
     /// The member.
     pub member: String,
     /// The number of the lease.
@@ -672,6 +793,17 @@ pub struct VerifiedStep {
 }
 
 impl VerifiedTicket {
+    /// Whether no answer comes any more to a question that has none.
+    pub fn is_closed(&self, question: &str) -> bool {
+        self.is_unanswered || self.closed.contains(&BlobDigest::of(question.as_bytes()))
+    }
+
+    /// What was answered to a question.
+    pub fn answer_to(&self, question: &str) -> Option<&ConsentAnswer> {
+        let digest = BlobDigest::of(question.as_bytes());
+        self.answers.iter().find(|answer| answer.question == digest)
+    }
+
     /// What the hub calls the task.
     pub fn task(&self) -> &str {
         self.step.as_ref().map_or(&self.run, |step| &step.task)

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use cycod_schedule::{Schedule, is_schedule_name, scheduled_run};
 use jiff::Timestamp;
+use ring::signature::{ED25519, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 
-use crate::BlobDigest;
+use crate::{BlobDigest, hex};
 
 /// The most bytes of all files that come with a ticket.
 pub const MOST_TICKET_BYTES: usize = 8 << 20;
@@ -182,8 +183,82 @@ pub struct LeaseDocument {
     /// For which time of a schedule, in seconds since 1970; nothing for a ticket without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instant: Option<i64>,
+    /// Whether no one is asked about it any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
+    /// The questions about the run that no one answered in time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closed: Vec<BlobDigest>,
     /// Until when the worker may begin, in seconds since 1970.
     pub expires: i64,
+}
+
+/// What a worker asks before it runs what a ticket permits, because its rules say so. Nothing in it is a path of the worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConsentQuestion {
+    /// [`crate::FORMAT`].
+    pub format: u32,
+    /// The team.
+    pub team: String,
+    /// The run.
+    pub run: String,
+    /// The digest of the ticket.
+    pub ticket: BlobDigest,
+    /// Who may answer: the keys of their devices, by name.
+    pub approvers: BTreeMap<String, String>,
+    /// What is shown to them.
+    pub request: serde_json::Value,
+}
+
+/// The most bytes of a question as JSON.
+pub const MOST_QUESTION: usize = 256 << 10;
+
+/// What someone answers to a [`ConsentQuestion`]. It counts for this run alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConsentAnswer {
+    /// [`crate::FORMAT`].
+    pub format: u32,
+    /// The team.
+    pub team: String,
+    /// The run.
+    pub run: String,
+    /// The digest of the question: all that was shown.
+    pub question: BlobDigest,
+    /// Whether it may run.
+    pub approved: bool,
+    /// Why it may not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// An answer with the signature of a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignedAnswer {
+    /// The public key of the device, in hexadecimal digits.
+    pub device: String,
+    /// The [`ConsentAnswer`], as JSON.
+    pub document: String,
+    /// The signature of [`answer_bytes`], in hexadecimal digits.
+    pub signature: String,
+}
+
+/// What a device signs of an answer.
+pub fn answer_bytes(document: &str) -> Vec<u8> {
+    format!("cycod-answer@1\n{document}").into_bytes()
+}
+
+impl SignedAnswer {
+    /// The answer, if the device signed it.
+    pub fn verified(&self) -> Option<ConsentAnswer> {
+        let device: [u8; 32] = hex::bytes(&self.device)?;
+        let signature: [u8; 64] = hex::bytes(&self.signature)?;
+        let bytes = answer_bytes(&self.document);
+        UnparsedPublicKey::new(&ED25519, device).verify(&bytes, &signature).ok()?;
+        serde_json::from_str(&self.document).ok()
+    }
 }
 
 /// What one worker is to do of a durable run.

@@ -315,8 +315,11 @@ pub(crate) const TEAM_COMMANDS: &[Entry] = &[
 ];
 
 /// The commands below `cycod worker`, in the order in which help lists them.
-pub(crate) const WORKER_COMMANDS: &[Entry] =
-    &[entry!("run", worker::run, true, Grants::Always), entry!("join", worker::join, true, Grants::Always)];
+pub(crate) const WORKER_COMMANDS: &[Entry] = &[
+    entry!("run", worker::run, true, Grants::Always),
+    entry!("join", worker::join, true, Grants::Always),
+    entry!("approvers", worker::approvers, true, Grants::Always),
+];
 
 /// The commands below `cycod schedule`, in the order in which help lists them.
 pub(crate) const SCHEDULE_COMMANDS: &[Entry] = &[

@@ -124,6 +124,26 @@ impl<'a> LostView<'a> {
     }
 }
 
+/// What a worker asks before it runs something for a member of a team.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct ConsentView<'a> {
+    /// What is asked, as [`cycod_engine::approvals::request_json`] writes it.
+    #[serde(flatten)]
+    pub about: Map<String, Value>,
+    pub id: String,
+    /// Always `waiting`.
+    pub state: &'static str,
+    pub run: &'a str,
+    pub member: &'a str,
+    pub steps: &'a [String],
+    pub worker: &'a str,
+    /// Whose answer the worker takes.
+    pub approvers: Vec<&'a str>,
+    pub asked: u64,
+    pub expires: u64,
+}
+
 /// One of those that wait for an answer.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
@@ -131,4 +151,5 @@ impl<'a> LostView<'a> {
 pub enum QueuedView<'a> {
     Request(PendingView),
     Lost(LostView<'a>),
+    Consent(ConsentView<'a>),
 }

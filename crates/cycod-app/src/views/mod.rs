@@ -14,7 +14,7 @@ mod server;
 mod tool;
 mod trust;
 
-pub use approval::{LostView, PendingView, QueuedView, ReachedView, StandingView};
+pub use approval::{ConsentView, LostView, PendingView, QueuedView, ReachedView, StandingView};
 pub use confine::ConfineView;
 pub use cost::{
     BreakdownView, BudgetView, CostView, CostsView, CutView, FunctionView, MergedView, OffView, PriceView,

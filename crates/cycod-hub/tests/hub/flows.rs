@@ -10,14 +10,14 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use cycod_conductor::{CommitError, FlowCommit, FlowOffer, FlowQuestion, FlowQueue as _};
+use cycod_conductor::{CommitError, FlowCommit, FlowHold, FlowOffer, FlowQuestion, FlowQueue as _};
 use cycod_flow::{
     Attempt, AttemptOutcome, FlowEvent, FlowStart, FlowTask, FlowWork, LostAnswer, ScopeId, StepId, StepShape, VERSION,
     WorkAnswer,
 };
 use cycod_hub::{Hub, HubRefusal, HubStore, Restate, SqlValue, SqliteStore};
 use cycod_team_sync::{
-    FleetTasks, GivenTicket, SyncError, TaskTaken, TeamQuestion, VerifiedTicket, WorkerHub, WorkerMachine,
+    FleetTasks, GivenTicket, SyncError, TaskTaken, TeamConsent, TeamQuestion, VerifiedTicket, WorkerHub, WorkerMachine,
 };
 use serde_json::{Value as Json, json};
 
@@ -141,6 +141,7 @@ impl Conducted<'_> {
             task: task.map(str::to_owned),
             offers: offers.iter().map(offer).collect(),
             questions: Vec::new(),
+            holds: Vec::new(),
             stops: Vec::new(),
             is_over: false,
         }
@@ -241,10 +242,94 @@ pub(crate) fn durable_runs(store: Arc<dyn HubStore>) {
     whole(&mut fleet);
     lost(&mut fleet);
     asked(&mut fleet, [&mut cem, &mut dana]);
+    consented(&mut fleet, [&mut cem, &mut dana]);
     stopped(&mut fleet);
     forged(&mut fleet);
     too_much(&mut fleet);
     over(&mut fleet);
+}
+
+/// What a worker does only with consent waits for an answer that a device signed which the worker knows.
+fn consented(fleet: &mut Fleet<'_>, [cem, dana]: [&mut FleetTasks; 2]) {
+    let attempt = FlowWork::Attempt(task(0));
+    fleet.one.0.approvers = [("cem".to_owned(), cem.device())].into();
+    let mut run = fleet.give(1);
+    let held = claimed(&mut fleet.one);
+    let question = fleet.one.0.question(&held, json!({"rule": "a rule", "level": "run"})).expect("a question");
+    let asks = result(FlowEvent::Asked(attempt), question.as_bytes());
+    refused(report(&mut fleet.one, &held, &result(FlowEvent::Asked(attempt), b"what?")), "can't be read");
+    refused(
+        report(&mut fleet.one, &held, &result(FlowEvent::Asked(FlowWork::Attempt(task(1))), question.as_bytes())),
+        "of another step",
+    );
+    assert!(!report(&mut fleet.one, &held, &asks).expect("it is taken").over);
+    let asked = WorkAnswer::new(FlowEvent::Asked(attempt));
+    assert!(fleet.restate.is_told("Attempt", &json!({"task": held.task(), "answer": asked})));
+    let awakeable = format!("held-{}", run.run);
+    let holds = vec![FlowHold { work: attempt, awakeable: awakeable.clone() }];
+    run.tell(&FlowCommit { holds, ..run.event(FlowEvent::Asked(attempt), Some(held.task()), &[]) });
+    // The conductor can't say what no one did.
+    let early = run.event(FlowEvent::Resumed(attempt), None, &[attempt]);
+    assert_eq!(fleet.hub.commit(&early), Err(CommitError::Failed("the question is still open".to_owned())));
+    nothing(&mut fleet.one);
+
+    let seen = cem.consents().expect("an answer");
+    let [consent] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!((&consent.run, consent.worker.as_str()), (&run.run, "one"));
+    assert_eq!((&consent.steps[..], &consent.document), (&["deploy".to_owned()][..], &question));
+    assert_eq!(consent.expires - consent.asked, 3 * 24 * 3600);
+    // Its member and an administrator see it, but the worker knows only Cem.
+    assert_eq!([fleet.ada.consents(), dana.consents()], [Ok(seen.clone()), Ok(seen.clone())]);
+    refused(fleet.ada.consent(consent, true, None), "`one` takes no approval from this device");
+    refused(dana.consent(consent, false, None), "`one` takes no approval from this device");
+    // Another text than the worker wrote is another question.
+    let other = TeamConsent { document: consent.document.replace("a rule", "a lie"), ..consent.clone() };
+    refused(cem.consent(&other, true, None), "there is no such question");
+    cem.consent(consent, true, None).expect("it is taken");
+    refused(cem.consent(consent, false, None), "`cem` has answered already");
+    let body = json!({"work": attempt});
+    assert_eq!(fleet.restate.heard(&format!("/restate/awakeables/{awakeable}/resolve"), 1), [body]);
+    run.tell(&run.event(FlowEvent::Resumed(attempt), None, &[attempt]));
+    let seen = fleet.ada.watch_flow(&run.run, 0, 0).expect("a state").expect("it is hers");
+    let entries: Vec<Json> = seen
+        .pieces
+        .iter()
+        .filter_map(|piece| piece.fact.as_ref()?.entry())
+        .filter(|entry| !entry.is_empty())
+        .map(|entry| serde_json::from_slice(&entry).expect("JSON"))
+        .collect();
+    assert_eq!(
+        entries,
+        [
+            json!({"step": "deploy", "worker": "one", "rule": "a rule", "approvers": ["cem"]}),
+            json!({"step": "deploy", "by": "cem", "approved": true, "reason": null}),
+        ]
+    );
+    // The worker has the answer; one that knows someone else has none.
+    let again = claimed(&mut fleet.one);
+    let again_asked = fleet.one.0.question(&again, json!({"rule": "a rule", "level": "run"})).expect("a question");
+    assert_eq!(again_asked, question, "it asks the same");
+    assert_eq!(again.answer_to(&question).map(|answer| answer.approved), Some(true));
+    assert!(!again.is_closed(&question));
+    assert_eq!(again.answer_to(&question.replace("a rule", "another")), None);
+    // It asks the same once more: nothing can come of that.
+    _ = report(&mut fleet.one, &again, &asks).expect("it is taken");
+    let holds = vec![FlowHold { work: attempt, awakeable: format!("{awakeable}-2") }];
+    run.tell(&FlowCommit { holds, ..run.event(FlowEvent::Asked(attempt), Some(again.task()), &[]) });
+    _ = fleet.restate.heard(&format!("/restate/awakeables/{awakeable}-2/resolve"), 1);
+    run.tell(&run.event(FlowEvent::Resumed(attempt), None, &[attempt]));
+    let last = claimed(&mut fleet.one);
+    assert!(last.is_closed(&question));
+    // Someone at the hub gives it the answer of another device.
+    by_hand(
+        fleet.team,
+        &format!("UPDATE consents SET answer = REPLACE(answer, '{}', '{}')", cem.device(), fleet.ada.device()),
+    );
+    by_hand(fleet.team, "UPDATE tasks SET state = 'waiting' WHERE state = 'leased'");
+    assert_eq!(claimed(&mut fleet.one).answers, []);
+    fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
+    by_hand(fleet.team, "UPDATE tasks SET state = 'lost' WHERE state = 'leased'");
+    fleet.one.0.approvers.clear();
 }
 
 /// Only what can be a durable run is taken, and Restate learns of it whenever it answers.

@@ -88,6 +88,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("worker", include_str!("pages/worker.txt")),
     ("worker run", include_str!("pages/worker-run.txt")),
     ("worker join", include_str!("pages/worker-join.txt")),
+    ("worker approvers", include_str!("pages/worker-approvers.txt")),
     ("schedule", include_str!("pages/schedule.txt")),
     ("schedule add", include_str!("pages/schedule-add.txt")),
     ("schedule list", include_str!("pages/schedule-list.txt")),

@@ -457,9 +457,18 @@ impl FlowStream<'_> {
         }
         self.known = fact.number + 1;
         let mut entry = fact.entry().ok_or_else(unreadable)?;
-        if let FlowEvent::Answered { answer, .. } = event {
-            let said = decided(answer, &std::mem::take(&mut entry)).ok_or_else(unreadable)?;
+        let said = match event {
+            FlowEvent::Answered { answer, .. } => decided(answer, &entry),
+            FlowEvent::Asked(_) => asked(&entry),
+            FlowEvent::Resumed(_) => answered(&entry),
+            _ => Some(String::new()),
+        };
+        let said = said.ok_or_else(unreadable)?;
+        if !said.is_empty() {
+            entry.clear();
             self.news.push_back(FlowNews::Event(Event::Warning(said)));
+            // Nothing else may happen for a long time.
+            self.news.push_back(FlowNews::Event(Event::Quiet));
         }
         self.news.push_back(FlowNews::Fact(FlowFact { event, entry }));
         Ok(())
@@ -475,6 +484,26 @@ fn decided(answer: LostAnswer, told: &[u8]) -> Option<String> {
         (by, LostAnswer::Again) => format!("{by} decided: `{step}` starts again"),
         (by, LostAnswer::Done) => format!("{by} decided: `{step}` was done"),
         (by, LostAnswer::Stop) => format!("{by} decided: `{step}` has failed"),
+    })
+}
+
+/// What a worker asks about a step, as the hub tells it.
+fn asked(told: &[u8]) -> Option<String> {
+    let told: Json = serde_json::from_slice(told).ok()?;
+    let (step, worker) = (told["step"].as_str()?, told["worker"].as_str()?);
+    let rule = told["rule"].as_str().unwrap_or_default();
+    Some(format!("`{worker}` asks whether `{step}` may run, so the run waits: cycod approvals list (rule: {rule})"))
+}
+
+/// What came of that.
+fn answered(told: &[u8]) -> Option<String> {
+    let told: Json = serde_json::from_slice(told).ok()?;
+    let (step, by) = (told["step"].as_str()?, told["by"].as_str()?);
+    let reason = told["reason"].as_str().map(|reason| format!(", because: {reason}")).unwrap_or_default();
+    Some(match told["approved"].as_bool() {
+        Some(true) => format!("{by} approved `{step}`"),
+        Some(false) => format!("{by} denied `{step}`{reason}"),
+        None => format!("no one approved `{step}` in time"),
     })
 }
 
@@ -576,8 +605,13 @@ impl Following<'_> {
                 )));
             }
             lost = now.lost.len();
+            if now.state == "asked" && state != "asked" {
+                let why = format!("`{}` asks whether the tool may run, so the run waits", now.worker);
+                self.take(&Event::Warning(format!("{why}: cycod approvals list")));
+                self.take(&Event::Quiet);
+            }
             match now.state.as_str() {
-                "waiting" | "leased" => state = now.state,
+                "waiting" | "leased" | "asked" => state = now.state,
                 "done" => {
                     let changes = now.result.as_ref().and_then(|result| result.get("changes"));
                     self.changes = changes.and_then(|changes| serde_json::from_value(changes.clone()).ok());

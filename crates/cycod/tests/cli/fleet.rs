@@ -59,6 +59,34 @@ impl Team {
         self.worker_with(name, more, |_| {})
     }
 
+    /// The key of Ada's device.
+    pub(crate) fn device(&self) -> String {
+        let shown = done(&self.ada, &["team", "show", "--format", "json"]).stdout();
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        shown["teams"][0]["device"].as_str().expect("a key").to_owned()
+    }
+
+    /// A worker whose own rules ask about a tool, and that takes the approval of this device.
+    pub(crate) fn asking_worker(&self, name: &str, tool: &str, approver: &str) -> Worker {
+        self.worker_with(name, &[], |place| {
+            _ = done(place, &["policy", "add", "ask", tool, "--user"]);
+            let listed = done(place, &["worker", "approvers", "--add", &format!("ada={approver}")]);
+            assert!(listed.stdout().contains(approver), "{}", listed.block());
+        })
+    }
+
+    /// The ID of the one request that waits to be approved.
+    pub(crate) fn asked(&self) -> String {
+        let mut id = String::new();
+        until("a worker asks", || {
+            let listed = done(&self.ada, &["approvals", "list", "--format", "json"]).stdout();
+            let listed: Value = serde_json::from_str(&listed).expect("JSON");
+            listed[0]["id"].as_str().unwrap_or_default().clone_into(&mut id);
+            !id.is_empty()
+        });
+        id
+    }
+
     fn worker_with(&self, name: &str, more: &[&str], prepare: impl FnOnce(&Place)) -> Worker {
         let place = Place::cloned();
         let token = self.hub.worker_token(name, 1, Timestamp::now()).expect("a token");
@@ -486,6 +514,101 @@ fn a_worker_decides_by_its_own_rules_and_secrets_stay() {
     assert!(!bytes.windows(12).any(|window| window == b"s3cr3t-value"), "the hub never gets it");
     fails(&team.run(&["read_file", "path=x"]), "error[not-for-fleet]");
     drop(denying);
+}
+
+#[test]
+fn what_the_rules_of_a_worker_ask_about_is_approved_by_those_it_knows() {
+    let team = Team::new();
+    team.ada.tool("greet", GREET);
+    // Without approvers, there is no one to ask.
+    let alone = team.worker_with("alone", &[], |place| {
+        _ = done(place, &["policy", "add", "ask", "greet", "--user"]);
+    });
+    let refused = team.run(&["greet", "WHO=x"]);
+    assert!(refused.code() == 3 && refused.stderr().contains("error[not-approved]"), "{}", refused.block());
+    assert!(refused.stderr().contains("at `alone`: cycod worker approvers --add NAME=KEY"), "{}", refused.block());
+    drop(alone);
+    _ = team.hub.remove_worker("alone", Timestamp::now());
+
+    let worker = team.asking_worker("build-1", "greet", &team.device());
+    let begin = |who: &str| {
+        let words = ["run", "greet", who, "--on", "fleet"];
+        team.ada.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    };
+    let ended = |child: Child| {
+        let ended = child.wait_with_output().expect("it ends");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (ended.status.code(), text(&ended.stdout), text(&ended.stderr))
+    };
+    let child = begin("WHO=$(reboot)");
+    let id = team.asked();
+    let list = done(&team.ada, &["approvals", "list"]).stdout();
+    assert!(list.contains("greet") && list.contains("waiting"), "{list}");
+    let shown = done(&team.ada, &["approvals", "show", &id]).stdout();
+    for text in [
+        "May run:  greet",
+        "for run ",
+        "at the worker build-1",
+        "echo \"Hello",
+        "$(reboot)",
+        "{WORKSPACE}",
+        "approvers ada",
+    ] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    fails(&team.ada.run(&["approvals", "approve", &id]), "a request must be shown before you approve it");
+    fails(&team.ada.run(&["approvals", "approve", &id, "--always"]), "approved for its run alone");
+    fails(&team.ada.run(&["approvals", "approve", &id, "--lost", "done"]), "--lost is for a step");
+    let said = done(&team.ada, &["approvals", "approve", &id, "--without-terminal"]);
+    assert!(said.block().contains("Approved `greet` for the run "), "{}", said.block());
+    let (code, out, err) = ended(child);
+    assert!(code == Some(0) && out.starts_with("Hello, $(reboot)\n"), "{out}{err}");
+    assert!(err.contains("`build-1` asks whether the tool may run"), "{err}");
+
+    // It counts for one run: the next one asks again, and what is denied says why.
+    let child = begin("WHO=$(reboot)");
+    let denied = team.asked();
+    assert_ne!(id, denied);
+    _ = done(&team.ada, &["approvals", "deny", &denied, "--reason", "not today"]);
+    let (code, out, err) = ended(child);
+    assert!(code == Some(3) && out.is_empty() && err.contains("error[approval-declined]"), "{out}{err}");
+    assert!(err.contains("because: not today"), "{err}");
+
+    // Someone who has taken over the hub gives the worker another answer: that of another run, and one with a changed word.
+    let database = SqliteStore::open(&team.ada.path("hub.db")).expect("a database");
+    let change = |statement: &str| {
+        let mut changed = 0;
+        let work = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+            changed = tx.execute(statement, &[])?;
+            Ok(())
+        };
+        database.transaction(work).expect("a change");
+        assert!(changed > 0, "{statement}");
+    };
+    let forged = [
+        "UPDATE consents SET state = 'answered', answer = (SELECT answer FROM consents WHERE answer LIKE '%:true%') WHERE state = 'open'",
+        "UPDATE consents SET state = 'answered', answer = (SELECT REPLACE(answer, ':false', ':true') FROM consents WHERE answer LIKE '%:false%') WHERE state = 'open'",
+    ];
+    for forged in forged {
+        let child = begin("WHO=evil");
+        _ = team.asked();
+        change(forged);
+        change("UPDATE tasks SET state = 'waiting' WHERE state = 'asked'");
+        let (code, out, err) = ended(child);
+        assert!(code == Some(3) && out.is_empty() && err.contains("error[not-approved]"), "{out}{err}");
+    }
+    drop(worker);
+    _ = team.hub.remove_worker("build-1", Timestamp::now());
+
+    // A device that the worker doesn't know can't approve.
+    let _worker = team.asking_worker("build-2", "greet", &"0".repeat(64));
+    let mut child = begin("WHO=x");
+    let id = team.asked();
+    let told = team.ada.run(&["approvals", "approve", &id, "--without-terminal"]);
+    fails(&told, "the worker `build-2` takes the approval of `ada`, and not of this device");
+    signal(&child, Signal::INT);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    until("nothing waits", || done(&team.ada, &["approvals", "list"]).block().contains("nothing waits"));
 }
 
 #[test]

@@ -9,7 +9,9 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use cycod_conductor::{FlowCommit, FlowOffer, FlowQuestion, FlowQueue as _, PersonAnswer, TaskAnswer};
+use cycod_conductor::{
+    FlowCommit, FlowHold, FlowOffer, FlowQuestion, FlowQueue as _, PersonAnswer, TaskAnswer, WorkResumed,
+};
 use cycod_flow::{FlowCourse, FlowHeard, FlowStart, FlowTimer, FlowTurn, FlowWork, LostPolicy, StepShape};
 use cycod_hub::{Hub, HubStore as _, Restate, SqlRow, SqliteStore};
 use cycod_team::{BlobDigest, FORMAT, TicketDocument, TicketFile};
@@ -84,6 +86,11 @@ impl Conducting {
                     let (run, _) = id.split_once('.').expect("a run");
                     (run.to_owned(), FlowHeard::Said(about, answer), None)
                 }
+                ["", "restate", "awakeables", id, "resolve"] if id.ends_with(".hold") => {
+                    let WorkResumed { work } = serde_json::from_str(&body).expect("an answer");
+                    let (run, _) = id.split_once('.').expect("a run");
+                    (run.to_owned(), FlowHeard::Resumed(work), None)
+                }
                 ["", "restate", "awakeables", id, "resolve"] => {
                     let TaskAnswer { task, answer, .. } = serde_json::from_str(&body).expect("an answer");
                     let Some((run, work)) = self.waiting.remove(id) else { return };
@@ -99,7 +106,7 @@ impl Conducting {
     }
 
     fn carry_out(&mut self, run: &str, turn: FlowTurn, task: Option<String>) {
-        let FlowTurn { event, timers, offers, asks, stops, is_over } = turn;
+        let FlowTurn { event, timers, offers, asks, holds, stops, is_over } = turn;
         for (timer, after) in timers {
             let (tell, run) = (self.tell.clone(), run.to_owned());
             let wait = move || {
@@ -121,7 +128,9 @@ impl Conducting {
         }
         let question = |about| FlowQuestion { about, awakeable: format!("{run}.{number}.ask") };
         let questions = asks.into_iter().map(question).collect();
-        let commit = FlowCommit { run: run.to_owned(), number, event, task, offers, questions, stops, is_over };
+        let hold = |(index, work)| FlowHold { work, awakeable: format!("{run}.{number}.{index}.hold") };
+        let holds = holds.into_iter().enumerate().map(hold).collect();
+        let commit = FlowCommit { run: run.to_owned(), number, event, task, offers, questions, holds, stops, is_over };
         if self.hub.commit(&commit).is_err() || is_over {
             _ = self.runs.remove(run);
         }
@@ -282,6 +291,82 @@ fn a_step_that_may_have_been_done_waits_until_someone_decides() {
     assert_eq!(marked(), "send\ntwo\nsend\n");
     let told = team.ada.run(&["runs", "follow", &id]).block();
     assert!(told.contains("ada decided: `send` has failed"), "{told}");
+}
+
+#[test]
+fn a_durable_run_waits_for_the_approval_of_a_worker_without_a_process() {
+    let team = durable_team();
+    let mark = team.ada.path("mark");
+    let asks = format!(
+        "description: Asks\ndurable: true\ntags: [write]\nsecurity: {{isolation: none}}\nsteps:\n  - {{name: one, bash: 'echo one {{DATE}} {{TIMESTAMP}} >> {0}'}}\n  - {{name: two, bash: 'echo two >> {0}', parallel: true}}\n  - {{name: three, bash: 'echo three >> {0}', wait-for: [one, two], run-condition: '{{one.exit-code}} == 0'}}\nresources: {{cleanup: [{{final-command: 'echo cleaned >> {0}'}}]}}\n",
+        mark.display()
+    );
+    team.ada.tool("asks", &asks);
+    let marked = || std::fs::read_to_string(&mark).unwrap_or_default();
+    let worker = team.asking_worker("build-1", "asks", &team.device());
+    let id = team.run(&["asks", "--background"]).stdout().trim().to_owned();
+    let name = team.asked();
+    until("both steps wait", || {
+        let json = done(&team.ada, &["approvals", "show", &name, "--format", "json"]).stdout();
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!([&json["run"], &json["worker"], &json["state"]], [id.as_str(), "build-1", "waiting"]);
+        json["steps"] == json!(["one", "two"])
+    });
+    assert!(
+        done(&team.ada, &["runs", "list"]).stdout().contains("waits"),
+        "{}",
+        done(&team.ada, &["runs", "list"]).block()
+    );
+    // Nothing is leased, and no one has it.
+    assert_eq!(rows(&team, "SELECT id FROM tasks WHERE state IN ('leased', 'waiting')"), []);
+    assert_eq!(marked(), "");
+    _ = done(&team.ada, &["approvals", "approve", &name, "--without-terminal"]);
+    let waited = team.ada.run(&["runs", "wait", &id]);
+    assert_eq!(waited.code(), 0, "{}", waited.block());
+    let mut lines: Vec<String> =
+        marked().lines().map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect();
+    lines[..2].sort();
+    assert_eq!(lines, ["one", "two", "three", "cleaned"]);
+    // The steps that followed did not ask again.
+    assert_eq!(rows(&team, "SELECT question FROM consents").len(), 1);
+    let told = done(&team.ada, &["runs", "follow", &id]).block();
+    for text in ["`build-1` asks whether `one` may run, so the run waits: cycod approvals list", "ada approved `one`"] {
+        assert!(told.contains(text), "{text}: {told}");
+    }
+    drop(worker);
+
+    // Another worker has no rule about it, and asks no one; one that asks and is denied fails the step.
+    _ = team.hub.remove_worker("build-1", Timestamp::now());
+    let worker = team.asking_worker("build-2", "asks", &team.device());
+    let id = team.run(&["asks", "--background"]).stdout().trim().to_owned();
+    _ = done(&team.ada, &["approvals", "deny", &team.asked(), "--reason", "not today"]);
+    assert_eq!(team.ada.run(&["runs", "wait", &id]).code(), 3);
+    let shown = done(&team.ada, &["runs", "show", &id, "--format", "json"]).stdout();
+    assert!(shown.contains("approval-declined") && shown.contains("because: not today"), "{shown}");
+    assert!(!marked().contains("two\ntwo") && marked().matches("two").count() == 1, "{}", marked());
+
+    // What is cancelled waits no longer.
+    let id = team.run(&["asks", "--background"]).stdout().trim().to_owned();
+    _ = team.asked();
+    _ = done(&team.ada, &["runs", "cancel", &id]);
+    _ = team.ada.run(&["runs", "wait", &id]);
+    assert!(done(&team.ada, &["runs", "list"]).stdout().contains("cancelled"));
+    assert!(done(&team.ada, &["approvals", "list"]).block().contains("nothing waits"));
+
+    // No one answers in time.
+    let id = team.run(&["asks", "--background"]).stdout().trim().to_owned();
+    _ = team.asked();
+    let database = SqliteStore::open(&team.ada.path("hub.db")).expect("a database");
+    let late =
+        &mut |tx: &mut dyn cycod_hub::HubTransaction| tx.execute("UPDATE consents SET expires = 1", &[]).map(drop);
+    database.transaction(late).expect("a change");
+    assert_eq!(team.ada.run(&["runs", "wait", &id]).code(), 3);
+    let shown = done(&team.ada, &["runs", "show", &id, "--format", "json"]).stdout();
+    assert!(shown.contains("not-approved"), "{shown}");
+    let told = team.ada.run(&["runs", "follow", &id]).block();
+    assert!(told.contains("no one approved `one` in time") && !told.contains("asks whether `the cleanup`"), "{told}");
+    assert_eq!(marked().matches("two").count(), 1, "{}", marked());
+    drop(worker);
 }
 
 const LABELS: &str = "description: Steps for several machines\ndurable: true\non: fleet\nruns-on: ['os:linux']\ntags: [read]

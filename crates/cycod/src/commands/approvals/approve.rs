@@ -4,7 +4,11 @@ use cycod_engine::{
     diagnostic::{Code, Refusal},
 };
 
-use super::{RequestName, answer, elsewhere, lost, pending, request};
+use super::{
+    RequestName, answer,
+    elsewhere::{self, There},
+    lost, pending, request,
+};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -50,12 +54,18 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if let Some(lost) = lost::named(context, &args.request)? {
         return lost::approve(context, args.lost, &lost);
     }
-    if let Some(lost) = elsewhere::named(context, &args.request)? {
-        return lost.approve(context, args.lost);
+    match elsewhere::named(context, &args.request)? {
+        Some(There::Lost(lost)) => return lost.approve(context, args.lost),
+        Some(There::Consent(_)) if args.lost.is_some() => return Err(not_lost()),
+        Some(There::Consent(_)) if args.session || args.always || args.any_arguments || args.edit => {
+            return Err(CommandError::usage("what a worker asks is approved for its run alone, as it is"));
+        }
+        Some(There::Consent(consent)) => return consent.approve(context, args.without_terminal),
+        None => {}
     }
     let pending = pending(context, &args.request)?;
     if args.lost.is_some() {
-        return Err(CommandError::usage("--lost is for a step that was interrupted, and this is a request"));
+        return Err(not_lost());
     }
     let request = request(&pending)?;
     let wanted = wanted(&args, &request)?;
@@ -88,6 +98,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     };
     context.printer.say(&format!("{word} `{}`{how}", request.tool));
     Ok(0)
+}
+
+fn not_lost() -> CommandError {
+    CommandError::usage("--lost is for a step that was interrupted, and this is a request")
 }
 
 /// The answer that the options name.

@@ -1,7 +1,11 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{Answer, LostAnswer, diagnostic::shown};
 
-use super::{RequestName, answer, elsewhere, lost, pending};
+use super::{
+    RequestName, answer,
+    elsewhere::{self, There},
+    lost, pending,
+};
 use crate::{cli::Context, command_error::CommandError, options::parsed};
 
 /// What `cycod approvals deny` takes.
@@ -25,12 +29,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let args: Arguments = parsed(matches)?;
     let here = lost::named(context, &args.request)?;
     let there = if here.is_none() { elsewhere::named(context, &args.request)? } else { None };
-    if (here.is_some() || there.is_some()) && args.reason.is_some() {
+    let is_lost = here.is_some() || matches!(there, Some(There::Lost(_)));
+    if is_lost && args.reason.is_some() {
         return Err(CommandError::usage("--reason is for a request, and this is a step that was interrupted"));
     }
     let said = match (here, there) {
         (Some(lost), _) => lost::decide(context, &lost, LostAnswer::Stop)?,
-        (None, Some(lost)) => lost.decide(context, LostAnswer::Stop)?,
+        (None, Some(There::Lost(lost))) => lost.decide(context, LostAnswer::Stop)?,
+        (None, Some(There::Consent(consent))) => consent.answer(context, false, args.reason)?,
         (None, None) => {
             let pending = pending(context, &args.request)?;
             answer(context, &pending.id, &Answer::No(args.reason))?;

@@ -1,6 +1,7 @@
-//! Steps of durable runs on the fleet that were lost with their worker: they wait at the hub until someone decides what follows.
+//! What waits at the hub of the user's team: steps of durable runs that were lost with their worker, about which someone decides,
+//! and what workers ask.
 
-use cycod_app::views::LostView;
+use cycod_app::views::{LostView, QueuedView};
 use cycod_engine::{
     LostAnswer, StepPath,
     diagnostic::{Shown, shown},
@@ -10,7 +11,7 @@ use cycod_store::{Run, approvals::RequestId, digest};
 use cycod_team_sync::{FleetTasks, TeamQuestion};
 use serde_json::json;
 
-use super::{RequestName, failed, lost, now};
+use super::{RequestName, consents::Consent, failed, lost, now};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -36,12 +37,7 @@ impl LostThere {
     }
 
     fn left(&self) -> String {
-        let seconds = u64::try_from(self.question.expires).unwrap_or_default().saturating_sub(now());
-        match seconds {
-            0..100 => format!("{seconds} s"),
-            100..6_000 => format!("{} min", seconds / 60),
-            _ => format!("{} h", seconds / 3_600),
-        }
+        left(self.question.expires)
     }
 
     /// The run in the history of this machine, if it began or was followed here.
@@ -138,8 +134,18 @@ impl LostThere {
     }
 }
 
+/// How long something still waits.
+pub(super) fn left(expires: i64) -> String {
+    let seconds = u64::try_from(expires).unwrap_or_default().saturating_sub(now());
+    match seconds {
+        0..100 => format!("{seconds} s"),
+        100..6_000 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3_600),
+    }
+}
+
 /// What the hub of the user's team knows; nothing for a user without one.
-fn tasks(context: &Context) -> Result<Option<FleetTasks>, CommandError> {
+pub(super) fn tasks(context: &Context) -> Result<Option<FleetTasks>, CommandError> {
     match team::fleet(&context.engine) {
         Ok((_, tasks)) => Ok(Some(tasks)),
         Err(NoFleet::NotJoined | NoFleet::NoHub(_)) => Ok(None),
@@ -147,18 +153,64 @@ fn tasks(context: &Context) -> Result<Option<FleetTasks>, CommandError> {
     }
 }
 
-/// Every lost step about which the user may decide, the oldest question first.
-pub(super) fn all(context: &Context) -> Result<Vec<LostThere>, CommandError> {
-    let Some(mut tasks) = tasks(context)? else { return Ok(Vec::new()) };
-    let all = tasks.questions().map_err(|error| not_synced(&error))?;
-    Ok(all.into_iter().map(LostThere::of).collect())
+/// Something that waits at the hub.
+pub(super) enum There {
+    Lost(LostThere),
+    Consent(Consent),
 }
 
-/// The lost step that waits under the name that was given. The hub isn't asked about what waits on this machine.
-pub(super) fn named(context: &Context, name: &RequestName) -> Result<Option<LostThere>, CommandError> {
+impl There {
+    pub(super) fn id(&self) -> &RequestId {
+        match self {
+            Self::Lost(lost) => &lost.id,
+            Self::Consent(consent) => &consent.id,
+        }
+    }
+
+    /// The durable run that waits for it, or what the hub calls another one.
+    pub(super) fn run_id(&self) -> &str {
+        match self {
+            Self::Lost(lost) => &lost.question.run,
+            Self::Consent(consent) => consent.run_id(),
+        }
+    }
+
+    pub(super) fn row(&self) -> Vec<Cell<'_>> {
+        match self {
+            Self::Lost(lost) => lost.row(),
+            Self::Consent(consent) => consent.row(),
+        }
+    }
+
+    pub(super) fn view(&self) -> QueuedView<'_> {
+        match self {
+            Self::Lost(lost) => QueuedView::Lost(lost.view()),
+            Self::Consent(consent) => QueuedView::Consent(consent.view()),
+        }
+    }
+
+    pub(super) fn show(&self, context: &mut Context, is_json: bool) -> Result<u8, CommandError> {
+        match self {
+            Self::Lost(lost) => lost.show(context, is_json),
+            Self::Consent(consent) => consent.show(context, is_json),
+        }
+    }
+}
+
+/// Everything about which the user may decide, the oldest question of each kind first.
+pub(super) fn all(context: &Context) -> Result<Vec<There>, CommandError> {
+    let Some(mut tasks) = tasks(context)? else { return Ok(Vec::new()) };
+    let lost = tasks.questions().map_err(|error| not_synced(&error))?;
+    let asked = tasks.consents().map_err(|error| not_synced(&error))?;
+    let lost = lost.into_iter().map(|question| There::Lost(LostThere::of(question)));
+    Ok(lost.chain(asked.into_iter().map(|consent| There::Consent(Consent::of(consent)))).collect())
+}
+
+/// What waits under the name that was given. The hub isn't asked about what waits on this machine.
+pub(super) fn named(context: &Context, name: &RequestName) -> Result<Option<There>, CommandError> {
     let here = context.engine.approvals().pending(now()).map_err(|error| failed(&error))?;
     if here.iter().any(|pending| pending.id.to_string() == name.id) {
         return Ok(None);
     }
-    Ok(all(context)?.into_iter().find(|lost| lost.id.to_string() == name.id))
+    Ok(all(context)?.into_iter().find(|there| there.id().to_string() == name.id))
 }

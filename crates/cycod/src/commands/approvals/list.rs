@@ -3,7 +3,7 @@ use cycod_app::views::{LostView, PendingView, QueuedView, StandingView};
 use cycod_engine::diagnostic::Shown;
 use cycod_store::approvals::{PendingRequest, StandingAnswer};
 
-use super::{elsewhere, failed, lost, now};
+use super::{elsewhere, elsewhere_or_warning, failed, lost, now};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -51,14 +51,11 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     } else {
         let all = approvals.pending(now()).map_err(|error| failed(&error))?;
         let lost = lost::all(context)?;
-        let there = elsewhere::all(context).unwrap_or_else(|error| {
-            context.printer.warn(&format!("what waits on the fleet isn't known: {}", error.message));
-            Vec::new()
-        });
+        let there = elsewhere_or_warning(context);
         if json {
             let requests = all.iter().map(|one| QueuedView::Request(PendingView::of(one)));
             let lost = lost.iter().map(|one| QueuedView::Lost(LostView::of(one)));
-            let there = there.iter().map(|one| QueuedView::Lost(one.view()));
+            let there = there.iter().map(elsewhere::There::view);
             context.printer.json_of(&requests.chain(lost).chain(there).collect::<Vec<_>>());
             return Ok(0);
         }

@@ -1,6 +1,7 @@
 //! One file for each command about what waits to be approved, and what was.
 
 pub(crate) mod approve;
+mod consents;
 pub(crate) mod deny;
 mod elsewhere;
 pub(crate) mod list;
@@ -10,7 +11,10 @@ pub(crate) mod show;
 mod there;
 pub(crate) mod watch;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use clap::{Args, value_parser};
 use cycod_engine::{
@@ -109,6 +113,26 @@ fn pending(context: &Context, name: &RequestName) -> Result<PendingRequest, Comm
     let all = context.engine.approvals().pending(now()).map_err(|error| failed(&error))?;
     let found = all.into_iter().find(|one| one.id == id);
     found.ok_or_else(|| failed(&StoreError::NotWaiting(id.to_string())))
+}
+
+/// The runs that wait for an answer or a decision, with the IDs of what they wait for. What waits at a hub that is away isn't known.
+pub(crate) fn waiting_runs(context: &mut Context) -> Result<BTreeMap<String, Vec<String>>, CommandError> {
+    let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for lost in lost::all(context)? {
+        waiting.entry(lost.run.id).or_default().push(lost.id.to_string());
+    }
+    for there in elsewhere_or_warning(context) {
+        waiting.entry(there.run_id().to_owned()).or_default().push(there.id().to_string());
+    }
+    Ok(waiting)
+}
+
+/// What waits at the hub of the user's team; with a warning if that isn't known.
+fn elsewhere_or_warning(context: &mut Context) -> Vec<elsewhere::There> {
+    elsewhere::all(context).unwrap_or_else(|error| {
+        context.printer.warn(&format!("what waits on the fleet isn't known: {}", error.message));
+        Vec::new()
+    })
 }
 
 /// What a request asks.

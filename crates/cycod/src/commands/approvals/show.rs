@@ -32,8 +32,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     if let Some(lost) = lost::named(context, &args.request)? {
         return lost::show(context, &lost, is_json);
     }
-    if let Some(lost) = elsewhere::named(context, &args.request)? {
-        return lost.show(context, is_json);
+    if let Some(there) = elsewhere::named(context, &args.request)? {
+        return there.show(context, is_json);
     }
     let pending = pending(context, &args.request)?;
     if is_json {

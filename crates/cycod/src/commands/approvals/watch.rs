@@ -11,7 +11,11 @@ use cycod_engine::{
 use cycod_process::host_interrupts;
 use cycod_store::approvals::{PendingRequest, RequestId};
 
-use super::{answer, elsewhere, failed, lost, now, request};
+use super::{
+    answer,
+    elsewhere::{self, There},
+    failed, lost, now, request,
+};
 use crate::{
     cli::Context,
     command_error::CommandError,
@@ -72,10 +76,19 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
         if looked_elsewhere.is_none_or(|looked| looked.elapsed() >= LOOK_ELSEWHERE) {
             // While the hub is away, it is asked again and again.
             let there = elsewhere::all(context).unwrap_or_default();
-            if let Some(lost) = there.into_iter().find(|lost| !left_lost.contains(&lost.id)) {
-                prompt.tty.say(lost.text(context)?);
-                ask(&mut |answer| lost.decide(context, answer));
-                left_lost.insert(lost.id);
+            if let Some(there) = there.into_iter().find(|there| !left_lost.contains(there.id())) {
+                match &there {
+                    There::Lost(lost) => {
+                        prompt.tty.say(lost.text(context)?);
+                        ask(&mut |answer| lost.decide(context, answer));
+                    }
+                    There::Consent(consent) => match consent.ask(context, &prompt, &mut || stop.is_raised()) {
+                        Ok(Some(told)) => prompt.tty.say(shown![told, "\n"]),
+                        Ok(None) => {}
+                        Err(error) => prompt.tty.say(&format!("{}\n", error.message)),
+                    },
+                }
+                left_lost.insert(there.id().clone());
                 continue;
             }
             looked_elsewhere = Some(Instant::now());

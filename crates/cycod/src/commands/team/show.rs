@@ -37,6 +37,8 @@ struct Shown {
     note: SyncNote,
     tools: Vec<String>,
     rules: Vec<String>,
+    /// The public key of this device at the hub of the team.
+    device: Option<String>,
     is_machines: bool,
     is_over: bool,
     now: Timestamp,
@@ -85,6 +87,7 @@ fn shown(context: &Context, store: &TeamStore) -> Result<Shown, CommandError> {
         note: store.note(),
         tools: tools.map(|entry| entry.name.clone()).collect(),
         rules: rules.map(|rule| format!("{} {}", rule.verdict, rule.pattern)).chain(lists).chain(floors).collect(),
+        device: store.device().map_err(|error| not_synced(&error))?.map(|device| device.public()),
         is_machines: store.place().is_machines,
         now: now(context.engine.host()),
         is_over: release.as_ref().is_ok_and(|release| release.is_over(context.engine.host().now)),
@@ -107,6 +110,9 @@ impl Shown {
         }
         lines.push(format!("  root       {}", member.root));
         lines.push(format!("  source     {}", member.source));
+        if let Some(device) = &self.device {
+            lines.push(format!("  device     {device}"));
+        }
         if !member.channel.is_stable() {
             lines.push(format!("  channel    {}", member.channel));
         }
@@ -132,7 +138,7 @@ impl Shown {
     }
 
     fn json(&self) -> Value {
-        let Self { member, release, note, tools, rules, is_machines, is_over, now } = self;
+        let Self { member, release, note, tools, rules, device, is_machines, is_over, now } = self;
         let release = release.as_ref();
         json!({
             "team": member.team,
@@ -140,6 +146,7 @@ impl Shown {
             "channel": member.channel,
             "root": member.root,
             "joined": member.joined,
+            "device": device,
             "machine": is_machines,
             "number": release.map(|release| release.number).ok(),
             "expires": release.map(|release| instant(release.expires)).ok(),

@@ -44,7 +44,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     }
     let home = context.engine.catalog().scopes().user_directory().to_owned();
     let machine = WorkerMachine::read(&home).map_err(|error| not_synced(&error))?;
-    let Some(machine) = machine else {
+    let Some(mut machine) = machine else {
         return Err(CommandError::failure("this machine isn't a worker").hint("cycod worker join HUB --token TOKEN"));
     };
     let mut labels =
@@ -67,6 +67,12 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                     context.printer.say("The hub answers again");
                 }
                 let Some(given) = given else { continue };
+                // Who may approve can change while it runs.
+                if let Ok(Some(now)) = WorkerMachine::read(&home)
+                    && now.is_same(&machine)
+                {
+                    machine = now;
+                }
                 let host = context.engine.host();
                 let errand = Errand { machine: &machine, host, labels: &labels, stop: &stop, asked };
                 let ended = errand.carry_out(&given);

@@ -8,17 +8,20 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     },
     thread,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_app::App;
 use cycod_engine::{
-    Approved, Asker, AttemptOutcome, Caller, Carrier, Control, Driver, Durable, Engine, Event, FlowEvent, FlowFact,
-    FlowWork, Given, Nobody, Plan, RunPlace, RunReport, Sink, SpanContext, StepDone, StepOrder, Stop, Surface,
-    definition::{Host, Value},
+    Answer, Approved, Asker, AttemptOutcome, Caller, Carrier, Control, Driver, Durable, Engine, Event, FlowEvent,
+    FlowFact, FlowWork, Given, Plan, Request, RunPlace, RunReport, Sink, SpanContext, StepDone, StepOrder, Stop,
+    Surface, Verdict,
+    approvals::request_json,
+    asked_step,
+    definition::{Host, Tool, Value},
     diagnostic::{Code, Refusal},
-    event_json, json, refused_step, report_json, run_step,
+    event_json, json, refused_step, report_json, run_step, timestamp,
     trust::fingerprint,
 };
 use cycod_process::expire_at;
@@ -150,7 +153,13 @@ impl Errand<'_> {
                 .run_in(&place, ticket, RunPlace::Here, stop, sink)
                 .map(|report| self.run_outcome(&place, ticket, report)),
         };
-        done.unwrap_or_else(|refusal| Outcome::refused(work, refusal))
+        done.unwrap_or_else(|undone| match undone {
+            Undone::Refused(refusal) => Outcome::refused(work, *refusal),
+            Undone::Asks(question) => match work {
+                Some(work) => Outcome::Step(asked_step(work, &question)),
+                None => Outcome::Asks(question),
+            },
+        })
     }
 
     /// Gets the files of the project that a ticket names.
@@ -197,7 +206,7 @@ impl Errand<'_> {
         (work, step): (FlowWork, &VerifiedStep),
         stop: &Stop,
         sink: &mut dyn Sink,
-    ) -> Result<StepDone, Refusal> {
+    ) -> Result<StepDone, Undone> {
         let unreadable = || ticket_refused(&self.machine.name, "what happened before the step can't be read");
         let fact = |(event, entry): &(Json, String)| {
             let event = serde_json::from_value(event.clone()).ok()?;
@@ -212,7 +221,8 @@ impl Errand<'_> {
         let done = done.unwrap_or_else(|| Err(report.refusal.unwrap_or_else(unreadable)))?;
         if done.entry.len() > step.past.room {
             let why = format!("the steps of a durable run wrote more than its hub keeps: {} bytes", done.entry.len());
-            return Err(Refusal::new(Code::OutputTooLarge, why).attempt("write less, or lower `output.buffer-limit`"));
+            let refusal = Refusal::new(Code::OutputTooLarge, why);
+            return Err(refusal.attempt("write less, or lower `output.buffer-limit`").into());
         }
         Ok(done)
     }
@@ -225,17 +235,41 @@ impl Errand<'_> {
         run_place: RunPlace,
         stop: &Stop,
         sink: &mut dyn Sink,
-    ) -> Result<RunReport, Refusal> {
+    ) -> Result<RunReport, Undone> {
+        let call = self.call(place, ticket, SystemTime::now())?;
+        let approved = self.approved(&call, place, ticket)?;
+        let principal = call.asker.principal.clone();
+        let caller = Caller { surface: "person", host: Some("fleet".to_owned()), principal, is_local: false };
+        let trace = ticket.document.trace.as_ref();
+        let trace = trace.and_then(|trace| Some(SpanContext::parse(&trace.parent)?.with_state(Some(&trace.state))));
+        let is_traced_elsewhere = trace.is_some();
+        let control = Control {
+            caller: Some(caller),
+            place: run_place,
+            trace,
+            is_traced_elsewhere,
+            ..Control::new(stop.clone())
+        };
+        let (mut report, recording) = call.engine.run_recorded(approved, &control, sink);
+        if let Some(recording) = recording {
+            let transcript = report.transcript.clone();
+            recording.end(&mut report, vec![("transcript", cycod_engine::Wrote::Bytes(&transcript))]);
+        }
+        Ok(report)
+    }
+
+    /// Finds the tool of a ticket among its files, if it is the one that was signed, as it is at a moment.
+    fn call(&self, place: &Unpacked, ticket: &VerifiedTicket, now: SystemTime) -> Result<SignedCall, Refusal> {
         let refused = |why: &str| ticket_refused(&self.machine.name, why);
         let here = Host {
             working_directory: place.begins.clone(),
             workspace: place.path.clone(),
-            now: SystemTime::now(),
+            now,
             ..Host::clone(self.host)
         };
         // No one is at the terminal of a worker.
         let engine: Engine = App::new().open(here);
-        let TicketDocument { tool: name, digest, arguments, timeout, .. } = &ticket.document;
+        let TicketDocument { tool: name, digest, arguments, .. } = &ticket.document;
         let tool = engine.tool(name).map_err(|error| refused(&error.to_string()))?;
         if !tool.origin.file.as_ref().is_some_and(|file| file.starts_with(engine.host().workspace.as_path())) {
             return Err(refused(&format!("`{name}` is another tool here than that of the ticket")));
@@ -251,34 +285,125 @@ impl Errand<'_> {
         let arguments = arguments.into_iter().map(|(name, value)| (name, Given::Value(value))).collect();
         let arguments = engine.by_person(&tool, arguments)?;
         let principal = format!("{}@{}", ticket.member, self.machine.team);
-        let asker = Asker { name: principal.clone(), principal: principal.clone(), ..Asker::from(Surface::Person) };
-        let beginning = engine.begin();
-        let timeout = Duration::from_millis(*timeout);
-        let plan = |arguments| engine.plan_answered(&tool, arguments, &[], Some(timeout), &beginning);
-        let approved = engine.approve_call(arguments, &plan, &asker, &Nobody);
-        let approved = approved.map_err(|error| {
-            let CommandError { refusal, message, .. } = not_planned(name, error);
-            refusal.map_or_else(|| refused(&message), |refusal| *refusal)
-        })?;
-        let caller = Caller { surface: "person", host: Some("fleet".to_owned()), principal, is_local: false };
-        let trace = ticket.document.trace.as_ref();
-        let trace = trace.and_then(|trace| Some(SpanContext::parse(&trace.parent)?.with_state(Some(&trace.state))));
-        let is_traced_elsewhere = trace.is_some();
-        let control = Control {
-            caller: Some(caller),
-            place: run_place,
-            trace,
-            is_traced_elsewhere,
-            ..Control::new(stop.clone())
-        };
-        let (mut report, recording) = engine.run_recorded(approved, &control, sink);
-        if let Some(recording) = recording {
-            let transcript = report.transcript.clone();
-            recording.end(&mut report, vec![("transcript", cycod_engine::Wrote::Bytes(&transcript))]);
+        let asker = Asker { name: principal.clone(), principal, ..Asker::from(Surface::Person) };
+        let timeout = Duration::from_millis(ticket.document.timeout);
+        Ok(SignedCall { engine, tool, arguments, asker, timeout })
+    }
+
+    /// Plans a call, and decides about it by the rules of this machine. What they ask about needs an answer that someone signed
+    /// whom a user of this machine named.
+    fn approved(&self, call: &SignedCall, place: &Unpacked, ticket: &VerifiedTicket) -> Result<Approved<Plan>, Undone> {
+        let SignedCall { engine, asker, .. } = call;
+        let plan = self.planned(call)?;
+        let decision = engine.decide_for(&plan, asker);
+        if decision.verdict != Verdict::Ask {
+            return Ok(engine.approve_unasked(plan, decision, asker)?);
         }
-        Ok(report)
+        if self.machine.approvers.is_empty() {
+            let how =
+                format!("name who may approve it, at `{}`: cycod worker approvers --add NAME=KEY", self.machine.name);
+            return engine.approve_unasked(plan, decision, asker).map_err(|refusal| refusal.attempt(how).into());
+        }
+        let question = self.question(place, ticket)?;
+        let answer = match ticket.answer_to(&question) {
+            Some(answer) if answer.approved => Answer::Once,
+            Some(answer) => Answer::No(answer.reason.clone()),
+            None if ticket.is_closed(&question) => {
+                Answer::Unanswered(Some("run it again, and approve it in time".to_owned()))
+            }
+            None => return Err(Undone::Asks(question)),
+        };
+        let request = engine.request(&plan, &decision, asker, None);
+        Ok(engine.approve_answered(plan, decision, &request, answer, asker)?)
+    }
+
+    fn planned(&self, call: &SignedCall) -> Result<Plan, Refusal> {
+        let SignedCall { engine, tool, arguments, timeout, .. } = call;
+        let planned = engine.plan_answered(tool, arguments.clone(), &[], Some(*timeout), &engine.begin());
+        planned.map_err(|error| {
+            let CommandError { refusal, message, .. } = not_planned(tool.name.as_str(), error);
+            refusal.map_or_else(|| ticket_refused(&self.machine.name, &message), |refusal| *refusal)
+        })
+    }
+
+    /// What is asked about a call. It is the same for each step of a run, each time and each directory: a moment that is none
+    /// and the paths of this machine have names in it.
+    fn question(&self, place: &Unpacked, ticket: &VerifiedTicket) -> Result<String, Refusal> {
+        let moment = UNIX_EPOCH + Duration::from_secs(NO_MOMENT);
+        let call = self.call(place, ticket, moment)?;
+        let plan = self.planned(&call)?;
+        let decision = call.engine.decide_for(&plan, &call.asker);
+        // An answer counts for one run, and nothing can be changed.
+        let request = Request {
+            call: String::new(),
+            is_lasting: false,
+            has_session: false,
+            ..call.engine.request(&plan, &decision, &call.asker, None)
+        };
+        let timestamp = timestamp(moment);
+        let (date, time) = timestamp.trim_end_matches('Z').split_once('T').unwrap_or_default();
+        let temp = plan.temp_directory.to_string_lossy();
+        let path = place.path.to_string_lossy();
+        let names = [
+            (&*temp, "{TEMP}"),
+            (&*path, "{WORKSPACE}"),
+            (&*timestamp, "{TIMESTAMP}"),
+            (date, "{DATE}"),
+            (time, "{TIME}"),
+        ];
+        let mut request = request_json(&request);
+        named(&mut request, &names);
+        self.machine.question(ticket, request).map_err(|error| {
+            let why = format!("`{}` needs approval, and can't ask: {error}", ticket.document.tool);
+            Refusal::new(Code::NotApproved, why).place(&self.machine.name)
+        })
     }
 }
+
+/// A moment that no clock shows, in seconds since 1970: 8888-08-08T08:08:08Z.
+const NO_MOMENT: u64 = 218_330_064_488;
+
+/// Puts names in the place of what differs between machines and moments.
+fn named(json: &mut Json, names: &[(&str, &str)]) {
+    match json {
+        Json::String(text) => {
+            for (value, name) in names {
+                if text.contains(value) {
+                    *text = text.replace(value, name);
+                }
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(|item| named(item, names)),
+        Json::Object(fields) => fields.values_mut().for_each(|field| named(field, names)),
+        _ => {}
+    }
+}
+
+/// A call that a member's device signed.
+struct SignedCall {
+    engine: Engine,
+    tool: Arc<Tool>,
+    arguments: Vec<(String, Given)>,
+    asker: Asker,
+    timeout: Duration,
+}
+
+/// Why something was not run.
+enum Undone {
+    /// For good.
+    Refused(Box<Refusal>),
+    /// Someone has to answer this first.
+    Asks(String),
+}
+
+impl From<Refusal> for Undone {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+/// What the worker says about a run that waits for an answer.
+const ASKS: &str = "needs approval, and waits for it";
 
 /// What came of a task.
 enum Outcome {
@@ -286,6 +411,8 @@ enum Outcome {
     Run(Box<RunReport>, Option<BytesInParts>),
     /// One thing of a durable run.
     Step(StepDone),
+    /// Nothing yet: someone has to answer this first.
+    Asks(String),
 }
 
 impl Outcome {
@@ -305,6 +432,7 @@ impl Outcome {
                 }
                 json
             }
+            Self::Asks(question) => object!({"asks": question}),
             Self::Step(StepDone { answer, entry }) => object!({"answer": answer, "entry": STANDARD.encode(entry)}),
         }
     }
@@ -317,7 +445,9 @@ impl Outcome {
                 None if report.success => "ok".to_owned(),
                 None => format!("ended with {}", report.exit_code),
             },
+            Self::Asks(_) => ASKS.to_owned(),
             Self::Step(done) => match &done.answer.event {
+                FlowEvent::Asked(_) => ASKS.to_owned(),
                 FlowEvent::Ended { outcome, .. } => format!("step {outcome:?}").to_lowercase(),
                 _ => "ok".to_owned(),
             },
