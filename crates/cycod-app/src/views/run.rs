@@ -30,6 +30,9 @@ pub struct RunView<'a> {
     /// When each step ran, of a run that is shown by itself and has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<StepView>>,
+    /// What it waits for in a list: the IDs of requests and of steps about which the user decides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<String>,
 }
 
 /// When a step ran.
@@ -55,7 +58,7 @@ impl<'a> RunView<'a> {
             more.extend(end.as_object().cloned().unwrap_or_default());
         }
         let (id, at, tool, surface, status) = (&run.id, moment(run.at), &run.tool, &run.surface, run.state.name());
-        Self { id, at, tool, surface, status, more, timeline: None }
+        Self { id, at, tool, surface, status, more, timeline: None, waits_for: Vec::new() }
     }
 
     /// With when its steps ran, if it has several.

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use anstyle::Style;
 use clap::{ArgMatches, Command, CommandFactory, Parser, ValueEnum};
@@ -9,6 +9,7 @@ use super::{FilterOptions, LOCAL, ago, history, is_of_project, local, newest, to
 use crate::{
     cli::Context,
     command_error::CommandError,
+    commands::approvals::waiting_runs,
     options::parsed,
     printer::{DIM, ERROR, WARNING},
     store::shown,
@@ -58,10 +59,14 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let (history, filter) = (history(context), args.filter.filter(limit)?);
     let runs = newest(&history, &filter, limit, is_wanted)?;
     let has_others = || newest(&history, &filter, 1, |_| true).is_ok_and(|runs| !runs.is_empty());
+    let is_open = |run: &Run| matches!(run.state, State::Running | State::Interrupted);
+    let waiting = if runs.iter().any(is_open) { waiting_runs(context)? } else { BTreeMap::new() };
+    let waits = |run: &Run| waiting.get(&run.id).filter(|_| is_open(run)).cloned().unwrap_or_default();
     let host = context.engine.host().clone();
     let printer = &mut context.printer;
     if args.format == Format::Json {
-        printer.json_of(&runs.iter().map(RunView::of).collect::<Vec<_>>());
+        printer
+            .json_of(&runs.iter().map(|run| RunView { waits_for: waits(run), ..RunView::of(run) }).collect::<Vec<_>>());
         return Ok(0);
     }
     if runs.is_empty() {
@@ -86,7 +91,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             Cell::new(run.tool.as_str()),
             Cell::new(who(run)),
             Cell::new(run.call["verdict"].as_str().unwrap_or_default()),
-            Cell::default().with(outcome(run), style(run)),
+            match &waits(run)[..] {
+                [] => Cell::default().with(outcome(run), style(run)),
+                ids => Cell::default().with(format!("waits for {}", ids.join(", ")), WARNING),
+            },
             Cell::new(took(run).unwrap_or_default()),
         ];
         row.extend(is_mixed.then(|| Cell::new(shown(Path::new(&directory(run)), &host))));
