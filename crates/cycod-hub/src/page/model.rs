@@ -13,6 +13,7 @@ use similar::TextDiff;
 
 use crate::{
     HubAudit, HubError, HubMember, HubRefusal, HubTransaction, SqlRow, SqlValue, audit,
+    consents::{self, OpenConsent},
     fleet::{FleetWorker, no_worker},
     questions::{self, OpenQuestion},
     release::current,
@@ -499,8 +500,13 @@ impl Fleet {
         for row in tx.rows(select, &window.limits())? {
             let labels: Vec<String> = row.text(6)?.split_whitespace().map(str::to_owned).collect();
             let state = row.text(2)?;
-            let why = (state == "waiting")
-                .then(|| no_worker(&labels, &all, now).unwrap_or_else(|| "every worker that fits is busy".to_owned()));
+            let why = match state.as_str() {
+                "waiting" => {
+                    Some(no_worker(&labels, &all, now).unwrap_or_else(|| "every worker that fits is busy".to_owned()))
+                }
+                "asked" => Some("the rules of the worker ask, and someone it knows has to approve".to_owned()),
+                _ => None,
+            };
             tasks.push(TaskRow {
                 tool: row.text(0)?,
                 member: row.text(1)?,
@@ -542,6 +548,7 @@ pub(super) struct FlowRow {
 pub(super) struct Flows {
     pub(super) schedules: Vec<ShownSchedule>,
     pub(super) questions: Vec<OpenQuestion>,
+    pub(super) consents: Vec<OpenConsent>,
     pub(super) rows: Vec<FlowRow>,
     pub(super) window: Window,
 }
@@ -554,6 +561,7 @@ impl Flows {
         let window = Window::of(query, count(tx, "SELECT COUNT(*) FROM flows")?, ROWS);
         let all = FleetWorker::all(tx)?;
         let questions = questions::open(tx, None)?;
+        let consents = consents::open(tx, None)?;
         let select =
             "SELECT run, tool, member, state, made, labels FROM flows ORDER BY made DESC, run LIMIT $1 OFFSET $2";
         let mut rows = Vec::new();
@@ -572,6 +580,9 @@ impl Flows {
                 "running" if questions.iter().any(|question| question.run == run) => {
                     Some("a member has to decide about a lost step".to_owned())
                 }
+                "running" if consents.iter().any(|consent| consent.run == run) => {
+                    Some("the rules of a worker ask, and someone it knows has to approve".to_owned())
+                }
                 "running" if workers.is_empty() => {
                     Some("a pause between attempts, or the conductor is away".to_owned())
                 }
@@ -588,7 +599,7 @@ impl Flows {
                 why,
             });
         }
-        Ok(Self { schedules: schedules::all(tx, TIMES, now)?, questions, rows, window })
+        Ok(Self { schedules: schedules::all(tx, TIMES, now)?, questions, consents, rows, window })
     }
 }
 

@@ -14,6 +14,7 @@ use super::model::{
 };
 use crate::{
     HubAudit,
+    consents::OpenConsent,
     questions::OpenQuestion,
     schedules::{ScheduleRun, ShownSchedule},
 };
@@ -446,7 +447,7 @@ fn heads(columns: &[&str]) -> Markup {
 
 fn task_row(row: &TaskRow) -> Markup {
     let shown = match row.state.as_str() {
-        "waiting" => ("wait", "▲", "waiting"),
+        "waiting" | "asked" => ("wait", "▲", "waiting"),
         "leased" => ("ok", "●", "running"),
         "done" => ("none", "◌", "ended"),
         "lost" => ("bad", "■", "lost"),
@@ -491,6 +492,14 @@ pub(super) fn flows(shown: &Flows) -> Page {
             table.rows {
                 (heads(&["Step", "Worker", "By", "Lost", "Until"]))
                 tbody { @for question in &shown.questions { (question_row(question)) } }
+            }
+        }
+        @if !shown.consents.is_empty() {
+            h2 { "Approvals" }
+            p.facts-line { "The rules of a worker ask about each, so its run waits until someone whom the worker knows approves it: " code { "cycod approvals list" } }
+            table.rows {
+                (heads(&["Run", "Worker", "By", "Asked", "Until"]))
+                tbody { @for consent in &shown.consents { (consent_row(consent)) } }
             }
         }
         h2 { "Durable runs" }
@@ -566,6 +575,22 @@ fn question_row(question: &OpenQuestion) -> Markup {
             td data-label="by" { (text(&question.member)) }
             td.when data-label="lost" { (when(time(question.asked / 1000))) }
             td.when data-label="until" { (when(time(question.expires / 1000))) }
+        }
+    }
+}
+
+fn consent_row(consent: &OpenConsent) -> Markup {
+    html! {
+        tr {
+            th scope="row" {
+                @if !consent.steps.is_empty() { strong { (text(&consent.steps.join(", "))) } " of " }
+                (text(&consent.tool))
+                p.about { code { (text(&consent.run)) } }
+            }
+            td { (text(&consent.worker)) }
+            td data-label="by" { (text(&consent.member)) }
+            td.when data-label="asked" { (when(time(consent.asked / 1000))) }
+            td.when data-label="until" { (when(time(consent.expires / 1000))) }
         }
     }
 }
