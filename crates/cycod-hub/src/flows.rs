@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, consents, fleet::NewRun, questions};
+use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, SqlRow, consents, fleet::NewRun, questions};
 
 /// How long a durable run may take, in seconds.
 pub(crate) const LONGEST_RUN: i64 = 7 * 24 * 3600;
@@ -339,9 +339,46 @@ fn give_up(tx: &mut dyn HubTransaction, run: &str, why: &str, now: Timestamp) ->
     Ok(())
 }
 
+/// Puts what starts into the queue. `flow` has the columns of the run that [`commit`] reads.
+fn offer(
+    tx: &mut dyn HubTransaction,
+    commit: &FlowCommit,
+    flow: &SqlRow,
+    is_cancelled: bool,
+    now: Timestamp,
+) -> Result<(), HubError> {
+    let of_run = flow.text(6)?;
+    for (index, offer) in commit.offers.iter().enumerate() {
+        let insert = "INSERT INTO tasks (id, member, device, ticket, signature, tool, labels, again, state, worker, fence, \
+                      piece, pieces, lease_until, lost, cancelled, made, ended, watched, expires, result, late, run, work, \
+                      awakeable) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', '', 0, 0, 0, 0, '', $9, $10, 0, $11, $12, \
+                      '', '', $13, $14, $15)";
+        let is_attempt = matches!(offer.work, FlowWork::Attempt(_));
+        let values = [
+            format!("{}.{}.{index}", commit.run, commit.number).into(),
+            flow.text(1)?.into(),
+            flow.text(2)?.into(),
+            flow.text(3)?.into(),
+            flow.text(4)?.into(),
+            flow.text(5)?.into(),
+            both(of_run.split_whitespace(), &offer.labels).join(" ").into(),
+            i64::from(!is_attempt).into(),
+            i64::from(is_attempt && (is_cancelled || flow.number(7)? != 0)).into(),
+            millis(now).into(),
+            i64::MAX.into(),
+            flow.number(8)?.into(),
+            commit.run.as_str().into(),
+            json!(offer.work).to_string().into(),
+            offer.awakeable.as_str().into(),
+        ];
+        tx.execute(insert, &values)?;
+    }
+    Ok(())
+}
+
 /// Writes down what the conductor says that happened, and puts what follows into the queue. The same once more changes nothing.
 fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> Result<Option<CommitError>, HubError> {
-    let FlowCommit { run, number, event, task, offers, questions, holds, stops, is_over } = commit;
+    let FlowCommit { run, number, event, task, questions, holds, stops, is_over, .. } = commit;
     let answered = if let FlowEvent::Answered { task, answer } = event { Some((*task, *answer)) } else { None };
     let (asked, resumed) = match event {
         FlowEvent::Asked(work) => (Some(*work), None),
@@ -405,32 +442,7 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
     add_piece(tx, run, 0, &json!({"fact": number}))?;
     consents::hold(tx, (run, flow.number(8)?), (holds, task.as_deref()), now)?;
     questions::ask(tx, (run, flow.number(8)?), (questions, task.as_deref()), now)?;
-    let of_run = flow.text(6)?;
-    for (index, offer) in offers.iter().enumerate() {
-        let insert = "INSERT INTO tasks (id, member, device, ticket, signature, tool, labels, again, state, worker, fence, \
-                      piece, pieces, lease_until, lost, cancelled, made, ended, watched, expires, result, late, run, work, \
-                      awakeable) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', '', 0, 0, 0, 0, '', $9, $10, 0, $11, $12, \
-                      '', '', $13, $14, $15)";
-        let is_attempt = matches!(offer.work, FlowWork::Attempt(_));
-        let values = [
-            format!("{run}.{number}.{index}").into(),
-            flow.text(1)?.into(),
-            flow.text(2)?.into(),
-            flow.text(3)?.into(),
-            flow.text(4)?.into(),
-            flow.text(5)?.into(),
-            both(of_run.split_whitespace(), &offer.labels).join(" ").into(),
-            i64::from(!is_attempt).into(),
-            i64::from(is_attempt && (is_cancelled || flow.number(7)? != 0)).into(),
-            millis(now).into(),
-            i64::MAX.into(),
-            flow.number(8)?.into(),
-            run.as_str().into(),
-            json!(offer.work).to_string().into(),
-            offer.awakeable.as_str().into(),
-        ];
-        tx.execute(insert, &values)?;
-    }
+    offer(tx, commit, &flow, is_cancelled, now)?;
     // After what starts: of a run that ends, what was held is given away again only to be stopped.
     for work in stops {
         let update =
