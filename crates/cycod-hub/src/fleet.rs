@@ -507,14 +507,51 @@ pub(crate) fn report(
 }
 
 /// Keeps the result of a worker whose lease has ended: the work was done, though nothing waits for it.
-pub(crate) fn keep_late(tx: &mut dyn HubTransaction, report: &WorkerReport) -> Result<(), HubError> {
+pub(crate) fn keep_late(
+    tx: &mut dyn HubTransaction,
+    worker: &str,
+    report: &WorkerReport,
+    now: Timestamp,
+) -> Result<(), HubError> {
     let Some(result) = &report.result else { return Ok(()) };
     // A question is no result.
     if result["asks"].is_string() || result["answer"]["event"]["asked"].is_object() {
         return Ok(());
     }
-    let update = "UPDATE tasks SET late = $1 WHERE id = $2 AND late = '' AND state <> 'done'";
-    tx.execute(update, &[result.to_string().into(), report.task.as_str().into()]).map(drop)
+    let worker = FleetWorker::of_key(tx, worker)?.name;
+    let update =
+        "UPDATE tasks SET late = $1, late_by = $2, late_at = $3 WHERE id = $4 AND late = '' AND state <> 'done'";
+    let values = [result.to_string().into(), worker.into(), now.as_second().into(), report.task.as_str().into()];
+    tx.execute(update, &values).map(drop)
+}
+
+/// The most late results of an answer.
+const MOST_LATE: i64 = 200;
+
+/// The results of a member's runs that came late, the newest first; with what came, of one that is named.
+pub(crate) fn late(tx: &mut dyn HubTransaction, member: &HubMember, task: &str) -> Result<Json, HubError> {
+    let select = "SELECT id, run, work, tool, late_by, late_at FROM tasks WHERE member = $1 AND late <> '' \
+                  AND ($2 = '' OR id = $2) ORDER BY late_at DESC, id LIMIT $3";
+    let mut all = Vec::new();
+    for row in tx.rows(select, &[member.name.as_str().into(), task.into(), MOST_LATE.into()])? {
+        let (id, run, work) = (row.text(0)?, row.text(1)?, row.text(2)?);
+        let step = match run.is_empty() {
+            true => String::new(),
+            false => {
+                let work = serde_json::from_str(&work).map_err(|error| HubError::failed("a task", error))?;
+                consents::step_of(tx, &run, work)?
+            }
+        };
+        let mut late = json!({"task": id, "run": run, "step": step, "tool": row.text(3)?, "worker": row.text(4)?,
+                              "at": row.number(5)?});
+        if !task.is_empty() {
+            let kept = tx.row("SELECT late FROM tasks WHERE id = $1", &[task.into()])?;
+            let kept = kept.map_or(Ok(String::new()), |row| row.text(0))?;
+            late["result"] = serde_json::from_str(&kept).map_err(|error| HubError::failed("a result", error))?;
+        }
+        all.push(late);
+    }
+    Ok(all.into())
 }
 
 /// What a member's device learns of a task, with the pieces behind `after`, which it then has.

@@ -517,7 +517,7 @@ impl Hub {
     ) -> Result<Json, HubError> {
         let answer = self.run(|tx| fleet::report(tx, &request.device, report, now))?;
         if answer["over"] == true {
-            self.run(|tx| fleet::keep_late(tx, report))?;
+            self.run(|tx| fleet::keep_late(tx, &request.device, report, now))?;
         }
         self.0.fleet.notify_waiters();
         Ok(answer)
@@ -532,6 +532,13 @@ impl Hub {
         self.run(|tx| {
             let member = HubMember::of_device(tx, &request.device)?;
             fleet::watch(tx, &member, (task, after), now)
+        })
+    }
+
+    pub(crate) fn late(&self, request: &SignedRequest, task: &str) -> Result<Json, HubError> {
+        self.run(|tx| {
+            let member = HubMember::of_device(tx, &request.device)?;
+            fleet::late(tx, &member, task)
         })
     }
 

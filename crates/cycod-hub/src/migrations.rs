@@ -92,6 +92,8 @@ const MIGRATIONS: [&[&str]; 11] = [
         "CREATE INDEX flow_questions_by_state ON flow_questions (state, expires)",
     ],
     &[
+        "ALTER TABLE tasks ADD COLUMN late_by TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE tasks ADD COLUMN late_at BIGINT NOT NULL DEFAULT 0",
         "CREATE TABLE consents (run TEXT NOT NULL, question TEXT NOT NULL, document TEXT NOT NULL, worker TEXT NOT NULL, \
      state TEXT NOT NULL, asked BIGINT NOT NULL, expires BIGINT NOT NULL, decider TEXT NOT NULL, answer TEXT NOT NULL, \
      PRIMARY KEY (run, question))",

@@ -297,6 +297,7 @@ enum Asked {
     GiveTask,
     Watch,
     CancelTask,
+    Late,
     AddSchedule,
     Schedules,
     ChangeSchedule,
@@ -349,10 +350,10 @@ struct Watch {
     wait: u64,
 }
 
-/// A device that ends a task.
+/// A device that ends a task, or asks what came late of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Cancelling {
+struct NamedTask {
     task: String,
 }
 
@@ -413,6 +414,7 @@ impl Asked {
             (&Method::POST, "tasks") => Self::GiveTask,
             (&Method::POST, "tasks/watch") => Self::Watch,
             (&Method::POST, "tasks/cancel") => Self::CancelTask,
+            (&Method::POST, "tasks/late") => Self::Late,
             (&Method::POST, "schedules") => Self::AddSchedule,
             (&Method::POST, "schedules/list") => Self::Schedules,
             (&Method::POST, "schedules/change") => Self::ChangeSchedule,
@@ -440,7 +442,7 @@ impl Asked {
     fn most(&self) -> usize {
         match self {
             Self::GiveTask | Self::AddSchedule | Self::Report => MOST_TASK,
-            Self::Claim | Self::Watch | Self::CancelTask | Self::EnrolWorker => MOST_ENROLMENT,
+            Self::Claim | Self::Watch | Self::CancelTask | Self::Late | Self::EnrolWorker => MOST_ENROLMENT,
             Self::Latest(_) | Self::File(_) | Self::Proposals => 0,
             Self::PutPart(_) | Self::PutPartByWorker(..) => MOST_PART,
             Self::PartOfWorker(_) | Self::PartOfMember(..) => 0,
@@ -479,8 +481,12 @@ impl Asked {
             Self::Code => Ok(written(&json!({"code": hub.code(signed, now)?}))),
             Self::GiveTask => Ok(written(&hub.give(signed, &parsed::<GivenTask>(body)?, now)?)),
             Self::CancelTask => {
-                let Cancelling { task } = parsed(body)?;
+                let NamedTask { task } = parsed(body)?;
                 done(hub.cancel(signed, &task, now))
+            }
+            Self::Late => {
+                let NamedTask { task } = parsed(body)?;
+                Ok(written(&hub.late(signed, &task)?))
             }
             Self::AddSchedule => Ok(written(&hub.add_schedule(signed, &parsed::<GivenTask>(body)?, now)?)),
             Self::Schedules => Ok(written(&hub.schedules(signed, now)?)),

@@ -75,6 +75,14 @@ impl InterruptedStep {
     }
 }
 
+/// What a machine reported of a step that ended, by what is known of it; nothing for anything else.
+pub fn reported_step(entry: &[u8]) -> Option<StepReport> {
+    match Entry::read(entry)? {
+        Entry::Ended(_, _, report) => Some(*report),
+        _ => None,
+    }
+}
+
 /// One thing that is written down.
 #[derive(Debug)]
 pub(crate) enum Entry {

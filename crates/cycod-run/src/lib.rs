@@ -65,7 +65,7 @@ pub use cycod_flow::{AttemptOutcome, FlowEvent, FlowStart, FlowWork, LostAnswer,
 pub use cycod_mask::StreamMask;
 pub use dispatch::{asked_step, flow_start, follow, refused_step, run, run_step};
 pub use driver::{CacheUse, Driver, TraceOf};
-pub use durable::{Durable, InterruptedStep, Ledger};
+pub use durable::{Durable, InterruptedStep, Ledger, reported_step};
 pub use event::{Event, Ignore, QUIET, Sink, StepPath};
 pub use files::{Files, UnreadFile};
 pub use glob::{GlobError, Hidden};

@@ -344,6 +344,16 @@ impl FleetTasks {
         self.asking.ask::<Json>("consents/answer", &body)?.map(drop).map_err(|why| refused(&why))
     }
 
+    /// The results of this member's runs that came when nothing waited for them any more, the newest first. With the task of one,
+    /// only that, and what came.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn late(&mut self, task: Option<&str>) -> Result<Vec<LateResult>, SyncError> {
+        let body = json!({"task": task.unwrap_or_default()});
+        self.asking.ask("tasks/late", &body)?.map_err(|why| refused(&why))
+    }
+
     /// The public key of this device, in hexadecimal digits.
     pub fn device(&self) -> String {
         self.device.public()
@@ -469,6 +479,33 @@ impl TeamConsent {
     /// When it can't be read.
     pub fn question(&self) -> Result<ConsentQuestion, SyncError> {
         serde_json::from_str(&self.document).map_err(|error| plain(format!("the question can't be read: {error}")))
+    }
+}
+
+/// A result that came when nothing waited for it any more, because its worker counted as lost.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct LateResult {
+    /// What the hub calls the task.
+    pub task: String,
+    /// The durable run; empty for another one.
+    pub run: String,
+    /// The path of its step.
+    pub step: String,
+    /// The tool of the run.
+    pub tool: String,
+    /// The worker of which it came.
+    pub worker: String,
+    /// When it came, in seconds since 1970.
+    pub at: i64,
+    /// What came, if it was asked for.
+    #[serde(default)]
+    pub result: Option<Json>,
+}
+
+impl LateResult {
+    /// What is known of a step that ended; nothing for a run as a whole.
+    pub fn entry(&self) -> Option<Vec<u8>> {
+        STANDARD.decode(self.result.as_ref()?["entry"].as_str()?).ok()
     }
 }
 

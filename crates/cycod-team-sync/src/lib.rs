@@ -24,8 +24,8 @@ pub use device::DeviceKey;
 pub use error::SyncError;
 pub use events::{EventPosition, HubEvent};
 pub use fleet::{
-    FleetTasks, GivenTicket, ReportAnswer, ScheduleChange, TaskPiece, TaskState, TaskTaken, TeamConsent, TeamQuestion,
-    TeamSchedule, TeamScheduleRun, ToldFact, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine,
+    FleetTasks, GivenTicket, LateResult, ReportAnswer, ScheduleChange, TaskPiece, TaskState, TaskTaken, TeamConsent,
+    TeamQuestion, TeamSchedule, TeamScheduleRun, ToldFact, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine,
 };
 pub use history::ReleaseHistory;
 pub use hub::{EnrolmentProof, HubIssuer, HubRelease, TeamHub, find_hub};

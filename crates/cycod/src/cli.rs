@@ -344,6 +344,7 @@ pub(crate) const RUNS_COMMANDS: &[Entry] = &[
     entry!("cancel", runs::cancel, true),
     entry!("resume", runs::resume, true),
     entry!("apply", runs::apply, true, Grants::Always),
+    entry!("late", runs::late, true),
     entry!("rerun", runs::rerun, true),
     entry!("export", runs::export, true),
     entry!("verify", runs::verify, true),

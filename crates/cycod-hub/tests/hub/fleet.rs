@@ -246,6 +246,11 @@ fn lost(team: &Team, ada: &mut FleetTasks, one: (&WorkerMachine, &mut WorkerHub)
     };
     team.store.transaction(work).expect("it reads");
     assert_eq!(kept[0].text(0).expect("a text"), r#"{"success":"late"}"#);
+    let late = ada.late(None).expect("an answer");
+    assert_eq!((late.len(), &late[0].task, late[0].worker.as_str(), &late[0].result), (1, &once.id, "one", &None));
+    let late = ada.late(Some(&once.id)).expect("an answer");
+    assert_eq!(late[0].result, Some(json!({"success": "late"})));
+    assert_eq!(ada.late(Some("00")), Ok(Vec::new()));
 
     // What only reads is given to others, three times in all.
     let again = ticket(&[], true);

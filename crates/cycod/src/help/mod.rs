@@ -108,6 +108,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("runs cancel", include_str!("pages/runs-cancel.txt")),
     ("runs resume", include_str!("pages/runs-resume.txt")),
     ("runs apply", include_str!("pages/runs-apply.txt")),
+    ("runs late", include_str!("pages/runs-late.txt")),
     ("runs rerun", include_str!("pages/runs-rerun.txt")),
     ("runs export", include_str!("pages/runs-export.txt")),
     ("runs verify", include_str!("pages/runs-verify.txt")),

@@ -369,6 +369,45 @@ fn a_durable_run_waits_for_the_approval_of_a_worker_without_a_process() {
     drop(worker);
 }
 
+#[test]
+fn what_a_worker_reports_late_can_be_seen() {
+    let team = durable_team();
+    assert!(done(&team.ada, &["runs", "late"]).block().contains("no result came late"));
+    team.ada.tool(
+        "steps",
+        "description: d\ndurable: true\ntags: [write]\nsteps:\n  - {name: send, bash: 'echo sent; echo aside >&2; exit 3'}\n",
+    );
+    team.ada.tool("whole", "description: d\ntags: [read]\nbash: echo all of it\n");
+    let _worker = team.worker("build-1", &[]);
+    let database = SqliteStore::open(&team.ada.path("hub.db")).expect("a database");
+    for (tool, wrote) in [("steps", "sent\n"), ("whole", "all of it\n")] {
+        _ = team.run(&[tool]);
+        // As if the worker had reported it when it was lost. The hub's own tests have how that comes.
+        let late = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+            let update = "UPDATE tasks SET late = result, late_by = worker, late_at = made / 1000 WHERE tool = $1 \
+                          AND (work = '' OR work LIKE '{\"attempt%')";
+            tx.execute(update, &[tool.into()]).map(drop)
+        };
+        database.transaction(late).expect("a change");
+        let list = done(&team.ada, &["runs", "late"]).block();
+        assert!(list.contains("build-1") && list.contains(tool), "{list}");
+        let json = done(&team.ada, &["runs", "late", "--format", "json"]).stdout();
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        let late = json.as_array().expect("a list").iter().find(|late| late["tool"] == tool).expect("it came late");
+        let task = late["task"].as_str().expect("a name");
+        assert_eq!(late["step"], if tool == "steps" { "send" } else { "" });
+        let shown = done(&team.ada, &["runs", "late", task]);
+        assert_eq!(shown.stdout(), wrote, "{}", shown.block());
+        let code = if tool == "steps" { 3 } else { 0 };
+        assert!(shown.stderr().contains(&format!("exit code {code}, from the worker build-1")), "{}", shown.block());
+        assert_eq!(shown.stderr().contains("aside"), tool == "steps", "{}", shown.block());
+        let json = done(&team.ada, &["runs", "late", task, "--format", "json"]).stdout();
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!((&json["output"], &json["exit_code"]), (&json!(wrote), &json!(code)));
+    }
+    fails(&team.ada.run(&["runs", "late", "x"]), "nothing came late of a task `x`");
+}
+
 const LABELS: &str = "description: Steps for several machines\ndurable: true\non: fleet\nruns-on: ['os:linux']\ntags: [read]
 steps:
   - {name: any, bash: echo any}

@@ -6,6 +6,7 @@ pub(crate) mod cancel;
 pub(crate) mod export;
 pub(crate) mod follow;
 pub(crate) mod head;
+pub(crate) mod late;
 pub(crate) mod list;
 pub(crate) mod prune;
 pub(crate) mod rerun;
