@@ -6,7 +6,7 @@ use crate::ScopeId;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepShape {
-    /// What it is called, where a person may be asked about it.
+    /// What it is called, for those who are asked about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The steps of the same scope that it waits for, by index.

@@ -53,7 +53,7 @@ pub(crate) enum Kind {
 /// What a flow has to know of the steps of a plan.
 pub(crate) fn shapes(plan: &Plan) -> Vec<StepShape> {
     let shape = |(index, step): (usize, &PlannedStep)| StepShape {
-        name: if on_lost(plan, index) == flow::LostPolicy::Ask { step.name.clone() } else { String::new() },
+        name: step.name.clone(),
         after: step.after.clone(),
         is_conditional: step.condition.is_some(),
         continue_on_error: step.continue_on_error,

@@ -375,7 +375,7 @@ fn what_a_worker_reports_late_can_be_seen() {
     assert!(done(&team.ada, &["runs", "late"]).block().contains("no result came late"));
     team.ada.tool(
         "steps",
-        "description: d\ndurable: true\ntags: [write]\nsteps:\n  - {name: send, bash: 'echo sent; echo aside >&2; exit 3'}\n",
+        "description: d\ndurable: true\ntags: [read]\nsteps:\n  - {name: send, bash: 'echo sent; echo aside >&2; exit 3'}\n",
     );
     team.ada.tool("whole", "description: d\ntags: [read]\nbash: echo all of it\n");
     let _worker = team.worker("build-1", &[]);
@@ -503,12 +503,11 @@ fn a_worker_refuses_a_step_of_anything_else_than_what_was_signed() {
             expires: Timestamp::now().as_second() + 600,
             ..honest.clone()
         };
-        // No step has a name: no one is asked about it.
-        let step = |after: &[usize], has_fallback| {
-            let after = after.to_vec();
-            StepShape { after, has_fallback, on_lost: LostPolicy::Retry, ..StepShape::default() }
+        let step = |name: &str, after: &[usize], has_fallback| {
+            let (name, after) = (name.to_owned(), after.to_vec());
+            StepShape { name, after, has_fallback, on_lost: LostPolicy::Retry, ..StepShape::default() }
         };
-        let steps = [step(&[], false), step(&[], false), step(&[0, 1], false), step(&[2], true)];
+        let steps = [step("a", &[], false), step("b", &[], false), step("c", &[0, 1], false), step("d", &[2], true)];
         let mut flow =
             json!({"version": cycod_flow::VERSION, "steps": steps, "at_once": 64, "timeout": ticket.timeout});
         change(&mut ticket, &mut files, &mut flow);
