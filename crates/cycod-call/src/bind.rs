@@ -12,6 +12,7 @@ use cycod_syntax::template::Reference;
 use crate::{
     ArgumentProblem, Bound, Call, Instead, NoSteps, PlaceholderChange, ResolveError, RunContext, ValueOrigin,
     call::{collect_texts, normalize_path},
+    code,
     problem::told,
     resolve::Scope,
     sample::sample,
@@ -471,13 +472,14 @@ impl<'a> Binder<'a> {
             }
         }
         let scope = Scope { tool, values: &self.values, secrets: &[], host: self.host, run: self.run, steps: &NoSteps };
-        match scope.literal(default) {
+        let value = match parameter.code_reader() {
+            Some(reader) => code::default(&scope, tool, &parameter.name, default, reader),
+            None => scope.literal(default).map_err(|error| default_problem(parameter, &error)),
+        };
+        match value {
             Ok(Value::Null) => self.settle_absent(index),
             Ok(value) => self.settle_value(index, value, ValueOrigin::Default),
-            Err(error) => {
-                let problem = default_problem(parameter, &error);
-                self.fail(index, problem);
-            }
+            Err(problem) => self.fail(index, problem),
         }
     }
 

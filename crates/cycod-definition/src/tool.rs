@@ -323,6 +323,11 @@ impl Tool {
         if alike.next().is_some() { None } else { first }
     }
 
+    /// The parameter that an argument of this name is given to.
+    pub fn parameter_given(&self, name: &str) -> Option<&Parameter> {
+        self.parameters.get(self.parameter_meant(name)?)
+    }
+
     /// Whether the author's schema leaves open what else may be given.
     pub fn takes_more(&self) -> bool {
         self.input_schema.as_ref().is_some_and(|schema| {

@@ -408,10 +408,9 @@ impl Plan {
         let mut arguments = Vec::with_capacity(tool_use.with.len());
         let effective = self.library.effective(tool)?;
         for (name, literal) in &tool_use.with {
-            let reader = effective.parameter(name).and_then(Parameter::code_reader);
-            let value = match (literal, reader) {
-                (Literal::Text(template), Some(reader)) => Value::Text(self.code(step, template, reader, steps)?),
-                _ => self.call.literal(literal, steps).map_err(|error| self.unresolved(&error))?,
+            let value = match effective.parameter_given(name).and_then(Parameter::code_reader) {
+                Some(reader) => self.code_in(step, literal, reader, steps)?,
+                None => self.call.literal(literal, steps).map_err(|error| self.unresolved(&error))?,
             };
             arguments.push((name.clone(), Given::Value(value)));
         }
@@ -437,6 +436,26 @@ impl Plan {
 }
 
 impl Plan {
+    /// What a step gives to a parameter of another tool whose texts are program text.
+    fn code_in(
+        &self,
+        step: &PlannedStep,
+        literal: &Literal,
+        reader: CodeReader,
+        steps: &dyn Steps,
+    ) -> Result<Value, Refusal> {
+        let each = |literal: &Literal| self.code_in(step, literal, reader, steps);
+        Ok(match literal {
+            Literal::Text(template) => Value::Text(self.code(step, template, reader, steps)?),
+            Literal::List(items) => Value::List(items.iter().map(each).collect::<Result<_, _>>()?),
+            Literal::Object(entries) => {
+                let entries = entries.iter().map(|(key, item)| Ok((key.clone(), each(item)?)));
+                Value::Object(entries.collect::<Result<_, Refusal>>()?)
+            }
+            _ => self.call.literal(literal, steps).map_err(|error| self.unresolved(&error))?,
+        })
+    }
+
     /// Program text that a step gives to another tool, with the values in it placed for its readers.
     fn code(
         &self,

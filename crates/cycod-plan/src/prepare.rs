@@ -370,20 +370,7 @@ impl Plan {
     /// Program text with its values placed, for its readers besides this program.
     pub(crate) fn placed(&self, step: &PlannedStep, text: &CommandText, steps: &dyn Steps) -> Result<String, Refusal> {
         let pieces = self.call.pieces(&text.template, steps).map_err(|error| self.unresolved(&error))?;
-        let pieces = OwnedPiece::as_pieces(&pieces, &text.verdicts.command);
-        let shell = match text.interpreter {
-            Interpreter::Bash => Shell::Bash,
-            Interpreter::Zsh => Shell::Zsh,
-            Interpreter::PowerShell => Shell::PowerShell,
-            Interpreter::Cmd => Shell::Cmd,
-            Interpreter::Sh | Interpreter::PlatformDefault => Shell::Sh,
-            Interpreter::Argv => {
-                let words = place_argv(&pieces).map_err(|refusal| refused(step, refusal))?;
-                return Ok(words.iter().map(|word| quoted_if_needed(word)).collect::<Vec<_>>().join(" "));
-            }
-            Interpreter::Program(_) => return place_inline(&pieces).map_err(|refusal| refused(step, refusal)),
-        };
-        Ok(place(shell, &pieces).map_err(|refusal| refused(step, refusal))?.text)
+        cycod_call::placed(text, &pieces).map_err(|refusal| refused(step, refusal))
     }
 
     /// What the pieces of an `environment` value hold: `${NAME}` in what the author wrote is the caller's variable.

@@ -224,9 +224,10 @@ fn started_by(tool: &Tool, used: &Used) -> Starts {
     let mut given = |name: &str, arguments: &[(String, Literal)]| {
         let Some(Some(used)) = used.get(&name.to_ascii_lowercase()) else { return };
         for (name, literal) in arguments {
-            if let (Literal::Text(template), Some(reader)) =
-                (literal, used.parameter(name).and_then(|parameter| parameter.code_reader()))
-            {
+            let Some(reader) = used.parameter_given(name).and_then(|parameter| parameter.code_reader()) else {
+                continue;
+            };
+            for template in literal.templates() {
                 all.add(starts_of_argument(tool, template, reader));
             }
         }
