@@ -13,6 +13,7 @@
 use cycod_code::Code;
 
 use crate::assemble::{assemble, joined};
+use crate::flow::structure;
 use crate::flow::value::Cut;
 use crate::harmless::{is_harmless, is_number};
 use crate::hole::Hole as About;
@@ -45,6 +46,10 @@ struct Hole {
     statement: usize,
     /// That command stands in another, or in a block.
     is_nested: bool,
+    /// It stands in parentheses, whose result may be an argument.
+    is_in_parentheses: bool,
+    /// A method that gets it, of which nothing is known.
+    method: bool,
 }
 
 fn is_single(character: char) -> bool {
@@ -167,6 +172,7 @@ fn scan(source: &str) -> Vec<Hole> {
         characters: source.char_indices().peekable(),
         frames: vec![Frame::Code('\0')],
         statement: vec![0],
+        methods: Vec::new(),
         unsure: None,
     };
     let mut holes = Vec::new();
@@ -178,7 +184,9 @@ fn scan(source: &str) -> Vec<Hole> {
             let trouble = scan.unsure.or(why_unquotable(frame, before, next));
             let is_nested = scan.statement.len() > 1;
             let statement = scan.statement.last().copied().unwrap_or(0);
-            holes.push(Hole { at, frame, trouble, statement, is_nested });
+            let is_in_parentheses = scan.frames.contains(&Frame::Code(')'));
+            let method = scan.methods.iter().any(|is_unknown| *is_unknown);
+            holes.push(Hole { at, frame, trouble, statement, is_nested, is_in_parentheses, method });
             before = 'x';
             continue;
         }
@@ -200,6 +208,7 @@ fn scan(source: &str) -> Vec<Hole> {
                 scan.characters.next();
                 scan.frames.push(Frame::Code(')'));
                 scan.statement.push(at + 2);
+                scan.methods.push(false);
                 seen = '(';
             }
             Frame::Double if is_double(character) => {
@@ -272,6 +281,8 @@ struct Scan<'a> {
     frames: Vec<Frame>,
     /// Where the statement begins, of each block that is open.
     statement: Vec<usize>,
+    /// For each parenthesis and brace that is open, whether it is that of a method of which nothing is known.
+    methods: Vec<bool>,
     /// Why everything from here on could be read otherwise.
     unsure: Option<&'static str>,
 }
@@ -315,15 +326,18 @@ impl Scan<'_> {
             '(' => {
                 self.frames.push(Frame::Code(')'));
                 self.statement.push(at + 1);
+                self.methods.push(is_unknown_method(&self.source[..at]));
             }
             '{' => {
                 self.frames.push(Frame::Code('}'));
                 self.statement.push(at + 1);
+                self.methods.push(false);
             }
             ')' | '}' => {
                 if character == close {
                     self.frames.pop();
                     self.statement.pop();
+                    self.methods.pop();
                 } else {
                     self.unsure = Some("a bracket before it closes nothing");
                 }
@@ -337,6 +351,95 @@ impl Scan<'_> {
         }
         character
     }
+}
+
+/// Whether a parenthesis behind this text is that of a method that may do more with a text than look at it.
+fn is_unknown_method(before: &str) -> bool {
+    const TYPES: [&str; 18] = [
+        "array",
+        "char",
+        "console",
+        "convert",
+        "datetime",
+        "double",
+        "guid",
+        "int",
+        "io.path",
+        "long",
+        "math",
+        "regex",
+        "string",
+        "text.encoding",
+        "timespan",
+        "uri",
+        "version",
+        "web.httputility",
+    ];
+    const READING: [&str; 10] = [
+        "io.directory::exists",
+        "io.directory::getdirectories",
+        "io.directory::getfiles",
+        "io.file::exists",
+        "io.file::readallbytes",
+        "io.file::readalllines",
+        "io.file::readalltext",
+        "io.file::readlines",
+        "io.fileinfo::new",
+        "environment::getenvironmentvariable",
+    ];
+    const METHODS: [&str; 37] = [
+        "add",
+        "append",
+        "compareto",
+        "contains",
+        "containskey",
+        "endswith",
+        "equals",
+        "escape",
+        "format",
+        "getbytes",
+        "getstring",
+        "indexof",
+        "insert",
+        "ismatch",
+        "join",
+        "lastindexof",
+        "match",
+        "matches",
+        "padleft",
+        "padright",
+        "parse",
+        "remove",
+        "replace",
+        "split",
+        "startswith",
+        "substring",
+        "tobase64string",
+        "tolower",
+        "tolowerinvariant",
+        "tostring",
+        "toupper",
+        "toupperinvariant",
+        "trim",
+        "trimend",
+        "trimstart",
+        "tryparse",
+        "where",
+    ];
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let without_name = before.trim_end_matches(is_name);
+    let name = before[without_name.len()..].to_ascii_lowercase();
+    if name.is_empty() {
+        // `$x."name"(…)`, and parentheses of an expression.
+        return before.ends_with(['"', '\'', '}', ']']);
+    }
+    if let Some(of) = without_name.strip_suffix("::") {
+        let Some((_, of)) = of.strip_suffix(']').and_then(|of| of.rsplit_once('[')) else { return true };
+        let of = of.to_ascii_lowercase();
+        let of = of.strip_prefix("system.").unwrap_or(&of);
+        return !TYPES.contains(&of) && !READING.contains(&format!("{of}::{name}").as_str());
+    }
+    without_name.ends_with('.') && !METHODS.contains(&name.as_str())
 }
 
 fn is_boundary(character: char) -> bool {
@@ -389,9 +492,46 @@ pub(crate) fn judge(source: &str, about: &[&About<'_>], statements: &Statements<
             let why = format!("`{evaluator}` in this program may run any text of it");
             return unclear(&why, "use a command that runs nothing, or another shell");
         }
-        in_statement(source, hole, about, statements, &lower)
+        let outside = match hole.frame {
+            Frame::Single => source[..hole.at].rfind(is_single),
+            Frame::Double => source[..hole.at].rfind(is_double),
+            _ => Some(hole.at),
+        };
+        if outside.is_some_and(|at| source[..at].ends_with('.') || source[..at].ends_with("::")) {
+            return unclear("it names a member, which may be any method", "choose among values of your own: an `enum`");
+        }
+        if hole.method {
+            return unclear("nothing says what the method that gets it does with it", "use a cmdlet, or another shell");
+        }
+        let mut verdict = in_statement(source, hole, about, statements, &lower);
+        verdict.guards.extend(structure_around(source, hole, about).map(|rule| Guard {
+            rule,
+            cut: Cut::WHOLE,
+            program: "the command".into(),
+        }));
+        verdict
     };
     scan(source).iter().zip(about).map(verdict).collect()
+}
+
+/// What keeps a value a part of the JSON text, or of the address, in which the author put it.
+fn structure_around(source: &str, hole: &Hole, about: &About<'_>) -> Option<Rule> {
+    let before = &source[..hole.at];
+    let is_mark = |c: char| is_single(c) || is_double(c) || c.is_whitespace();
+    let behind = source[hole.at + 1..].split(is_mark).next().unwrap_or_default();
+    if matches!(hole.frame, Frame::Single | Frame::SingleHere) {
+        let start = before.rfind(is_single).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        let rule = structure::in_json(&before[start..].replace('\0', "\u{1}"), about.is_json_string);
+        if rule.is_some() {
+            return rule;
+        }
+    }
+    let start = before.rfind(is_mark).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    let is_printed = ["write-host", "write-output", "echo", "write-error", "throw"]
+        .iter()
+        .any(|name| source[hole.statement..].trim_start().to_ascii_lowercase().starts_with(name));
+    let behind = if behind.starts_with('\0') { return None } else { behind };
+    structure::in_address(&before[start..], behind).filter(|_| !is_printed)
 }
 
 /// Whether a name stands in a program by itself.
@@ -431,6 +571,25 @@ fn in_statement(source: &str, hole: &Hole, about: &About<'_>, statements: &State
     let in_itself = "write the placeholder in the command itself";
     let defines = |name: &str| lower.contains(&format!("function {name}"));
     let mut verdict = Verdict::of(Proof::Data, "it is a text in an expression");
+    if let Some(variable) = environment_variable(before) {
+        // Names have no case on Windows.
+        let upper = variable.to_ascii_uppercase();
+        if [variable, upper.as_str()].iter().any(|name| crate::programs::runs_variable(name, true)) {
+            let why = format!("`{variable}` is a variable that programs run or load from");
+            return unclear(&why, "choose among values of your own: an `enum`");
+        }
+        return Verdict::of(Proof::Data, "it is the value of a variable");
+    }
+    let is_expression = first.is_empty()
+        || first.starts_with(['$', '[', '"', '\'', '(', '@', '-'])
+        || CMDLETS.binary_search(&name.as_str()).is_ok() && !is_silent(&name);
+    if hole.is_in_parentheses
+        && is_expression
+        && !is_compared(before, &source[hole.at + 1..])
+        && !only_cmdlets(source, lower)
+    {
+        return unclear("what the parentheses around it make of it may be an argument of a program", in_itself);
+    }
     if first.starts_with('$') || first.starts_with('[') {
         // An assignment or a comparison.
         let is_assigned = before.split_once('=').is_some_and(|(left, _)| !left.contains(['-', '(']));
@@ -475,6 +634,53 @@ fn in_statement(source: &str, hole: &Hole, about: &About<'_>, statements: &State
         Some(stages) => verdict.and(judge_input(&stages, about, statements)),
         None => unclear("the program that it is piped to is not understood", "write its arguments without `$( )`"),
     }
+}
+
+/// The variable of the environment that a statement sets, by what stands before the value.
+fn environment_variable(before: &str) -> Option<&str> {
+    let text = before.trim_start_matches('$');
+    let text = text.strip_prefix('{').unwrap_or(text);
+    let name = text
+        .get(..4)
+        .filter(|scope| before.starts_with('$') && scope.eq_ignore_ascii_case("env:"))
+        .map(|_| &text[4..])?;
+    let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
+    let sign = name[end..].trim_start_matches('}').trim_start();
+    (sign.starts_with('=') || sign.starts_with("+=")).then_some(&name[..end])
+}
+
+/// Whether a cmdlet says nothing of the text that it gets.
+fn is_silent(name: &str) -> bool {
+    [
+        "test-path",
+        "out-null",
+        "test-connection",
+        "get-filehash",
+        "set-location",
+        "cd",
+        "push-location",
+        "remove-item",
+        "sleep",
+        "start-sleep",
+    ]
+    .contains(&name)
+}
+
+/// Whether a value is only compared with something.
+fn is_compared(before: &str, behind: &str) -> bool {
+    const OPERATORS: [&str; 12] =
+        ["contains", "eq", "ge", "gt", "in", "is", "le", "like", "lt", "match", "ne", "notcontains"];
+    let operator = |word: Option<&str>| {
+        let name = word.and_then(|word| word.strip_prefix('-')).map(str::to_ascii_lowercase);
+        name.is_some_and(|name| {
+            let name = name.strip_prefix("not").filter(|rest| !rest.is_empty()).unwrap_or(&name);
+            let base = name.strip_prefix(['c', 'i']).filter(|base| OPERATORS.contains(base)).unwrap_or(name);
+            OPERATORS.contains(&base)
+        })
+    };
+    let before = before.trim_end_matches(['"', '\'']);
+    operator(before.split_whitespace().next_back())
+        || operator(behind.trim_start_matches(['"', '\'']).split_whitespace().next())
 }
 
 /// What follows in the pipeline whose statement ends where this text begins.
