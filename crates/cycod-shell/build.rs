@@ -41,6 +41,9 @@ const NOUNS: [&str; 20] = [
     "list",
 ];
 
+/// Which word names the file that a program makes, where no option does.
+const COPIES: [&str; 2] = ["last", "all"];
+
 /// What the names of variables stand for in the table: programs run what they say, or it is data although a pattern fits the name.
 const IS_RUN: u64 = 0;
 const IS_DATA: u64 = 1;
@@ -96,6 +99,8 @@ struct Compiler {
     fallback: Vec<(String, Number)>,
     variables: Vec<String>,
     data: Vec<String>,
+    /// Programs that put files at other names, and how their words say so.
+    copying: BTreeMap<String, Vec<String>>,
     /// What counts for the programs of a file, or the subcommands of a program, unless they say otherwise.
     inherited: Inherited,
     place: String,
@@ -130,10 +135,14 @@ impl Compiler {
         }
         let (patterns, variables): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.variables).into_iter().partition(|name| name.contains('*'));
+        let (data_patterns, data): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.data).into_iter().partition(|name| name.contains('*'));
         // No program has such names.
-        numbers.insert(String::new(), u64::from(self.add(&patterns)?));
+        numbers.insert(String::new(), u64::from(self.add(&(data_patterns, patterns))?));
+        let copying: Vec<_> = std::mem::take(&mut self.copying).into_iter().collect();
+        numbers.insert(" copying".to_owned(), u64::from(self.add(&copying)?));
         let named = |names: Vec<String>, number| names.into_iter().map(move |name| (format!("${name}"), number));
-        numbers.extend(named(std::mem::take(&mut self.data), IS_DATA));
+        numbers.extend(named(data, IS_DATA));
         numbers.extend(named(variables, IS_RUN));
         fs::write(out.join("programs.table"), &self.table)?;
         fs::write(out.join("programs.names"), fst::Map::from_iter(numbers)?.as_fst().as_bytes())?;
@@ -196,6 +205,16 @@ impl Compiler {
             self.problem("`source` is missing: the manual and the version that were read");
         }
         self.shared.clear();
+        if let Some(item) = table.get("copies") {
+            let words = self.words(item);
+            if let Some(word) = words
+                .iter()
+                .find(|word| !(word.starts_with('-') || word.ends_with('=') || COPIES.contains(&word.as_str())))
+            {
+                self.problem(format!("`copies` does not know `{word}`"));
+            }
+            self.copying.extend(names.iter().map(|name| (name.clone(), words.clone())));
+        }
         let number = self.entry(table, None);
         if self.flag(table, "fallback", false) {
             self.fallback.extend(names.into_iter().map(|name| (name, number)));
@@ -286,7 +305,7 @@ impl Compiler {
 
     /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
     fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
-        const KEYS: [&str; 30] = [
+        const KEYS: [&str; 33] = [
             "names",
             "source",
             "aliases",
@@ -310,6 +329,9 @@ impl Compiler {
             "prints-environment",
             "filter",
             "inherit",
+            "drops-end",
+            "copies",
+            "skips",
             "last-options",
             "options",
             "sub",
@@ -386,6 +408,8 @@ impl Compiler {
             self.flag(table, "inherit", false),
         );
         let is_filter = self.flag(table, "filter", false);
+        let skips = self.list(table, "skips").unwrap_or_default();
+        let drops_end = self.flag(table, "drops-end", false);
         let mut inherited = self.inherit(table);
         if syntax == Syntax::Opaque && table.get("loads").is_none() {
             // What is not described may do anything, whatever its neighbours do.
@@ -436,6 +460,8 @@ impl Compiler {
             first_cluster,
             end,
             unlisted,
+            drops_end,
+            skips,
             operands,
             after_end,
             when,
@@ -516,6 +542,20 @@ impl Compiler {
         let kind = parts.next().unwrap_or_default();
         let text_behind = parts.map(kept).collect();
         let (kind, without) = kind.split_once('~').unwrap_or((kind, ""));
+        let (mut without_behind, mut without_at_end, mut code_behind) = ("", "", ("", ""));
+        let (kind, rest) = kind.split_once('{').unwrap_or((kind, ""));
+        let (about, prefixes) = rest.split_once('}').unwrap_or(("", rest));
+        for about in about.split(';').filter(|about| !about.is_empty()) {
+            match about.split_once('=') {
+                Some(("behind", characters)) => without_behind = characters,
+                Some(("end", characters)) => without_at_end = characters,
+                Some((language, beginning)) if language.starts_with("code:") => {
+                    code_behind = (&language["code:".len()..], beginning);
+                }
+                _ => self.problem(format!("`{about}` says nothing about an argument")),
+            }
+        }
+        let kind = format!("{kind}{prefixes}");
         let mut parts = kind.split('!');
         let kind = parts.next().unwrap_or_default();
         let prefixes = parts.map(kept).collect();
@@ -539,7 +579,16 @@ impl Compiler {
                 }
             },
         };
-        Place { kind, prefixes, without: kept(without), text_behind, word_behind: kept(word_behind) }
+        Place {
+            kind,
+            prefixes,
+            without: kept(without),
+            without_behind: kept(without_behind),
+            without_at_end: kept(without_at_end),
+            code_behind: (kept(code_behind.0), kept(code_behind.1)),
+            text_behind,
+            word_behind: kept(word_behind),
+        }
     }
 
     fn operands(
@@ -626,10 +675,16 @@ impl Compiler {
         let kind = words.next().unwrap_or_default();
         let language = match kind {
             "text" => return Input::Text,
+            "lines" => return Input::TextWithout("\n\r"),
+            "message" => return Input::Message,
+            "yaml" => return Input::Yaml,
             "arguments" => return Input::Arguments,
             "unknown" => return Input::Unknown,
+            _ if let Some(characters) = kind.strip_prefix("text~") => return Input::TextWithout(kept(characters)),
             _ => kind.strip_prefix("code:").unwrap_or_else(|| {
-                self.problem(format!("`stdin` is {kind:?}, not text, arguments, unknown or code:LANGUAGE"));
+                self.problem(format!(
+                    "`stdin` is {kind:?}, not text, lines, message, yaml, arguments, unknown or code:LANGUAGE"
+                ));
                 "code"
             }),
         };

@@ -456,6 +456,7 @@ impl<'a> Places<'a> {
             is_list: false,
             format: Vec::new(),
             options: false,
+            is_json_string: shown.ends_with(":jsonescaped}"),
             trust: Trust::None,
         };
         match of {
@@ -499,10 +500,12 @@ impl<'a> Places<'a> {
 }
 
 fn about_parameter<'a>(hole: &mut Hole<'a>, parameter: &'a Parameter, is_changed: bool) {
+    let is_as_it_is = !is_changed;
     let is_changed = is_changed || parameter.transform.is_some();
     let is_escaped = parameter.transform == Some(Transform::Named(NamedTransform::ShellEscaped))
         || hole.shown.ends_with(":shellescaped}");
     hole.name = &parameter.name;
+    hole.is_json_string |= is_as_it_is && parameter.transform == Some(Transform::Named(NamedTransform::JsonEscaped));
     hole.mode = placing_mode(parameter, is_escaped);
     hole.is_list = matches!(parameter.kind, ParameterType::Array);
     // The JSON of an object begins with `{`.

@@ -119,6 +119,7 @@ fn hole(is_list: bool) -> Hole<'static> {
         is_list,
         format: Vec::new(),
         options: is_list,
+        is_json_string: false,
         trust: Trust::None,
     }
 }

@@ -87,6 +87,7 @@ fn hole(name: &str) -> Hole<'_> {
         is_list: name == "Z",
         format: Vec::new(),
         options: false,
+        is_json_string: false,
         trust: Trust::None,
     }
 }

@@ -40,6 +40,15 @@ pub(crate) fn of(finding: &Finding, rewriter: &Rewriter<'_>) -> Option<Hint> {
             help: format!("write `\"{program}\"`; or use an array, `words=(…)` and `\"${{words[@]}}\"`"),
             insert: None,
         }),
+        Rule::JsonString => {
+            let escaped = format!("{}:jsonescaped}}", hole.shown.trim_end_matches('}'));
+            Some(Hint {
+                code: Code::ValueHasMeaning,
+                message: format!("a value of `{name}` that holds `\"` or `\\` is refused: it stands in a JSON string"),
+                help: format!("write `{escaped}`; then any value passes"),
+                insert: None,
+            })
+        }
         _ => None,
     }
 }

@@ -52,6 +52,8 @@ pub struct Hole<'a> {
     pub format: Vec<Format<'a>>,
     /// Its words may begin with `-`: the author says that they may be options, or it is a path, which gets a `./`.
     pub options: bool,
+    /// Its text is the inside of a JSON string already.
+    pub is_json_string: bool,
     /// Who says what it is.
     pub trust: Trust,
 }

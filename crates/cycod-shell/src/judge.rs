@@ -274,6 +274,7 @@ fn choice<'a>(texts: &[&'a str]) -> Hole<'a> {
         is_list: false,
         format: Vec::new(),
         options: true,
+        is_json_string: false,
         trust: Trust::Author,
     }
 }

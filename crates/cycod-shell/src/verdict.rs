@@ -5,6 +5,7 @@ use cycod_code::Code;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use crate::flow::structure::{is_one_json_value, is_yaml_scalar};
 use crate::flow::value::Cut;
 use crate::piece::{Value, Words};
 
@@ -168,6 +169,16 @@ pub(crate) enum Rule {
     Without { characters: &'static str },
     /// Does not hold this text.
     Lacks { text: &'static str },
+    /// Does not end with one of these characters.
+    End { characters: &'static str },
+    /// Goes on behind the host of an address, and not with the host itself; where that is one word, a letter or digit goes on with it.
+    Path { or_label: bool },
+    /// Stays inside of a JSON string.
+    JsonString,
+    /// Is one JSON value.
+    JsonValue,
+    /// Stays inside of a plain scalar of YAML.
+    YamlScalar { is_first: bool, is_in_flow: bool },
 }
 
 impl Guard {
@@ -177,7 +188,15 @@ impl Guard {
             Rule::Option { .. } => Code::OptionLikeValue,
             Rule::Split => Code::SplitByShell,
             Rule::Arithmetic => Code::ValueInArithmetic,
-            Rule::Plain | Rule::Prefix { .. } | Rule::Without { .. } | Rule::Lacks { .. } => Code::ValueHasMeaning,
+            Rule::Plain
+            | Rule::Prefix { .. }
+            | Rule::Without { .. }
+            | Rule::Lacks { .. }
+            | Rule::End { .. }
+            | Rule::Path { .. }
+            | Rule::JsonString
+            | Rule::JsonValue
+            | Rule::YamlScalar { .. } => Code::ValueHasMeaning,
         }
     }
 
@@ -201,6 +220,23 @@ impl Guard {
                 text.contains(|c| characters.contains(c) || self.cut.becomes(c, characters))
             }
             Rule::Lacks { text: lacks } => text.contains(lacks) || self.cut.changes(text),
+            // A part may end anywhere.
+            Rule::End { characters } if self.cut != Cut::WHOLE => {
+                text.contains(|c| characters.contains(c) || self.cut.becomes(c, characters))
+            }
+            Rule::End { characters } => text.ends_with(|c| characters.contains(c)),
+            Rule::Path { or_label } => {
+                let is_label = || *or_label && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+                let is_path = |start: &str| start.is_empty() || start.starts_with(['/', '?', '#']);
+                !is_label() && (self.cut.changes(text) || !self.cut.starts(text).all(is_path))
+            }
+            Rule::JsonString => text.contains(['"', '\\']) || text.contains(|c| self.cut.becomes(c, "\"\\")),
+            Rule::JsonValue if self.cut != Cut::WHOLE => text.contains(['"', '\\', ',', ':', '[', ']', '{', '}']),
+            Rule::JsonValue => !is_one_json_value(text),
+            Rule::YamlScalar { .. } if self.cut != Cut::WHOLE => {
+                !text.chars().all(|c| c.is_ascii_alphanumeric() || "_./".contains(c))
+            }
+            Rule::YamlScalar { is_first, is_in_flow } => !is_yaml_scalar(text, *is_first, *is_in_flow),
         }
     }
 
@@ -244,15 +280,34 @@ impl Guard {
                 format!("give a value that does not begin with `{prefix}`"),
             ),
             Rule::Without { characters } => {
-                let listed: Vec<String> = characters.chars().map(|c| format!("`{}`", c.escape_default())).collect();
                 (
-                    format!("{value} holds one of {}, which `{program}` does not read as text", listed.join(", ")),
+                    format!("{value} holds one of {}, which `{program}` does not read as text", listed(characters)),
                     "give a value without these characters".to_owned(),
                 )
             }
             Rule::Lacks { text } => (
                 format!("{value} holds `{text}`, for which `{program}` puts something else"),
                 format!("give a value without `{text}`"),
+            ),
+            Rule::End { characters } => (
+                format!("{value} ends with one of {}, which means something to `{program}`", listed(characters)),
+                "give a value that ends otherwise".to_owned(),
+            ),
+            Rule::Path { .. } => (
+                format!("{value} stands behind the host of an address, and would make it another host"),
+                "give a value that begins with `/`; or let the author write `/` before the placeholder".to_owned(),
+            ),
+            Rule::JsonString => (
+                format!("{value} stands in a JSON string, which a `\"` or a `\\` in it would end or change"),
+                format!("let the author write `{{{name}:jsonescaped}}`, or make the JSON with `jq --arg`; else give a value without them"),
+            ),
+            Rule::JsonValue => (
+                format!("{value} stands for a value in a JSON text, and is more than one"),
+                "give one JSON value: a number, `true`, `[1, 2]`, `\"text\"`".to_owned(),
+            ),
+            Rule::YamlScalar { .. } => (
+                format!("{value} stands in a YAML document, and would be more there than one text"),
+                "let the author put quotes around the placeholder; else give a value without YAML's signs and line breaks".to_owned(),
             ),
         }
     }
@@ -273,6 +328,17 @@ impl Guard {
             }
             Rule::Without { characters } => format!("without any of `{}`", characters.escape_default()),
             Rule::Lacks { text } => format!("without `{text}`"),
+            Rule::End { characters } => format!("not ending with any of `{}`", characters.escape_default()),
+            Rule::Path { .. } => "beginning with `/`, `?` or `#`, because it stands behind a host".to_owned(),
+            Rule::JsonString => "without `\"` and `\\`, because it stands in a JSON string".to_owned(),
+            Rule::JsonValue => "one JSON value".to_owned(),
+            Rule::YamlScalar { .. } => "one plain text of YAML".to_owned(),
         }
     }
+}
+
+/// Characters, for people.
+fn listed(characters: &str) -> String {
+    let listed: Vec<String> = characters.chars().map(|c| format!("`{}`", c.escape_default())).collect();
+    listed.join(", ")
 }

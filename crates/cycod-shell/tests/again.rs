@@ -111,6 +111,13 @@ const RENAMED: &[(&str, &str)] = &[
     (r#"cp /bin/sh g; mv g grep; find . -name grep -exec {} -c "{X}" \;"#, SHELL),
     (r#"install -m 755 "$(command -v sh)" grep; PATH=.:$PATH; grep -c "{X}""#, SHELL),
     (r#"f() { ln -s "$1" "$2"; }; f /bin/sh grep; ./grep -c "{X}""#, SHELL),
+    (r#"dd if=/bin/sh of=grep; chmod +x grep; ./grep -c "{X}""#, SHELL),
+    (r#"rsync /bin/dash grep; ./grep -c "{X}""#, SHELL),
+    (r#"curl -so grep file:///bin/sh; chmod +x grep; ./grep -c "{X}""#, SHELL),
+    (r#"curl -sogrep file:///bin/sh; chmod +x grep; ./grep -c "{X}""#, SHELL),
+    (r#"cat /bin/sh > grep; chmod +x grep; ./grep -c "{X}""#, SHELL),
+    (r#"cat /bin/sh | tee grep > /dev/null; chmod +x grep; ./grep -c "{X}""#, SHELL),
+    (r#"printf 'eval "$2"' > grep; chmod +x grep; PATH=.:$PATH; grep -c "{X}""#, SHELL),
     (r#"echo 'ls() { eval "$1"; }' > l; . ./l; ls "{X}""#, SHELL),
     (r#"echo 'ls() { eval "$1"; }' > l; BASH_ENV=./l bash -c 'ls "$1"' _ "{X}""#, SHELL),
     (
@@ -144,6 +151,14 @@ const PROGRAMS: &[(&str, &str)] = &[
     ),
     (r#"git init -q .; git -c protocol.ext.allow=always remote show "{X}""#, "ext::touch PWNED"),
     (r#"printf 'c__builtin__\neval\n(S"open(%s)"\ntR.' "'PWNED','w'" > p; python3 -m pickle "{X}""#, "p"),
+    (
+        r#"mkdir -p d/devx; printf 'res 72000\nhor 1\nvert 1\nsizescale 1\nsizes 1-1000000 0\nfonts 1 R\nunitwidth 1000\npostpro touch\ntcommand\n' > d/devx/DESC; printf 'name R\nspacewidth 1\ncharset\na 1 0 1\n' > d/devx/R; echo a > a; GROFF_FONT_PATH="{X}" groff -Tx -P PWNED a"#,
+        "d",
+    ),
+    (
+        r#"printf 'a\tf\t1\n' > GTAGS; echo a > f; export LESSGLOBALTAGS="{X}"; script -qc 'less -T GTAGS -t a' /dev/null"#,
+        "touch PWNED;",
+    ),
     ("echo \"open('PWNED', 'w')\" > g.py; python3 -m inspect \"{X}\"", "g"),
 ];
 
@@ -274,6 +289,13 @@ fn what_is_read_once_is_data() {
         r#"ln -sf /usr/bin/python3 bin/python; bin/python a.py "{X}""#,
         r#"cp /usr/bin/grep bin/; bin/grep -c -- "{X}" file"#,
         r#"ln -s ../lib/tool "$HOME/.local/bin/tool"; echo "{X}""#,
+        r#"curl -fsSL -H "Accept: a/b" -o jq https://example.com/jq-linux64; chmod +x jq; ./jq --arg a "{X}" . f"#,
+        r#"curl -fsSLo jq "$URL"; chmod +x jq; ./jq --arg a "{X}" . f"#,
+        r#"curl -fsSL https://example.com/v1/jq > jq; chmod +x jq; ./jq --arg a "{X}" . f"#,
+        r#"wget -qO bin/jq https://example.com/jq-1.7; bin/jq --arg a "{X}" . f"#,
+        r#"install -m 755 target/release/rg bin/rg; bin/rg -- "{X}""#,
+        r#"echo '#!/bin/sh' > deploy.sh; echo "{X}""#,
+        r#"dd if=/dev/zero of=a.img bs=1M count=1; echo "{X}""#,
         r#"hash -r; echo "{X}""#,
         r#"jobs -p; echo "{X}""#,
         r#"echo "${none:?{X}}""#,

@@ -284,6 +284,7 @@ mod tests {
                 is_list: false,
                 format: Vec::new(),
                 options: false,
+                is_json_string: false,
                 trust: crate::Trust::None,
             };
             let command = [Segment::Text(&begin), Segment::Hole(hole)];

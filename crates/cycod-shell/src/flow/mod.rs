@@ -20,6 +20,7 @@ mod files;
 mod filter;
 mod graph;
 mod sourced;
+pub(crate) mod structure;
 pub(crate) mod value;
 pub(crate) mod watch;
 mod zsh;
@@ -297,6 +298,8 @@ pub(crate) struct Flow<'a> {
     authored: BTreeSet<String>,
     /// The names at which it puts other programs.
     copied: BTreeSet<Arc<str>>,
+    /// The last names of the files that its commands write, and not fetch.
+    own_files: BTreeSet<Arc<str>>,
     /// A value reaches arithmetic, where the name of any variable is evaluated in turn.
     calculates: bool,
     /// `IFS` is not what it is at the start.
@@ -421,6 +424,7 @@ fn walk<'a>(
         loops: 0,
         authored: BTreeSet::new(),
         copied: BTreeSet::new(),
+        own_files: BTreeSet::new(),
         calculates: false,
         splits_otherwise: false,
         own_separator: None,
@@ -684,6 +688,12 @@ impl Flow<'_> {
             self.redirect(redirect, &mut redirected, &mut files, &mut outputs);
         }
         outputs.iter().for_each(|target| self.note_authored(target));
+        if !outputs.is_empty() && !fetches(&command.form) {
+            let names: Vec<Arc<str>> = outputs.iter().filter_map(last_name).map(Arc::from).collect();
+            for name in names {
+                self.has_grown |= self.own_files.insert(name);
+            }
+        }
         if is_redirection(&command.form) {
             self.redirects_all(&outputs, redirected.as_ref());
             let all: Vec<usize> = (0..self.holes.len()).collect();
@@ -707,6 +717,11 @@ impl Flow<'_> {
         let holes = printed.holes();
         if !holes.is_empty() {
             self.writes_to_commands(&command.redirects, &printed);
+            if let Input::Texts(texts) = &printed
+                && outputs.iter().any(|target| is_yaml_file(target))
+            {
+                texts.iter().for_each(|text| self.guard_document(text, &"YAML".into(), &in_document));
+            }
             for target in outputs {
                 self.note_written(&target, &holes);
                 self.written_to_descriptor(&target, &holes);
@@ -920,7 +935,9 @@ impl Flow<'_> {
     /// A file runs as a script of a shell, or as its first line says. One that the script writes is not one of the project, and
     /// what it does with values is not followed.
     fn runs_script(&mut self, file: &Text, arguments: &[usize]) {
-        if self.is_authored(file) {
+        // What is fetched is as a program of the project is.
+        let is_own = last_name(file).is_some_and(|name| self.own_files.contains(name));
+        if is_own && self.is_authored(file) {
             let holes: Vec<usize> = arguments.iter().chain(&self.in_environment).copied().collect();
             self.find_unclear(holes, "it gets to a script that this command writes itself, which is not followed");
         }
@@ -934,46 +951,70 @@ impl Flow<'_> {
         }
     }
 
-    /// The script puts a program at another name, by `ln`, `cp`, `mv` or `install`. What a table says of that name is of another
-    /// program then. A name in a directory is the program's own.
+    /// The script puts a program at another name. What a table says of that name is of another program then.
     fn copies(&mut self, fields: &[Field]) {
-        const COPYING: [&str; 5] = ["cp", "install", "link", "ln", "mv"];
-        fn base(word: &Text) -> Option<&str> {
-            match word.last() {
-                Some(Atom::Text(end)) if literal(word).is_some() || end.contains('/') => {
-                    end.rsplit('/').next().filter(|base| !base.is_empty())
-                }
-                _ => None,
-            }
-        }
-        let is_copying = |field: &Field| match field {
-            Field::Word(word) => base(word).is_some_and(|name| COPYING.contains(&name)),
-            _ => false,
-        };
-        let Some(at) = fields.iter().position(is_copying) else { return };
-        let words = fields[at + 1..].iter().filter_map(|field| match field {
-            Field::Word(word) if !beginning(word).starts_with('-') => Some(word),
+        let how = fields.iter().enumerate().find_map(|(at, field)| match field {
+            Field::Word(word) => Some((at, programs::copies(last_name(word)?)?)),
             _ => None,
         });
-        let mut words: Vec<&Text> = words.collect();
-        let Some(target) = words.pop().and_then(base) else { return };
-        let is_same = |source: &&Text| match base(source) {
-            Some(name) if name == target || programs::is_same(name, target) => true,
-            // A program of the project stays one.
-            Some(name) => {
-                let is_of_project = literal(source).is_some_and(|path| !path.starts_with(['/', '~']));
-                is_of_project && !programs::is_described(name) && !programs::is_described(target)
+        let Some((at, how)) = how else { return };
+        let mut sources = Vec::new();
+        let mut targets = Vec::new();
+        let (mut is_target, mut is_unclear) = (false, false);
+        for field in &fields[at + 1..] {
+            let Field::Word(word) = field else {
+                is_unclear = true;
+                continue;
+            };
+            let text = beginning(word);
+            if std::mem::take(&mut is_target) {
+                targets.push(word.clone());
+            } else if let Some(prefix) = how.iter().find(|prefix| prefix.ends_with('=') && text.starts_with(**prefix)) {
+                targets.push(without_beginning(word, prefix.len()));
+            } else if text.starts_with('-') {
+                match how.iter().find_map(|option| behind_option(text, option)) {
+                    Some(from) if from < text.len() || word.len() > 1 => targets.push(without_beginning(word, from)),
+                    Some(_) => is_target = true,
+                    None => {}
+                }
+            } else {
+                let source = text.split_once('=').filter(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase()));
+                sources.push(source.map_or_else(|| word.clone(), |(name, _)| without_beginning(word, name.len() + 1)));
             }
-            None => false,
-        };
-        if !words.iter().all(is_same) {
-            self.has_grown |= self.copied.insert(target.into());
+        }
+        if how.contains(&"last") {
+            targets.extend(sources.pop());
+        } else if how.contains(&"all") {
+            targets.append(&mut sources);
+        }
+        // What is fetched is the program that it is called here, unless it has the name of another one.
+        let is_fetching = is_fetching(how);
+        for target in targets.iter().filter_map(last_name) {
+            let is_same = |source: &Text| match last_name(source) {
+                Some(name) if name == target || programs::is_same(name, target) => true,
+                Some(name) if is_fetching => !programs::is_described(name) || !beginning(source).contains("://"),
+                None => is_fetching,
+                Some(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => true,
+                // A program of the project stays one.
+                Some(name) => {
+                    let is_of_project = literal(source).is_some_and(|path| !path.starts_with(['/', '~']));
+                    is_of_project && !programs::is_described(name) && !programs::is_described(target)
+                }
+            };
+            if is_unclear && !is_fetching || !sources.iter().all(is_same) {
+                self.has_grown |= self.copied.insert(target.into());
+            } else if sources.is_empty() && !is_fetching {
+                // What it reads is kept there.
+                self.has_grown |= self.own_files.insert(target.into());
+            }
         }
     }
 
-    /// A program runs by a name at which the script may put another one.
-    fn runs_copy(&mut self, name: &str) {
-        if self.copied.contains(name) {
+    /// A program runs by a name at which the script may put another one, or a file of its own.
+    fn runs_copy(&mut self, name: &str, is_path: bool) {
+        let is_found = is_path || self.variables.contains_key("PATH");
+        let is_own = is_found && self.own_files.contains(name) && programs::is_described(name);
+        if is_own || self.copied.contains(name) {
             let why = format!("the command puts another program at the name `{name}`, which is not followed");
             let holes: Vec<usize> = self.in_words.iter().chain(&self.in_environment).copied().collect();
             self.find_unclear(holes, &why);
@@ -1672,7 +1713,7 @@ impl Flow<'_> {
                 return start(programs::find_module(name, self.statements), name);
             }
             let base = name.rsplit('/').next().unwrap_or(name);
-            self.runs_copy(base);
+            self.runs_copy(base, name.contains('/'));
             return start(programs::find(name, self.statements), base);
         }
         self.find_by_kind(holes_of(word), &Reason::Chooses, "the name of a command");
@@ -1681,7 +1722,7 @@ impl Flow<'_> {
             && let Some((_, base)) = end.rsplit_once('/')
             && !base.is_empty()
         {
-            self.runs_copy(base);
+            self.runs_copy(base, true);
             return start(programs::find(&format!("./{base}"), self.statements), base);
         }
         let is_interpreter = matches!(word.as_slice(), [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))]
@@ -1729,6 +1770,8 @@ impl Flow<'_> {
                 }
                 if !is_code {
                     self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                    let program = Arc::clone(program);
+                    self.guard_input(&program, structure::Before::rule_of_json);
                 } else if let (true, Input::Texts(texts)) = (is_shell(language), self.input.clone()) {
                     // `bash -s -- "{X}"`: which of its words the script gets as which argument is not told apart.
                     let any =
@@ -1752,8 +1795,79 @@ impl Flow<'_> {
             }
             Reads::Text | Reads::Arguments | Reads::Unknown => {
                 self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                let program = Arc::clone(program);
+                self.guard_input(&program, structure::Before::rule_of_json);
+            }
+            Reads::TextWithout(characters) => {
+                self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                let program = Arc::clone(program);
+                self.guard_input(&program, |_, _| Some(Rule::Without { characters }));
+            }
+            Reads::Message => {
+                self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                let program = Arc::clone(program);
+                let rule = |before: &str, _| {
+                    structure::is_in_head(&before.text).then_some(Rule::Without { characters: "\n\r" })
+                };
+                self.guard_input(&program, rule);
+            }
+            Reads::Yaml => {
+                self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                let program = Arc::clone(program);
+                self.guard_input(&program, in_document);
             }
         }
+    }
+
+    /// What the values in the input of a program must not hold, by what stands before each.
+    fn guard_input(&mut self, program: &Arc<str>, rule: impl Fn(&structure::Before, bool) -> Option<Rule>) {
+        match self.input.clone() {
+            Input::Texts(texts) => texts.iter().for_each(|text| self.guard_document(text, program, &rule)),
+            // Where in it they are is not known.
+            Input::Printed(_) | Input::Clean => {}
+        }
+    }
+
+    /// What the values in a text must not hold, by what stands before each.
+    fn guard_document(
+        &mut self,
+        text: &Text,
+        program: &Arc<str>,
+        rule: &impl Fn(&structure::Before, bool) -> Option<Rule>,
+    ) {
+        if text.len() == 1 && !matches!(text[0], Atom::Value { .. } | Atom::Derived(_)) {
+            return;
+        }
+        let mut before = structure::Before::START;
+        for atom in text {
+            match atom {
+                Atom::Text(text) => before.read(text),
+                Atom::Unknown(_) | Atom::Output(_) => before.pass(),
+                Atom::Value { hole, cut } => {
+                    if self.is_text(*hole)
+                        && let Some(rule) = rule(&before, self.is_json_string(*hole))
+                    {
+                        let guard = Guard { rule, cut: *cut, program: Arc::clone(program) };
+                        self.find_guarded(*hole, Reason::Input { program: Arc::clone(program) }, Some(guard));
+                    }
+                    before.pass();
+                }
+                Atom::Derived(holes) => {
+                    for &hole in holes.iter().filter(|hole| self.is_text(**hole)).collect::<Vec<_>>() {
+                        if let Some(rule @ Rule::Without { .. }) = rule(&before, false) {
+                            let guard = Guard { rule, cut: Cut::WHOLE, program: Arc::clone(program) };
+                            self.find_guarded(hole, Reason::Input { program: Arc::clone(program) }, Some(guard));
+                        }
+                    }
+                    before.pass();
+                }
+            }
+        }
+    }
+
+    /// Whether the text of a hole is the inside of a JSON string.
+    fn is_json_string(&self, hole: usize) -> bool {
+        self.holes.get(hole).is_some_and(|hole| hole.is_json_string)
     }
 
     fn find_code(&mut self, holes: impl IntoIterator<Item = usize>, program: &Arc<str>, language: &'static str) {
@@ -2050,6 +2164,12 @@ impl Flow<'_> {
         if holes.is_empty() {
             return;
         }
+        let (language, opening) = place.code_behind;
+        // A value that is all of it is what the author means to be asked.
+        if !opening.is_empty() && beginning(text).starts_with(opening) && (text.len() > 2 || beginning(text) != opening)
+        {
+            return self.find_code(holes, program, language);
+        }
         let noun = match place.kind {
             PlaceKind::CodeIn(language) => return self.find_code(holes, program, language),
             PlaceKind::Program => return self.find_code(holes, program, "program"),
@@ -2157,14 +2277,23 @@ impl Flow<'_> {
         options: Option<&(&'static str, Arc<str>)>,
         program: &Arc<str>,
     ) {
-        let mut before = String::new();
+        // What certainly stands before a value; and what does, with a mark for all that is not the author's.
+        let (mut before, mut author) = (String::new(), structure::Before::START);
         for (index, atom) in text.iter().enumerate() {
             let is_first = before.is_empty();
             match atom {
-                Atom::Text(text) => before.push_str(text),
-                Atom::Unknown(Tag::Number(_) | Tag::Given(_)) => before.push('?'),
+                Atom::Text(text) => {
+                    before.push_str(text);
+                    author.read(text);
+                }
+                Atom::Unknown(tag) => {
+                    author.pass();
+                    if matches!(tag, Tag::Number(_) | Tag::Given(_)) {
+                        before.push('?');
+                    }
+                }
                 // It may be empty, and then what follows begins the word.
-                Atom::Unknown(_) | Atom::Output(_) => {}
+                Atom::Output(_) => author.pass(),
                 Atom::Value { hole, cut } => {
                     let is_text = self.is_text(*hole);
                     let mut rules = Vec::new();
@@ -2193,6 +2322,27 @@ impl Flow<'_> {
                                 rules.push(Rule::Prefix { prefix: rest.to_owned(), goes_on });
                             }
                         }
+                        let opening = place.code_behind.1.strip_prefix(before.as_str());
+                        rules.extend(
+                            opening
+                                .filter(|rest| !rest.is_empty())
+                                .map(|rest| Rule::Prefix { prefix: rest.to_owned(), goes_on: index + 1 < text.len() }),
+                        );
+                        rules.extend(author.rule_of_json(self.is_json_string(*hole)));
+                        let behind = beginning(&text[index + 1..]);
+                        let is_followed = index + 1 < text.len() && behind.is_empty();
+                        if !ECHOING.contains(&&**program) && !is_followed {
+                            rules.extend(structure::in_address(&author.text, behind));
+                        }
+                        if !place.without_behind.is_empty()
+                            && !author.text.is_empty()
+                            && !author.text.contains(structure::MARK)
+                        {
+                            rules.push(Rule::Without { characters: place.without_behind });
+                        }
+                        if !place.without_at_end.is_empty() && index + 1 == text.len() {
+                            rules.push(Rule::End { characters: place.without_at_end });
+                        }
                         let content = content_rules(place);
                         if cut.is_joined() && !(content.is_empty() && place.prefixes.is_empty()) {
                             self.find(*hole, Reason::Changed { program: Arc::clone(program) });
@@ -2209,6 +2359,7 @@ impl Flow<'_> {
                         self.find_guarded(*hole, noun.clone(), Some(guard));
                     }
                     // The value may be empty, and then what follows begins the word.
+                    author.pass();
                 }
                 Atom::Derived(holes) => {
                     let is_open = is_first && (options.is_some() || !place.prefixes.is_empty());
@@ -2558,6 +2709,64 @@ fn is_of_reading(language: &str) -> bool {
 
 fn is_shell(language: &str) -> bool {
     matches!(language, "sh" | "sh-joined")
+}
+
+/// The name behind the last `/` of a path, where it is known.
+fn last_name(path: &Text) -> Option<&str> {
+    match path.last() {
+        Some(Atom::Text(end)) if literal(path).is_some() || end.contains('/') => {
+            end.rsplit('/').next().filter(|name| !name.is_empty())
+        }
+        _ => None,
+    }
+}
+
+/// Where the argument of an option begins in a word that is that option, alone or among others: `-sSLoNAME`.
+fn behind_option(word: &str, option: &str) -> Option<usize> {
+    let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
+    match letter {
+        Some(letter) if !word.starts_with("--") => word.find(letter).map(|at| at + 1),
+        Some(_) => None,
+        None => match word.strip_prefix(option)? {
+            "" => Some(word.len()),
+            rest => rest.starts_with('=').then_some(option.len() + 1),
+        },
+    }
+}
+
+/// Whether a program whose words say so which file it makes fetches what is in it.
+fn is_fetching(how: &[&str]) -> bool {
+    how.iter().all(|word| word.starts_with('-'))
+}
+
+/// Whether a command is of a program that fetches a file.
+fn fetches(form: &Form) -> bool {
+    let Form::Simple { words, .. } = form else { return false };
+    let mut words = words.iter().filter_map(Word::literal);
+    words.any(|word| programs::copies(word).is_some_and(is_fetching))
+}
+
+/// The word without so many bytes of the author's at its beginning.
+fn without_beginning(word: &Text, length: usize) -> Text {
+    let mut rest = Text::new();
+    value::push(&mut rest, Atom::text(&beginning(word)[length..]));
+    word[1..].iter().for_each(|atom| value::push(&mut rest, atom.clone()));
+    rest
+}
+
+/// Whether a file holds YAML, by its name.
+fn is_yaml_file(file: &Text) -> bool {
+    matches!(file.last(), Some(Atom::Text(end)) if end.ends_with(".yaml") || end.ends_with(".yml"))
+}
+
+/// The rule for a value in a document that is YAML, or JSON.
+fn in_document(before: &structure::Before, is_json_string: bool) -> Option<Rule> {
+    let begins = before.text.trim_start();
+    if begins.starts_with(['{', '[']) {
+        return before.rule_of_json(is_json_string);
+    }
+    // A whole document may be any.
+    (!begins.is_empty()).then(|| structure::in_yaml(&before.text))
 }
 
 /// Whether all that stands around the values are characters that names are made of.

@@ -18,6 +18,11 @@ pub(crate) struct Entry<'a> {
     /// The word that ends the options, to be recommended; `--` does, too, unless it is empty.
     pub(crate) end: &'a str,
     pub(crate) unlisted: Unlisted,
+    /// It may take the first `--` behind its operands away, and hand on the rest.
+    pub(crate) drops_end: bool,
+    /// Words that are no operand when they stand first: `eval` of `yq eval`.
+    #[serde(borrow)]
+    pub(crate) skips: Vec<&'a str>,
     /// What operands are, in order.
     #[serde(borrow)]
     pub(crate) operands: Vec<Operand<'a>>,
@@ -135,6 +140,12 @@ pub(crate) struct Place<'a> {
     pub(crate) prefixes: Vec<&'a str>,
     /// Characters that mean something else to the program.
     pub(crate) without: &'a str,
+    /// The same, behind text of the author's.
+    pub(crate) without_behind: &'a str,
+    /// Characters that mean something else to it at the end.
+    pub(crate) without_at_end: &'a str,
+    /// What the author writes before a value that is code then, in this language: `query=` of `gh api`.
+    pub(crate) code_behind: (&'a str, &'a str),
     /// What the author writes before a value that is only text then: `user.name=` of a setting; `*=` is any name.
     pub(crate) text_behind: Vec<&'a str>,
     /// An argument within a text of several, behind whose `name=` a value is only a word: `-X main.version=` for the linker of Go.
@@ -175,6 +186,12 @@ pub(crate) enum Input<'a> {
     /// It reads text, or nothing.
     #[default]
     Text,
+    /// It reads text in which these characters mean something: the end of a line, where each line is a record.
+    TextWithout(&'a str),
+    /// It reads a message, whose head ends with an empty line.
+    Message,
+    /// It reads a YAML document.
+    Yaml,
     /// It runs it, unless it was given an operand (`-` does not count) or one of the options of `unless`; with one of
     /// those of `always` even then. A pager reads its commands there only when it was given an operand.
     Code { language: &'a str, unless_operand: bool, with_operand: bool, unless: u32, always: u32 },
@@ -211,6 +228,15 @@ pub(crate) enum Writes {
 
 impl<'a> Place<'a> {
     pub(crate) const fn new(kind: PlaceKind<'a>) -> Self {
-        Self { kind, prefixes: Vec::new(), without: "", text_behind: Vec::new(), word_behind: "" }
+        Self {
+            kind,
+            prefixes: Vec::new(),
+            without: "",
+            without_behind: "",
+            without_at_end: "",
+            code_behind: ("", ""),
+            text_behind: Vec::new(),
+            word_behind: "",
+        }
     }
 }

@@ -137,6 +137,12 @@ pub(crate) fn runs_variable(name: &str, is_exported: bool) -> bool {
     table::is_variable(name, is_exported)
 }
 
+/// How the words of a program say which file it puts at which name: `last` operand, `all` of them, what stands behind an option or
+/// a `name=`; nothing when it does no such thing.
+pub(crate) fn copies(path: &str) -> Option<&'static [&'static str]> {
+    table::copies(path.rsplit('/').next().unwrap_or(path))
+}
+
 /// Looks a name up, also with the version that some carry: `python3.11`, `gcc-12`. A digit alone may be another program's name.
 /// Tools that make programs for another machine carry its name before theirs: `arm-none-eabi-gcc`.
 fn in_table(base: &str) -> Option<&'static [Known]> {

@@ -17,7 +17,14 @@ const IS_RUN: Number = 0;
 static TABLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/programs.table"));
 static NAMES: LazyLock<Option<Map<&[u8]>>> =
     LazyLock::new(|| Map::new(include_bytes!(concat!(env!("OUT_DIR"), "/programs.names")).as_slice()).ok());
-static PATTERNS: LazyLock<Vec<&str>> = LazyLock::new(|| number("").and_then(decode).unwrap_or_default());
+/// Names of variables: those that are data, and those that programs run.
+type Patterns = (Vec<&'static str>, Vec<&'static str>);
+
+static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| number("").and_then(decode).unwrap_or_default());
+static COPYING: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
+    let copying: Vec<(&str, Vec<&str>)> = number(" copying").and_then(decode).unwrap_or_default();
+    copying.into_iter().collect()
+});
 
 /// What was decoded, by its number. The table bounds it.
 type Kept<T> = LazyLock<RwLock<HashMap<Number, Option<&'static T>>>>;
@@ -28,7 +35,7 @@ static NAMED: Kept<Vec<&'static Entry<'static>>> = LazyLock::new(Default::defaul
 
 /// Everything that programs of this name may be.
 pub(super) fn named(name: &str) -> Option<&'static [&'static Entry<'static>]> {
-    if name.is_empty() || name.starts_with('$') {
+    if name.is_empty() || name.starts_with(['$', ' ']) {
         return None;
     }
     let all = |number| decode::<Vec<Number>>(number)?.into_iter().map(entry).collect();
@@ -46,15 +53,22 @@ pub(super) fn options(number: Number) -> Option<&'static Options<'static>> {
 }
 
 /// Whether programs run, or load from, what the variable of this name says, also by the end of the name alone. In a pattern, `*`
-/// stands for any beginning or end; names that are known to be data fit none.
+/// stands for any beginning or end; names that are known to be data fit none. A name that is written out counts before a pattern.
 pub(super) fn is_variable(name: &str, by_end: bool) -> bool {
     if let Some(number) = number(&format!("${name}")) {
         return number == IS_RUN;
     }
-    PATTERNS.iter().any(|pattern| match pattern.strip_prefix('*') {
+    let fits = |pattern: &&str| match pattern.strip_prefix('*') {
         Some(end) => by_end && name.ends_with(end),
         None => name.starts_with(pattern.trim_end_matches('*')),
-    })
+    };
+    let (data, run) = &*PATTERNS;
+    !data.iter().any(fits) && run.iter().any(fits)
+}
+
+/// How the words of a program say which file it puts at which name; nothing when it does no such thing.
+pub(super) fn copies(name: &str) -> Option<&'static [&'static str]> {
+    COPYING.get(name).map(Vec::as_slice)
 }
 
 fn number(name: &str) -> Option<Number> {
@@ -87,6 +101,6 @@ pub(super) fn names() -> Vec<String> {
     while let Some((name, _)) = all.next() {
         names.push(String::from_utf8(name.to_vec()).expect("names are text"));
     }
-    names.retain(|name| !name.is_empty() && !name.starts_with('$'));
+    names.retain(|name| !name.is_empty() && !name.starts_with(['$', ' ']));
     names
 }

@@ -38,6 +38,8 @@ pub(crate) struct State {
     runs: Option<Arc<str>>,
     /// `--` was among those words.
     runs_ended: bool,
+    /// A `--` was among them that it may have taken away.
+    dropped_end: bool,
     /// Options that were given, by bit of `Entry::watched`.
     seen: u32,
     is_first: bool,
@@ -63,7 +65,7 @@ impl PartialEq for State {
             && (self.is_first, self.names_input, self.passed_own_end)
                 == (other.is_first, other.names_input, other.passed_own_end)
             && (&self.lost, self.is_done, self.is_behind_mark) == (&other.lost, other.is_done, other.is_behind_mark)
-            && (&self.runs, self.runs_ended) == (&other.runs, other.runs_ended)
+            && (&self.runs, self.runs_ended, self.dropped_end) == (&other.runs, other.runs_ended, other.dropped_end)
             && self.outer == other.outer
     }
 }
@@ -129,6 +131,7 @@ impl State {
             behind: None,
             runs: None,
             runs_ended: false,
+            dropped_end: false,
             seen: 0,
             is_first: true,
             names_input: false,
@@ -557,6 +560,9 @@ impl State {
 
     fn read_operand(mut self, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
         let is_option_read = !self.ended && self.entry.syntax != Syntax::None;
+        if self.operand == 0 && literal(word).is_some_and(|word| self.entry.skips.contains(&word)) {
+            return Step::to(self);
+        }
         // Where the entry says what stands behind `--`, that is no subcommand.
         let is_behind = self.behind.is_some() && self.entry.after_end.is_some();
         if self.operand == 0 && self.entry.has_subcommands() && self.replaced().is_none() && !is_behind {
@@ -610,7 +616,10 @@ impl State {
             }
             _ => see(Seen::Place { place, text: word, is_option_read, option: "" }),
         }
-        self.runs_ended |= self.is_handed_on(place) && literal(word) == Some("--");
+        if self.is_handed_on(place) && literal(word) == Some("--") {
+            self.runs_ended |= self.dropped_end || !self.entry.drops_end;
+            self.dropped_end = true;
+        }
         self.is_done = place.kind == PlaceKind::CodeIn("sh-joined");
         self.names_input |= self.operand == 0 && source(word).is_descriptor();
         self.operand = (self.operand + 1).min(MOST_OPERANDS);

