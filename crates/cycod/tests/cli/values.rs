@@ -45,8 +45,6 @@ const ATTACKS: &[(&str, &str)] = &[
     ("bash: bash -c true\nenvironment: {variables: {BASH_ENV: \"{X}\"}}", "$(touch PWNED)"),
     ("steps:\n  - name: a\n    use-tool: bash_execution\n    with: {command: \"echo {X}\"}", "; touch PWNED"),
     ("steps:\n  - name: a\n    use-tool: bash_execution\n    with: {COMMAND: \"echo {X}\"}", "; touch PWNED"),
-    ("type: alias\nbase-tool: bash_execution\ndefault-parameters: {command: \"echo {X}\"}", "; touch PWNED"),
-    ("use: bash_execution\nwith: {Command: \"echo {X}\"}", "; touch PWNED"),
     (
         "steps:\n  - name: a\n    bash: printf '%s' {X}\n  - name: b\n    bash: sh -c \"echo {a.output}\"",
         "; touch PWNED",
