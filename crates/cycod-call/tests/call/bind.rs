@@ -270,6 +270,24 @@ O: {type: string, description: d}
     );
 }
 
+/// What a default makes of values for a parameter that is program text is placed for its reader, or refused.
+#[test]
+fn a_default_that_is_program_text_takes_values_as_data() {
+    let parameters = r#"
+X: {type: string, description: d, required: true}
+CMD: {type: string, description: d, placing: bash, default: "echo {X}"}
+ALL: {type: array, description: d, placing: bash, default: ["echo {X}", "true"]}
+"#;
+    let shown = describe(&try_bind(&command_tool("true", parameters), &["X=a; touch PWNED"]));
+    assert_eq!(shown.matches("'a; touch PWNED'").count(), 2, "{shown}");
+    let parameters = r#"
+X: {type: string, description: d, required: true}
+CMD: {type: string, description: d, placing: bash, default: "sh -c {X}"}
+"#;
+    let shown = describe(&try_bind(&command_tool("true", parameters), &["X=touch PWNED"]));
+    assert!(shown.contains("the default of `CMD` cannot be resolved"), "{shown}");
+}
+
 #[test]
 fn defaults_refer_to_each_other_in_any_order() {
     let parameters = r#"
