@@ -1806,7 +1806,7 @@ impl Flow<'_> {
             Reads::Message => {
                 self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 let program = Arc::clone(program);
-                let rule = |before: &str, _| {
+                let rule = |before: &structure::Before, _: bool| {
                     structure::is_in_head(&before.text).then_some(Rule::Without { characters: "\n\r" })
                 };
                 self.guard_input(&program, rule);
@@ -2322,27 +2322,7 @@ impl Flow<'_> {
                                 rules.push(Rule::Prefix { prefix: rest.to_owned(), goes_on });
                             }
                         }
-                        let opening = place.code_behind.1.strip_prefix(before.as_str());
-                        rules.extend(
-                            opening
-                                .filter(|rest| !rest.is_empty())
-                                .map(|rest| Rule::Prefix { prefix: rest.to_owned(), goes_on: index + 1 < text.len() }),
-                        );
-                        rules.extend(author.rule_of_json(self.is_json_string(*hole)));
-                        let behind = beginning(&text[index + 1..]);
-                        let is_followed = index + 1 < text.len() && behind.is_empty();
-                        if !ECHOING.contains(&&**program) && !is_followed {
-                            rules.extend(structure::in_address(&author.text, behind));
-                        }
-                        if !place.without_behind.is_empty()
-                            && !author.text.is_empty()
-                            && !author.text.contains(structure::MARK)
-                        {
-                            rules.push(Rule::Without { characters: place.without_behind });
-                        }
-                        if !place.without_at_end.is_empty() && index + 1 == text.len() {
-                            rules.push(Rule::End { characters: place.without_at_end });
-                        }
+                        rules.extend(self.rules_of_text(place, (&before, &author), text, index, program));
                         let content = content_rules(place);
                         if cut.is_joined() && !(content.is_empty() && place.prefixes.is_empty()) {
                             self.find(*hole, Reason::Changed { program: Arc::clone(program) });
@@ -2379,6 +2359,34 @@ impl Flow<'_> {
                 }
             }
         }
+    }
+
+    /// What a value must be to stay the part of the author's text in which it stands.
+    fn rules_of_text(
+        &self,
+        place: &'static Place<'static>,
+        (certain, author): (&str, &structure::Before),
+        text: &Text,
+        index: usize,
+        program: &str,
+    ) -> Vec<Rule> {
+        let Some(Atom::Value { hole, .. }) = text.get(index) else { return Vec::new() };
+        let goes_on = index + 1 < text.len();
+        let mut rules = Vec::new();
+        let opening = place.code_behind.1.strip_prefix(certain).filter(|rest| !rest.is_empty());
+        rules.extend(opening.map(|rest| Rule::Prefix { prefix: rest.to_owned(), goes_on }));
+        rules.extend(author.rule_of_json(self.is_json_string(*hole)));
+        let behind = beginning(&text[index + 1..]);
+        if !ECHOING.contains(&program) && !(goes_on && behind.is_empty()) {
+            rules.extend(structure::in_address(&author.text, behind));
+        }
+        if !place.without_behind.is_empty() && !author.text.is_empty() && !author.text.contains(structure::MARK) {
+            rules.push(Rule::Without { characters: place.without_behind });
+        }
+        if !place.without_at_end.is_empty() && !goes_on {
+            rules.push(Rule::End { characters: place.without_at_end });
+        }
+        rules
     }
 
     /// `NAME=value` for the environment of a command.

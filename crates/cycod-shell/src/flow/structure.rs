@@ -1,4 +1,4 @@
-//! What the author's text around a value is to whoever reads it: an address, a JSON text, a YAML document. A value must stay the
+//! What the author's text around a value is to its reader: an address, a JSON text, a YAML document. A value must stay the
 //! part of it in which it stands: the path behind a host is no other host, and the text in a JSON string is no other member.
 //!
 //! What a rule needs to know stands before the value, and for addresses behind it. Where the author's own text is not clearly one
