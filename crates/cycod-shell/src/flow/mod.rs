@@ -718,7 +718,7 @@ impl Flow<'_> {
         if !holes.is_empty() {
             self.writes_to_commands(&command.redirects, &printed);
             if let Input::Texts(texts) = &printed
-                && outputs.iter().any(|target| is_yaml_file(target))
+                && outputs.iter().any(is_yaml_file)
             {
                 texts.iter().for_each(|text| self.guard_document(text, &"YAML".into(), &in_document));
             }
@@ -2377,7 +2377,8 @@ impl Flow<'_> {
         rules.extend(opening.map(|rest| Rule::Prefix { prefix: rest.to_owned(), goes_on }));
         rules.extend(author.rule_of_json(self.is_json_string(*hole)));
         let behind = beginning(&text[index + 1..]);
-        if !ECHOING.contains(&program) && !(goes_on && behind.is_empty()) {
+        let is_unclear = goes_on && behind.is_empty();
+        if !is_unclear && !ECHOING.contains(&program) {
             rules.extend(structure::in_address(&author.text, behind));
         }
         if !place.without_behind.is_empty() && !author.text.is_empty() && !author.text.contains(structure::MARK) {
