@@ -596,7 +596,7 @@ const TERMINAL: [(&str, &[&str]); 14] = [
     ),
     ("io::stderr()", &["crates/cycod/src/printer/streams.rs", HUB, WORKER]),
     ("tokio::io::std", &[]),
-    ("transport::io::stdio", &["crates/cycod-mcp-server/src/stdio.rs"]),
+    ("stdio_pipes", &["crates/cycod-mcp-server/src/streams.rs"]),
     ("rustix::stdio", &[]),
     ("rustix::io::write", &["crates/cycod/src/printer/streams.rs"]),
     ("open(\"/dev/tty\")", &["crates/cycod/src/printer/tty.rs"]),
