@@ -44,7 +44,7 @@ pub(crate) fn of(finding: &Finding, rewriter: &Rewriter<'_>) -> Option<Hint> {
             let escaped = format!("{}:jsonescaped}}", hole.shown.trim_end_matches('}'));
             Some(Hint {
                 code: Code::ValueHasMeaning,
-                message: format!("a value of `{name}` that holds `\"` or `\\` is refused: it stands in a JSON string"),
+                message: format!("a value of `{name}` that holds `\"` or `\\` is refused: it is in a JSON string"),
                 help: format!("write `{escaped}`; then any value passes"),
                 insert: None,
             })

@@ -294,19 +294,19 @@ impl Guard {
                 "give a value that ends otherwise".to_owned(),
             ),
             Rule::Path { .. } => (
-                format!("{value} stands behind the host of an address, and would make it another host"),
+                format!("{value} comes after the host of an address, and would make it another host"),
                 "give a value that begins with `/`; or let the author write `/` before the placeholder".to_owned(),
             ),
             Rule::JsonString => (
-                format!("{value} stands in a JSON string, which a `\"` or a `\\` in it would end or change"),
+                format!("{value} is in a JSON string, which a `\"` or a `\\` in it would end or change"),
                 format!("let the author write `{{{name}:jsonescaped}}`, or make the JSON with `jq --arg`; else give a value without them"),
             ),
             Rule::JsonValue => (
-                format!("{value} stands for a value in a JSON text, and is more than one"),
+                format!("{value} is more than the one value that its place in a JSON text takes"),
                 "give one JSON value: a number, `true`, `[1, 2]`, `\"text\"`".to_owned(),
             ),
             Rule::YamlScalar { .. } => (
-                format!("{value} stands in a YAML document, and would be more there than one text"),
+                format!("{value} is in a YAML document, and would be more there than one text"),
                 "let the author put quotes around the placeholder; else give a value without YAML's signs and line breaks".to_owned(),
             ),
         }
@@ -329,8 +329,8 @@ impl Guard {
             Rule::Without { characters } => format!("without any of `{}`", characters.escape_default()),
             Rule::Lacks { text } => format!("without `{text}`"),
             Rule::End { characters } => format!("not ending with any of `{}`", characters.escape_default()),
-            Rule::Path { .. } => "beginning with `/`, `?` or `#`, because it stands behind a host".to_owned(),
-            Rule::JsonString => "without `\"` and `\\`, because it stands in a JSON string".to_owned(),
+            Rule::Path { .. } => "beginning with `/`, `?` or `#`, because it comes after a host".to_owned(),
+            Rule::JsonString => "without `\"` and `\\`, because it is in a JSON string".to_owned(),
             Rule::JsonValue => "one JSON value".to_owned(),
             Rule::YamlScalar { .. } => "one plain text of YAML".to_owned(),
         }

@@ -338,8 +338,8 @@ fn what_is_data_says_what_a_value_must_be() {
     assert_eq!(
         conditions,
         [
-            "without `\"` and `\\`, because it stands in a JSON string",
-            "beginning with `/`, `?` or `#`, because it stands behind a host"
+            "without `\"` and `\\`, because it is in a JSON string",
+            "beginning with `/`, `?` or `#`, because it comes after a host"
         ]
     );
 }
