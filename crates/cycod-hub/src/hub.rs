@@ -549,6 +549,13 @@ impl Hub {
         self.run(|tx| part.put_by_worker(tx, (&request.device, fence), bytes, now))
     }
 
+    pub(crate) fn task_changes(&self, request: &SignedRequest, task: &str) -> Result<Json, HubError> {
+        self.run(|tx| {
+            let member = HubMember::of_device(tx, &request.device)?;
+            fleet::changes(tx, &member, task)
+        })
+    }
+
     pub(crate) fn part_of_member(
         &self,
         request: &SignedRequest,

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use cycod_http::{Connections, HttpError, read_body, serve};
 use cycod_page::reply::PageBody;
-use cycod_team::{BlobDigest, LARGEST_FILE, LatestRelease, MOST_PART, TeamChannel};
+use cycod_team::{BlobDigest, HubRequest, LARGEST_FILE, LatestRelease, MOST_PART, TeamChannel};
 use cycod_thread::blocking;
 use http_body_util::{BodyExt, Full};
 use hyper::{
@@ -308,6 +308,7 @@ enum Asked {
     PutPart(TaskPart),
     PartOfWorker(TaskPart),
     PutPartByWorker(TaskPart, i64),
+    TaskChanges,
     PartOfMember(TaskPart, i64),
 }
 
@@ -347,10 +348,10 @@ struct Watch {
     wait: u64,
 }
 
-/// A device that ends a task.
+/// A device that ends a task, or asks what it changed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Cancelling {
+struct NamedTask {
     task: String,
 }
 
@@ -422,6 +423,7 @@ impl Asked {
             _ => return None,
         })
     }
+            (&Method::POST, "tasks/changes") => Self::TaskChanges,
 
     /// Who may ask for it.
     fn asker(&self) -> AskerKind {
@@ -436,7 +438,7 @@ impl Asked {
     fn most(&self) -> usize {
         match self {
             Self::GiveTask | Self::AddSchedule | Self::Report => MOST_TASK,
-            Self::Claim | Self::Watch | Self::CancelTask | Self::EnrolWorker => MOST_ENROLMENT,
+            Self::Claim | Self::Watch | Self::CancelTask | Self::TaskChanges | Self::EnrolWorker => MOST_ENROLMENT,
             Self::Latest(_) | Self::File(_) | Self::Proposals => 0,
             Self::PutPart(_) | Self::PutPartByWorker(..) => MOST_PART,
             Self::PartOfWorker(_) | Self::PartOfMember(..) => 0,
@@ -474,7 +476,7 @@ impl Asked {
             Self::Code => Ok(written(&json!({"code": hub.code(signed, now)?}))),
             Self::GiveTask => Ok(written(&hub.give(signed, &parsed::<GivenTask>(body)?, now)?)),
             Self::CancelTask => {
-                let Cancelling { task } = parsed(body)?;
+                let NamedTask { task } = parsed(body)?;
                 done(hub.cancel(signed, &task, now))
             }
             Self::AddSchedule => Ok(written(&hub.add_schedule(signed, &parsed::<GivenTask>(body)?, now)?)),
@@ -484,6 +486,10 @@ impl Asked {
             Self::AnswerQuestion => done(hub.answer_question(signed, &parsed::<GivenAnswer>(body)?, now)),
             Self::EnrolWorker => {
                 let WorkerEnrolment { token } = parsed(body)?;
+            Self::TaskChanges => {
+                let NamedTask { task } = parsed(body)?;
+                Ok(written(&hub.task_changes(signed, &task)?))
+            }
                 Ok(written(&hub.enrol_worker(&signed.device, &token, now)?))
             }
             Self::Report => Ok(written(&hub.report(signed, &parsed::<WorkerReport>(body)?, now)?)),
@@ -604,6 +610,6 @@ fn refusal(status: StatusCode, why: &str) -> Answer {
     if status == StatusCode::SERVICE_UNAVAILABLE {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
-    *answer.status_mut() = status;
+    *answer.status_mut() = *status;
     answer
 }

@@ -239,6 +239,19 @@ impl FleetTasks {
     /// The same as [`give`](Self::give) for a durable run, with what the conductor has to know of it, and with the labels that its steps need.
     ///
     /// # Errors
+    /// What a run changed in the files of the project, in order: each is packed, and can be fetched.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn changes(&mut self, run: &str) -> Result<Vec<BytesInParts>, SyncError> {
+        #[derive(Deserialize)]
+        struct Answer {
+            changes: Vec<BytesInParts>,
+        }
+        let answer = self.asking.ask::<Answer>("tasks/changes", &json!({"task": run}))?;
+        answer.map(|answer| answer.changes).map_err(|why| refused(&why))
+    }
+
     /// When the hub can't be reached, or refuses.
     pub fn give_flow(
         &mut self,
@@ -694,7 +707,7 @@ impl std::fmt::Debug for WorkerHub {
 }
 
 /// What the hub answers to a report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ReportAnswer {
     /// Whether the run must end.
@@ -711,6 +724,11 @@ impl WorkerHub {
     /// # Errors
     /// When the hub can't be reached, or refuses.
     pub fn claim(&mut self, labels: &[String], wait: u64) -> Result<Option<GivenTicket>, SyncError> {
+    /// For how long the run may continue where it is known that no hub runs, in milliseconds.
+    pub grace_ms: u64,
+    /// What other steps changed in the files of the project meanwhile, if the result has changes that don't consider that. The
+    /// hub didn't take the result.
+    pub behind: Option<Vec<BytesInParts>>,
         let longest = Duration::from_millis(wait) + PROMPT;
         let claim = match self.claim.take() {
             Some(claim) => claim,

@@ -41,8 +41,8 @@ pub use review::{
 };
 pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes, verify_signature};
 pub use ticket::{
-    BytesInParts, LATEST_START, LeaseDocument, MOST_PART, MOST_PARTS, MOST_TICKET_BYTES, PastDocument, StepLease,
-    TicketDocument, TicketFile, TicketSchedule, TicketTrace, TicketWorkspace, missing_labels, ticket_bytes,
+    BytesInParts, LATEST_START, LeaseDocument, MOST_PART, MOST_PARTS, MOST_TICKET_BYTES, PastDocument, StepChanges,
+    StepLease, TicketDocument, TicketFile, TicketSchedule, TicketTrace, TicketWorkspace, missing_labels, ticket_bytes,
 };
 pub use verify::{
     Anchor, LARGEST_FILE, MOST_BYTES, MOST_FILES, ReleaseFiles, VerifiedRelease, verify, verify_last, verify_roots,
