@@ -41,12 +41,14 @@ const PROMPT: Duration = Duration::from_secs(3);
 struct Asking {
     web: Web,
     address: Url,
+    /// Whether the last request failed because no hub runs, or its database is away.
+    is_away: bool,
 }
 
 impl Asking {
     fn open(address: &Url, key: &DeviceKey) -> Result<Self, SyncError> {
         let web = Web::open(address.clone(), Some(key.clone())).map_err(|error| plain(error.to_string()))?;
-        Ok(Self { web, address: address.clone() })
+        Ok(Self { web, address: address.clone(), is_away: false })
     }
 
     /// Asks once; the inner error is what the hub says against it.
@@ -62,6 +64,7 @@ impl Asking {
     ) -> Result<Result<T, Refused>, SyncError> {
         self.web.renew(longest);
         let answer = self.web.send(Method::POST, path, body.to_string().as_bytes(), LARGEST);
+        self.is_away = matches!(&answer, Err(error) if error.kind() == io::ErrorKind::ConnectionRefused);
         match answer.map_err(|error| plain(format!("`{}` can't be reached: {error}", self.address)))? {
             Err(refused) => Ok(Err(refused)),
             Ok(bytes) => match serde_json::from_slice(&bytes) {
@@ -236,9 +239,6 @@ impl FleetTasks {
         self.asking.get_parts(&format!("tasks/{task}"), bytes)
     }
 
-    /// The same as [`give`](Self::give) for a durable run, with what the conductor has to know of it, and with the labels that its steps need.
-    ///
-    /// # Errors
     /// What a run changed in the files of the project, in order: each is packed, and can be fetched.
     ///
     /// # Errors
@@ -252,6 +252,9 @@ impl FleetTasks {
         answer.map(|answer| answer.changes).map_err(|why| refused(&why))
     }
 
+    /// The same as [`give`](Self::give) for a durable run, with what the conductor has to know of it, and with the labels that its steps need.
+    ///
+    /// # Errors
     /// When the hub can't be reached, or refuses.
     pub fn give_flow(
         &mut self,
@@ -554,7 +557,7 @@ impl WorkerMachine {
     /// # Errors
     /// What is wrong.
     pub fn verified(&self, given: &GivenTicket, now: i64) -> Result<VerifiedTicket, SyncError> {
-        let GivenTicket { lease, ticket, files, lease_ms, past } = given;
+        let GivenTicket { lease, ticket, files, lease_ms, grace_ms, past } = given;
         let keys = std::slice::from_ref(&self.hub_key);
         let signature = lease.signature.as_bytes();
         _ = verify_signature(SignedRole::Lease, lease.document.as_bytes(), signature, keys)
@@ -616,6 +619,7 @@ impl WorkerMachine {
             fence: lease.fence,
             files: bytes,
             lease_ms: *lease_ms,
+            grace_ms: *grace_ms,
             step,
         })
     }
@@ -629,6 +633,8 @@ pub struct GivenTicket {
     ticket: SignedText,
     files: BTreeMap<String, String>,
     lease_ms: u64,
+    #[serde(default)]
+    grace_ms: u64,
     #[serde(default)]
     past: Option<String>,
 }
@@ -669,6 +675,8 @@ pub struct VerifiedTicket {
     pub files: BTreeMap<String, (Vec<u8>, bool)>,
     /// How long the lease lasts after a report, in milliseconds.
     pub lease_ms: u64,
+    /// For how long the run may continue where it is known that no hub runs, in milliseconds.
+    pub grace_ms: u64,
     /// What is to be done of a durable run; nothing for all of another one.
     pub step: Option<VerifiedStep>,
 }
@@ -716,6 +724,11 @@ pub struct ReportAnswer {
     pub over: bool,
     /// Whether the piece was not taken, because too many wait for the member's device.
     pub full: bool,
+    /// For how long the run may continue where it is known that no hub runs, in milliseconds.
+    pub grace_ms: u64,
+    /// What other steps changed in the files of the project meanwhile, if the result has changes that don't consider that. The
+    /// hub didn't take the result.
+    pub behind: Option<Vec<BytesInParts>>,
 }
 
 impl WorkerHub {
@@ -724,11 +737,6 @@ impl WorkerHub {
     /// # Errors
     /// When the hub can't be reached, or refuses.
     pub fn claim(&mut self, labels: &[String], wait: u64) -> Result<Option<GivenTicket>, SyncError> {
-    /// For how long the run may continue where it is known that no hub runs, in milliseconds.
-    pub grace_ms: u64,
-    /// What other steps changed in the files of the project meanwhile, if the result has changes that don't consider that. The
-    /// hub didn't take the result.
-    pub behind: Option<Vec<BytesInParts>>,
         let longest = Duration::from_millis(wait) + PROMPT;
         let claim = match self.claim.take() {
             Some(claim) => claim,
@@ -744,6 +752,12 @@ impl WorkerHub {
         serde_json::from_value(answer)
             .map(Some)
             .map_err(|error| plain(format!("the hub's answer can't be read: {error}")))
+    }
+
+    /// Whether the last question failed because nothing listens at the hub's address, or its database is away: then no hub gives
+    /// a task to another worker, and the next one that can gives every worker its lease again first.
+    pub fn is_away(&self) -> bool {
+        self.asking.is_away
     }
 
     /// Gets what a ticket names in parts, under a lease.

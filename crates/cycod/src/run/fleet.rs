@@ -36,6 +36,9 @@ const WAIT: u64 = 250;
 /// How long the hub may be away before the user learns of it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long the hub may be away before a run that is not durable counts as failed. For so long, its worker may continue.
+const LONGEST_AWAY: Duration = Duration::from_secs(600);
+
 /// How long a worker has to end what was stopped.
 const GRACE: Duration = Duration::from_secs(15);
 
@@ -368,9 +371,6 @@ impl Fleet {
     }
 }
 
-/// What the conductor has to know of a plan.
-fn flow_of(plan: &Plan) -> Result<Json, Refusal> {
-    serde_json::to_value(flow_start(plan)).map_err(|error| Refusal::new(Code::HubFailed, error.to_string()))
 /// The files of the project, if the tool has them on the worker.
 fn project_of(plan: &Plan) -> Result<Option<Travelling>, Refusal> {
     (plan.tool().workspace == FleetWorkspace::Snapshot).then(|| Travelling::of(plan.host())).transpose()
@@ -417,11 +417,11 @@ fn keep_changes(tasks: &mut FleetTasks, home: &Path, run: &str, project: PathBuf
     Ok(changes.by_path().len())
 }
 
+/// What the conductor has to know of a plan.
+fn flow_of(plan: &Plan) -> Result<Json, Refusal> {
+    serde_json::to_value(flow_start(plan)).map_err(|error| Refusal::new(Code::HubFailed, error.to_string()))
 }
 
-impl Fleet {
-    /// What permits a call at the times of a schedule, without anything that must not leave this machine.
-    ///
 /// What permits a call at the times of a schedule.
 #[derive(Debug)]
 pub(crate) struct Permission {
@@ -430,6 +430,9 @@ pub(crate) struct Permission {
     pub(crate) project: Option<(Travelling, Vec<u8>)>,
 }
 
+impl Fleet {
+    /// What permits a call at the times of a schedule, without anything that must not leave this machine.
+    ///
     /// # Errors
     /// When the call can't leave this machine.
     pub(crate) fn permission(
@@ -441,9 +444,6 @@ pub(crate) struct Permission {
         if let Some(why) = refused(plan) {
             return Err(stays(plan.tool().name.as_str(), why));
         }
-    }
-
-    /// Signs a permission and gives it to the hub. Returns why no worker could begin it now, if none could.
         let mut ticket = TicketDocument {
             schedule: Some(schedule),
             durable,
@@ -454,6 +454,9 @@ pub(crate) struct Permission {
         let project = project_of(plan)?;
         let packed = project.as_ref().map(|project| project.pack_for(plan, &mut ticket)).transpose()?;
         Ok(Permission { ticket, project: project.zip(packed) })
+    }
+
+    /// Signs a permission and gives it to the hub. Returns why no worker could begin it now, if none could.
     ///
     /// # Errors
     /// When the hub doesn't take it.
@@ -461,12 +464,12 @@ pub(crate) struct Permission {
         let Permission { ticket, project } = permission;
         let flow = ticket.durable.then(|| flow_of(plan)).transpose()?;
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        match tasks.add_schedule(ticket, &self.bytes, flow.as_ref()) {
-            Ok(TaskTaken::NoWorker(why)) => Ok(Some(why)),
-            other => taken(other).map(|()| None),
         if let Some((_, packed)) = project {
             tasks.bring(&ticket.id, packed).map_err(|error| failed(&error))?;
         }
+        match tasks.add_schedule(ticket, &self.bytes, flow.as_ref()) {
+            Ok(TaskTaken::NoWorker(why)) => Ok(Some(why)),
+            other => taken(other).map(|()| None),
         }
     }
 }
@@ -627,7 +630,7 @@ impl Following<'_> {
         }
         let (mut state, mut last, mut fence, mut lost) = ("new".to_owned(), 0, 0, 0);
         let mut heard = Instant::now();
-        let mut stopped: Option<Instant> = None;
+        let (mut stopped, mut has_warned) = (None::<Instant>, false);
         loop {
             if self.stop.is_raised() && stopped.is_none() && self.tasks.cancel(&ticket.id).is_ok() {
                 stopped = Some(Instant::now());
@@ -637,13 +640,18 @@ impl Following<'_> {
             }
             let now = match self.tasks.watch(&ticket.id, (&state, last), WAIT) {
                 Ok(now) => now,
-                Err(error) if heard.elapsed() > PATIENCE => return Err(failed(&error)),
-                Err(_) => {
+                Err(error) if heard.elapsed() > LONGEST_AWAY => return Err(failed(&error)),
+                Err(error) => {
+                    if heard.elapsed() > PATIENCE && !std::mem::replace(&mut has_warned, true) {
+                        self.sink.event(&Event::Warning(format!(
+                            "{error}; the run may continue, and cycod waits for the hub"
+                        )));
+                    }
                     _ = self.stop.wait(Duration::from_millis(WAIT));
                     continue;
                 }
             };
-            heard = Instant::now();
+            (heard, has_warned) = (Instant::now(), false);
             for piece in &now.pieces {
                 if piece.fence != fence && fence != 0 {
                     end_open_steps(std::mem::take(&mut self.open), self.sink);

@@ -48,7 +48,10 @@ const WAITING: usize = 64;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How long a result is offered to a hub that doesn't answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How many paths a message names.
+const NAMED: usize = 10;
 
 /// What a worker needs for a task.
 pub(super) struct Errand<'a> {
@@ -101,6 +104,7 @@ impl Errand<'_> {
             fence: ticket.fence,
             length: Duration::from_millis(ticket.lease_ms),
             renewed: Mutex::new(self.asked),
+            grace: Mutex::new(HubGrace { length: Duration::from_millis(ticket.grace_ms), answered: self.asked }),
             is_over: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
             stop: &stop,
@@ -197,10 +201,6 @@ impl Errand<'_> {
         }
     }
 
-    /// Does one thing of a durable run.
-    fn step_in(
-        &self,
-        place: &mut Unpacked,
     /// What came of a step, with what it changed in the files of the project. Of one that was stopped, or could not begin, nothing
     /// comes back.
     fn step_outcome(
@@ -244,6 +244,10 @@ impl Errand<'_> {
         }
     }
 
+    /// Does one thing of a durable run.
+    fn step_in(
+        &self,
+        place: &mut Unpacked,
         ticket: &VerifiedTicket,
         (work, step): (FlowWork, &VerifiedStep),
         stop: &Stop,
@@ -294,12 +298,12 @@ impl Errand<'_> {
         if fingerprint(&engine, &tool).to_string() != *digest {
             return Err(refused(&format!("`{name}` would do something else here than what the member signed")));
         }
+        // A step may start what those before it made. The files of the tool are not among that.
+        place.advance().map_err(|why| refused(&why))?;
         // The member's device signed exactly this tool.
         engine.subjects(&tool)?.iter().for_each(|subject| engine.vouch(subject));
         let Ok(Value::Object(arguments)) = json::parse(arguments) else {
             return Err(refused("the arguments are no JSON object"));
-        // A step may start what those before it made. The files of the tool are not among that.
-        place.advance().map_err(|why| refused(&why))?;
         };
         let arguments = arguments.into_iter().map(|(name, value)| (name, Given::Value(value))).collect();
         let arguments = engine.by_person(&tool, arguments)?;
@@ -419,9 +423,6 @@ fn ticket_refused(worker: &str, why: &str) -> Refusal {
     Refusal::new(Code::TicketRefused, format!("the worker `{worker}` refused: {why}")).place(worker)
 }
 
-/// Offers a result to the hub until it takes it; returns how the run ended.
-fn offer(hub: &mut WorkerHub, lease: (&str, i64), mut outcome: Outcome) -> Result<String, String> {
-    let began = Instant::now();
 fn cannot_travel(worker: &str, why: &str) -> Refusal {
     Refusal::new(Code::WorkspaceRefused, format!("what the run changed can't travel: {why}")).place(worker)
 }
@@ -477,18 +478,21 @@ fn without_changes(done: &StepDone, refusal: &Refusal) -> StepDone {
     }
 }
 
+/// Offers a result to the hub until it takes it; returns how the run ended.
+fn offer(hub: &mut WorkerHub, lease: (&str, i64), mut outcome: Outcome) -> Result<String, String> {
+    let began = Instant::now();
+    let mut result = outcome.json();
     loop {
         match hub.report(lease, (0, &[]), Some(&result)) {
             Ok(answer) if answer.over => return Err("the hub no longer waits for the result".to_owned()),
-            Ok(_) => {
-    let mut result = outcome.json();
-                return Ok(outcome.text());
-            }
-            Err(error) if began.elapsed() > PATIENCE => return Err(format!("the result was not reported: {error}")),
             Ok(ReportAnswer { behind: Some(behind), .. }) => {
                 outcome.catch_up(hub, lease, &behind)?;
                 result = outcome.json();
             }
+            Ok(_) => {
+                return Ok(outcome.text());
+            }
+            Err(error) if began.elapsed() > PATIENCE => return Err(format!("the result was not reported: {error}")),
             Err(_) => thread::sleep(BEAT),
         }
     }
@@ -501,9 +505,17 @@ struct Lease<'a> {
     length: Duration,
     /// When the last report was sent that the hub took.
     renewed: Mutex<Instant>,
+    grace: Mutex<HubGrace>,
     is_over: AtomicBool,
     has_ended: AtomicBool,
     stop: &'a Stop,
+}
+
+/// For how long the run continues while no hub runs.
+struct HubGrace {
+    length: Duration,
+    /// When a report was sent that the hub answered.
+    answered: Instant,
 }
 
 impl Lease<'_> {
@@ -564,7 +576,17 @@ impl Lease<'_> {
     /// Sends one piece; says whether there is no reason to send it again.
     fn sent(&self, hub: &mut WorkerHub, piece: (i64, &[Json])) -> bool {
         let at = Instant::now();
-        let Ok(answer) = hub.report((self.id, self.fence), piece, None) else { return false };
+        let Ok(answer) = hub.report((self.id, self.fence), piece, None) else {
+            let grace = self.grace.lock().unwrap_or_else(PoisonError::into_inner);
+            // A hub that isn't there gives the task to no other worker; one that comes back waits for a whole lease first.
+            if hub.is_away() && grace.answered.elapsed() < grace.length {
+                *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = at;
+                self.hold();
+            }
+            return false;
+        };
+        *self.grace.lock().unwrap_or_else(PoisonError::into_inner) =
+            HubGrace { length: Duration::from_millis(answer.grace_ms), answered: at };
         if answer.over {
             self.is_over.store(true, Ordering::SeqCst);
             self.stop.kill();
