@@ -459,7 +459,12 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
 
 impl FlowQueue for Hub {
     fn commit(&self, what: &FlowCommit) -> Result<(), CommitError> {
-        let committed = self.run(|tx| commit(tx, what, Timestamp::now()));
+        let committed = self.run(|tx| {
+            let committed = commit(tx, what, Timestamp::now())?;
+            // The hub is another process, at which workers wait for what starts.
+            tx.announce()?;
+            Ok(committed)
+        });
         self.fleet_changes().notify_waiters();
         match committed {
             Ok(None) => Ok(()),
