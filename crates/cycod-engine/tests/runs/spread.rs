@@ -159,6 +159,12 @@ fn followed(place: &Place, facts: &[FlowFact], known: usize) -> (RunReport, Vec<
     (report, written, sink.0)
 }
 
+/// Runs the tool of a place with each step on a machine of its own.
+pub(crate) fn run_spread(place: &Place) -> RunReport {
+    let facts = facts(place, &everywhere(place));
+    followed(place, &facts, 0).0
+}
+
 fn no_facts() -> FlowFact {
     FlowFact { event: FlowEvent::Cancelled, entry: Vec::new() }
 }

@@ -6,6 +6,7 @@ use cycod_engine::{
     Control, Engine, EngineBuilder, Event, Given, Ignore, Nobody, Plan, RunReport, Sink, StepReport, Surface,
     definition::Value, host,
 };
+use cycod_store::History;
 use tempfile::TempDir;
 
 /// A project directory with a home beside it, and nothing else of this machine but its programs.
@@ -104,6 +105,19 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Runs `t` so that it could be continued after a crash.
+    pub(crate) fn run_durably(&self) -> RunReport {
+        let history = History::at(&self.root.path().canonicalize().expect("it exists").join("home/.cycod"));
+        let engine = self.builder().history(Arc::new(history)).build();
+        let approved = engine.approve(self.plan(&engine, &[]), Surface::Person, &Nobody).expect("a person may");
+        let control = Control { durable: true, ..engine.control().expect("descriptors") };
+        let report = engine.run(approved, &control, &mut Ignore);
+        assert!(report.warnings.iter().all(|warning| !warning.contains("history")), "{report:?}");
+        report
+    }
+}
+
 /// Writes a report in short: one line for the run, one for each step.
 pub(crate) fn story(report: &RunReport) -> String {
     let mut text = format!("exit {} output {:?}", report.exit_code, String::from_utf8_lossy(&report.output));
@@ -145,10 +159,31 @@ fn write_steps(text: &mut String, steps: &[StepReport], depth: usize) {
     }
 }
 
-/// Runs a tool without arguments and compares its story.
+/// Runs a tool without arguments and compares its story. It is the same whatever drives the flow: threads, threads that write down
+/// what happens, or a conductor whose steps are done by machines that know nothing of each other.
 #[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
 pub(crate) fn check(tool: &str, expect: expect_test::Expect) {
-    expect.assert_eq(&story(&Place::new(tool).run(&[])));
+    check_with(|| Place::new(tool), expect);
+}
+
+/// The same with a place that is made for each of them.
+#[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
+pub(crate) fn check_with(place: impl Fn() -> Place, expect: expect_test::Expect) {
+    let here = checked_here(&place, &expect);
+    assert_eq!(story(&crate::spread::run_spread(&place())), here, "spread over machines");
+}
+
+/// The same for what only happens at once or by the clock: the machines of these tests work one after the other, and take no time.
+#[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
+pub(crate) fn check_here(tool: &str, expect: expect_test::Expect) {
+    _ = checked_here(&|| Place::new(tool), &expect);
+}
+
+fn checked_here(place: &dyn Fn() -> Place, expect: &expect_test::Expect) -> String {
+    let here = story(&place().run(&[]));
+    expect.assert_eq(&here);
+    assert_eq!(story(&place().run_durably()), here, "with a journal");
+    here
 }
 
 /// Collects events.
