@@ -240,6 +240,23 @@ def hub_away(fleet):
     return f"away {2 * LEASE} s, taken over {taken:.1f} s after it came back"
 
 
+def hub_frozen(fleet):
+    """A hub that doesn't answer may give steps away, so they end; when it answers again, they were lost and have not failed."""
+    run = fleet.background("slow-first")
+    expect(eventually(lambda: marked("300.77"), 10), "nothing runs")
+    hub = fleet.running["hub"].pid
+    os.kill(hub, signal.SIGSTOP)
+    began = time.monotonic()
+    expect(eventually(lambda: not marked("300.77"), LEASE), "the step lives, and the hub may give it away")
+    ended = time.monotonic() - began
+    time.sleep(2)
+    os.kill(hub, signal.SIGCONT)
+    expect(eventually(lambda: len(starts(fleet, "one")) == 2, 2 * LEASE), "the step doesn't start again")
+    said = fleet.run("runs", "wait", run)
+    expect("done again" in said and losses(fleet, run) == 1, said)
+    return f"ended {ended:.1f} s"
+
+
 def database_away(_):
     """The same for its database."""
     with Fleet(workers=1, postgres=Postgres()) as fleet:
@@ -349,6 +366,7 @@ def main():
         "done while the hub is away": done_before_it_is_told,
         "cancelled": cancelled,
         "hub away for longer than the lease": hub_away,
+        "hub frozen for longer than the lease": hub_frozen,
         "one of two hubs away": one_of_two_hubs_away,
         "database away for longer than the lease": database_away,
         "partition shorter than the lease": partitioned(4, 0, "short", 20),

@@ -123,8 +123,12 @@ impl Errand<'_> {
             report
         });
         if lease.is_over.load(Ordering::SeqCst) {
-            // The hub keeps it as a late result.
-            _ = hub.report((lease.id, lease.fence), (0, &[]), Some(&report.json()));
+            // The hub keeps it as a late result. One that was away may have given the lease again: then the run was lost, and how
+            // it was ended here must not count as its end.
+            let task = (lease.id, lease.fence);
+            if hub.report(task, (0, &[]), None).is_ok_and(|answer| answer.over) {
+                _ = hub.report(task, (0, &[]), Some(&report.json()));
+            }
             return Err("the lease has ended, so the run was stopped".to_owned());
         }
         offer(&mut hub, (lease.id, lease.fence), report)
