@@ -3,7 +3,8 @@
 
 use expect_test::expect;
 
-use crate::support::{Place, check, check_with};
+use crate::spread::{check, check_with};
+use crate::support::Place;
 
 const INNER: &str = "description: d
 parameters: {WHAT: {type: string, description: d, default: x}, CODE: {type: integer, description: d, default: 0}}

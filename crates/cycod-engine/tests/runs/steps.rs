@@ -1,7 +1,8 @@
 use cycod_diagnostic::Code;
 use expect_test::expect;
 
-use crate::support::{Place, check, check_here, story};
+use crate::spread::{check, check_here};
+use crate::support::{Place, story};
 
 #[test]
 fn steps_see_the_results_of_earlier_ones() {
