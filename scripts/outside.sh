@@ -5,8 +5,8 @@
 #     scripts/outside.sh             everything
 #     scripts/outside.sh install     only what is needed
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
-#                                    apps hub login fleet failures chaos soak deploy telemetry
-#                                    interpreters; without a name, soak doesn't run
+#                                    apps hub login fleet failures chaos soak figures deploy telemetry
+#                                    interpreters; without a name, soak and figures don't run
 #
 # CYCOD and HUB name the programs to try; without them, debug builds are made.
 set -eu
@@ -149,7 +149,7 @@ for part; do
         build_hub
         run "$part" env HUB="$built" NODE_MODULES="$apart/node_modules" "$python" tests/login/run.py
         ;;
-    fleet | failures | chaos | soak)
+    fleet | failures | chaos | soak | figures)
         install_apart fleet
         build_hub
         program=$part

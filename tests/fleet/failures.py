@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from fleet import Fleet  # noqa: E402
+from fleet import Fleet, Postgres  # noqa: E402
 from outside import CYCOD, Table, alive, eventually, expect, marked  # noqa: E402
 
 LEASE = 10
@@ -43,6 +43,16 @@ tags: [write]
 security: {{isolation: none}}
 steps:
   - {{name: one, bash: "echo one $$ >> {marks}; sleep 1; echo slept"}}
+  - {{name: two, bash: "echo two $$ >> {marks}; echo done {{one.output}}"}}
+"""
+
+
+LONG = """description: Takes longer than a lease
+durable: true
+tags: [read]
+security: {{isolation: none}}
+steps:
+  - {{name: one, bash: "echo one $$ >> {marks}; sleep 28.77; echo slept"}}
   - {{name: two, bash: "echo two $$ >> {marks}; echo done {{one.output}}"}}
 """
 
@@ -197,6 +207,93 @@ class Partition:
         self.ip(f"-n {self.name} link set {self.name}b up")
 
 
+def alone(fleet):
+    """Waits until the hub knows that no other one runs: it has taken the place of one that was killed."""
+    expect(eventually(lambda: len(fleet.rows("SELECT id FROM hubs")) == 1, 20), "there is another hub")
+    time.sleep(2)
+
+
+def hub_away(fleet):
+    """A hub that is away for longer than a lease ends nothing: the workers know that it gives their steps to no other."""
+    alone(fleet)
+    run = fleet.background("long")
+    expect(eventually(lambda: starts(fleet, "one"), 10), "nothing runs")
+    fleet.kill("hub")
+    time.sleep(2 * LEASE)
+    expect(marked("28.77"), "the step ended with the hub")
+    fleet.start("hub")
+    said = fleet.run("runs", "wait", run)
+    expect("done" in said and losses(fleet, run) == 0 and len(starts(fleet, "one")) == 1, said)
+    # A worker that ends meanwhile is lost as ever.
+    run = fleet.background("slow-first")
+    expect(eventually(lambda: marked("300.77"), 10), "nothing runs")
+    worker = who_works(fleet)
+    fleet.kill("hub")
+    fleet.kill(worker)
+    fleet.start("hub")
+    began = time.monotonic()
+    expect(eventually(lambda: len(starts(fleet, "one")) == 2, LEASE + 5), "no other worker took the step")
+    taken = time.monotonic() - began
+    fleet.start(worker)
+    expect(taken <= LEASE + 2 and losses(fleet, run) == 1, f"it took {taken:.1f} s")
+    fleet.run("runs", "wait", run)
+    return f"away {2 * LEASE} s, taken over {taken:.1f} s after it came back"
+
+
+def hub_frozen(fleet):
+    """A hub that doesn't answer may give steps away, so they end; when it answers again, they were lost and have not failed."""
+    run = fleet.background("slow-first")
+    expect(eventually(lambda: marked("300.77"), 10), "nothing runs")
+    hub = fleet.running["hub"].pid
+    os.kill(hub, signal.SIGSTOP)
+    began = time.monotonic()
+    expect(eventually(lambda: not marked("300.77"), LEASE), "the step lives, and the hub may give it away")
+    ended = time.monotonic() - began
+    time.sleep(2)
+    os.kill(hub, signal.SIGCONT)
+    expect(eventually(lambda: len(starts(fleet, "one")) == 2, 2 * LEASE), "the step doesn't start again")
+    said = fleet.run("runs", "wait", run)
+    expect("done again" in said and losses(fleet, run) == 1, said)
+    return f"ended {ended:.1f} s"
+
+
+def database_away(_):
+    """The same for its database."""
+    with Fleet(workers=1, postgres=Postgres()) as fleet:
+        fleet.tool("long", LONG)
+        alone(fleet)
+        run = fleet.background("long")
+        expect(eventually(lambda: starts(fleet, "one"), 10), "nothing runs")
+        fleet.kill("postgres")
+        time.sleep(2 * LEASE)
+        expect(marked("28.77"), "the step ended with the database")
+        fleet.start("postgres")
+        said = fleet.run("runs", "wait", run)
+        expect("done" in said and losses(fleet, run) == 0 and len(starts(fleet, "one")) == 1, said)
+    return f"away {2 * LEASE} s"
+
+
+def one_of_two_hubs_away(fleet):
+    """Where another hub of the database may give the step away, a worker that loses its own ends it within the lease."""
+    words = [os.environ["HUB"], "serve", "--data", ".", "--listen", f"127.0.0.1:{fleet.port + 5}", "--restate",
+             f"127.0.0.1:{fleet.port + 1}"]
+    fleet.running["second hub"] = subprocess.Popen(words, cwd=fleet.hub, env=fleet.environment, stdout=fleet.log, stderr=fleet.log)
+    try:
+        expect(eventually(lambda: fleet.open(fleet.port + 5), 10), "the second hub does not answer")
+        time.sleep(2)
+        fleet.background("slow-first")
+        expect(eventually(lambda: marked("300.77"), 10), "nothing runs")
+        time.sleep(1)
+        fleet.kill("hub")
+        began = time.monotonic()
+        expect(eventually(lambda: not marked("300.77"), LEASE), "the step lives, and the other hub may give it away")
+        ended = time.monotonic() - began
+    finally:
+        fleet.kill("second hub")
+        fleet.start("hub")
+    return f"ended {ended:.1f} s"
+
+
 def can_partition():
     done = subprocess.run(["unshare", "-n", "true"], capture_output=True)
     return done.returncode == 0 and os.getuid() == 0
@@ -268,13 +365,17 @@ def main():
         "claimed from a hub that dies": claimed_from_a_dying_hub,
         "done while the hub is away": done_before_it_is_told,
         "cancelled": cancelled,
+        "hub away for longer than the lease": hub_away,
+        "hub frozen for longer than the lease": hub_frozen,
+        "one of two hubs away": one_of_two_hubs_away,
+        "database away for longer than the lease": database_away,
         "partition shorter than the lease": partitioned(4, 0, "short", 20),
         "partition longer than the lease": partitioned(20, 1, "slow-first", 60),
     }
     wanted = sys.argv[1:]
     table = Table("outcome")
     with Fleet() as fleet:
-        for name, text in {"slow-first": SLOW_FIRST, "short": SHORT, "once": ONCE}.items():
+        for name, text in {"slow-first": SLOW_FIRST, "short": SHORT, "once": ONCE, "long": LONG}.items():
             fleet.tool(name, text)
         for name, check in checks.items():
             if wanted and not any(word in name for word in wanted):

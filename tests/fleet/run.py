@@ -148,6 +148,19 @@ steps:
 """
 
 
+EDITS = """description: Changes files of the project
+durable: true
+workspace: snapshot
+tags: [write]
+security: {{isolation: none}}
+steps:
+  - {{name: a, bash: "echo a >> {marks}; echo a >> list.txt; echo A > a.txt"}}
+  - {{name: b, bash: "echo b >> {marks}; rm old.txt; mkdir new; echo B > new/b.txt", parallel: true}}
+  - {{name: c, bash: "echo c >> {marks}; sleep 2; cat list.txt a.txt new/b.txt; echo c >> list.txt", wait-for: [a, b]}}
+  - {{name: d, bash: "cat list.txt; rm a.txt", wait-for: [c]}}
+"""
+
+
 # Ends each lease at once.
 HURRY = "UPDATE tasks SET lease_until = 1 WHERE state = 'leased'"
 
@@ -371,6 +384,31 @@ def time_is_over_for_what_waits(fleet):
     expect(shown["status"] == "timed-out" and codes == {"timed-out"}, shown)
 
 
+def files_of_the_project(fleet):
+    """Each step has the files as the steps before left them, whatever is killed; nothing is applied until the user says so."""
+    (fleet.project / "list.txt").write_text("first\n")
+    (fleet.project / "old.txt").write_text("old\n")
+    run = fleet.background("edits")
+    (fleet.project / "list.txt").write_text("mine\n")
+    fleet.until_marked("c")
+    for part in ("conductor", "restate", "hub"):
+        fleet.kill(part)
+    for part in ("restate", "hub", "conductor"):
+        fleet.start(part)
+    said = fleet.run("runs", "wait", run)
+    expect("first\na\nA\nB\n" in said and "first\na\nc\n" in said, said)
+    expect(sorted(fleet.marked()) == ["a", "b", "c"], fleet.marked())
+    expect((fleet.project / "old.txt").exists() and not (fleet.project / "new").exists(), "it was applied")
+    listed = fleet.run("runs", "apply", run, "--dry-run")
+    expect(listed.split("\n")[:3] == ["changed list.txt  (changed on this machine meanwhile)", "added   new/b.txt", "removed old.txt"], listed)
+    expect("workspace-conflict" in fleet.run("runs", "apply", run, code=1), "it was applied over a change")
+    (fleet.project / "list.txt").write_text("first\n")
+    fleet.run("runs", "apply", run)
+    expect((fleet.project / "list.txt").read_text() == "first\na\nc\n", "the changes of one step are missing")
+    expect((fleet.project / "new" / "b.txt").read_text() == "B\n" and not (fleet.project / "old.txt").exists(), "others are missing")
+    expect(fleet.rows("SELECT 1 FROM task_parts WHERE from_worker = 0") == [], "the hub keeps the files of the project")
+
+
 def cancelled_and_followed_by_another(fleet):
     """The process that followed is killed in the moment in which the run is cancelled; the next one finds a cancelled run."""
     run = fleet.background("waits")
@@ -481,6 +519,7 @@ def main():
         "cancelled and followed by another": cancelled_and_followed_by_another,
         "time is over": time_is_over,
         "time is over for what waits": time_is_over_for_what_waits,
+        "files of the project": files_of_the_project,
         "by the clock": by_the_clock,
         "no secret in any store": no_secret,
         "forged at the hub": forged,
@@ -490,7 +529,8 @@ def main():
     table = Table("outcome")
     with Fleet() as fleet:
         for name, text in {"four": FOUR, "inner": INNER, "rich": RICH, "fails": FAILS, "writes": WRITES, "reads": READS,
-                           "waits": WAITS, "consent": CONSENT, "secretive": SECRETIVE, "tells": TELLS, "slow": SLOW, "crowd": CROWD}.items():
+                           "waits": WAITS, "consent": CONSENT, "secretive": SECRETIVE, "tells": TELLS, "slow": SLOW, "crowd": CROWD,
+                           "edits": EDITS}.items():
             fleet.tool(name, text)
         for name, check in checks.items():
             if wanted and not any(word in name for word in wanted):

@@ -15,6 +15,8 @@ pub enum HubRefusal {
     Conflict,
     /// Too much is asked at once.
     Busy,
+    /// The database is away.
+    Away,
     /// The hub itself failed.
     Failed,
 }

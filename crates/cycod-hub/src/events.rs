@@ -239,6 +239,8 @@ pub(crate) fn watch(hub: &Hub) {
                 },
             };
             if is_news {
+                // What waits for a task, or for news of one, finds out by itself whether this is it.
+                hub.fleet_changes().notify_waiters();
                 // Most of what is written is no row of the record, such as the reports of workers.
                 let newest = hub.newest_change().ok();
                 if newest.is_none() || newest != last {

@@ -190,9 +190,6 @@ pub(crate) fn give(
         return Ok(no_flows());
     }
     if let Some(workspace) = &ticket.workspace {
-        if ticket.durable {
-            return Err(HubError::invalid("the steps of a durable run have no files of the project"));
-        }
         carried::check(tx, member, (&ticket.id, workspace))?;
     }
     if given.needs.len() > MOST_NEEDS || !given.needs.iter().flatten().all(|label| is_worker_label(label)) {
@@ -497,8 +494,10 @@ pub(crate) fn report(
             consents::wait(tx, (id, last), &held, (document, &worker.name), now)?;
             return Ok(json!({"stop": is_cancelled}));
         }
-        if !run.is_empty() {
-            flows::check(tx, (&run, &work), result)?;
+        if !run.is_empty()
+            && let Some(behind) = flows::check(tx, (&run, id, &work), result)?
+        {
+            return Ok(json!({"stop": is_cancelled, "behind": behind}));
         }
         tx.execute("UPDATE tasks SET result = $1 WHERE id = $2", &[result.to_string().into(), id.into()])?;
         end(tx, id, "done", now)?;
@@ -609,6 +608,18 @@ pub(crate) fn watch(
     Ok(answer)
 }
 
+/// What a run of a member changed in the files of the project, in order.
+pub(crate) fn changes(tx: &mut dyn HubTransaction, member: &HubMember, run: &str) -> Result<Json, HubError> {
+    if flows::state(tx, &member.name, run)?.is_some() {
+        return Ok(json!({"changes": flows::changes(tx, run)?}));
+    }
+    let select = "SELECT result FROM tasks WHERE id = $1 AND member = $2";
+    let row = tx.row(select, &[run.into(), member.name.as_str().into()])?;
+    let row = row.ok_or_else(|| HubError::new(HubRefusal::Missing, "there is no such task"))?;
+    let result: Json = serde_json::from_str(&row.text(0)?).unwrap_or_default();
+    Ok(json!({"changes": result.get("changes").into_iter().collect::<Vec<_>>()}))
+}
+
 /// Whether nothing more comes of a task in this state.
 fn is_over(state: &str) -> bool {
     !matches!(state, "waiting" | "leased" | "asked")
@@ -686,7 +697,8 @@ fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
         let id = row.text(0)?;
         tx.execute("DELETE FROM task_pieces WHERE task = $1", &[id.as_str().into()])?;
         consents::forget(tx, &id)?;
+        carried::forget(tx, &id)?;
         tx.execute("DELETE FROM tasks WHERE id = $1", &[id.into()])?;
     }
-    carried::sweep(tx, millis.saturating_sub(KEPT))
+    carried::sweep(tx, millis.saturating_sub(KEPT), now)
 }

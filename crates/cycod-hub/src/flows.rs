@@ -14,12 +14,14 @@ use std::collections::BTreeSet;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_conductor::{CommitError, FlowCommit, FlowQueue, TaskAnswer};
 use cycod_flow::{AttemptOutcome, FlowEvent, FlowStart, FlowWork, WorkAnswer};
-use cycod_team::{BlobDigest, PastDocument, StepLease};
+use cycod_team::{BlobDigest, BytesInParts, PastDocument, StepChanges, StepLease, TicketDocument};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::{Hub, HubError, HubMember, HubRefusal, HubTransaction, SqlRow, consents, fleet::NewRun, questions};
+use crate::{
+    Hub, HubError, HubMember, HubRefusal, HubTransaction, SqlRow, carried, consents, fleet::NewRun, questions,
+};
 
 /// How long a durable run may take, in seconds.
 pub(crate) const LONGEST_RUN: i64 = 7 * 24 * 3600;
@@ -40,6 +42,9 @@ struct StepResult {
     answer: WorkAnswer,
     /// What is known of the step, in Base64.
     entry: String,
+    /// What it changed in the files of the project.
+    #[serde(default)]
+    changes: Option<StepChanges>,
 }
 
 fn broken(what: &str, error: impl std::fmt::Display) -> HubError {
@@ -160,14 +165,57 @@ pub(crate) fn lease(
         let event = serde_json::from_str(&row.text(0)?).map_err(|error| broken("an event", error))?;
         facts.push((event, STANDARD.encode(row.bytes(1)?)));
     }
-    let past = PastDocument { run: run.to_owned(), elapsed, room: MOST_RESULTS.saturating_sub(stored), facts };
+    let room = MOST_RESULTS.saturating_sub(stored);
+    let past = PastDocument { run: run.to_owned(), elapsed, room, facts, changes: changes(tx, run)? };
     let past = serde_json::to_string(&past).map_err(|error| broken("what happened", error))?;
     let digest = BlobDigest::of(past.as_bytes());
     Ok((StepLease { task: task.to_owned(), work: work.to_owned(), past: digest }, past))
 }
 
-/// Checks what a worker reports of its part.
-pub(crate) fn check(tx: &mut dyn HubTransaction, (run, work): (&str, &str), result: &Json) -> Result<(), HubError> {
+/// What the steps of a run changed in the files of the project, in order.
+pub(crate) fn changes(tx: &mut dyn HubTransaction, run: &str) -> Result<Vec<BytesInParts>, HubError> {
+    let rows = tx.rows("SELECT parts FROM flow_changes WHERE run = $1 ORDER BY number", &[run.into()])?;
+    let read = |text: String| serde_json::from_str(&text).map_err(|error| broken("changes", error));
+    rows.iter().map(|row| read(row.text(0)?)).collect()
+}
+
+/// Takes what a step changed, if its worker knows of all changes before. Else returns those that it doesn't know.
+fn change(
+    tx: &mut dyn HubTransaction,
+    (run, task): (&str, &str),
+    changed: &StepChanges,
+) -> Result<Option<Vec<BytesInParts>>, HubError> {
+    let row = tx.row("SELECT member, ticket FROM flows WHERE run = $1", &[run.into()])?;
+    let row = row.ok_or_else(|| broken("a run", "it is gone"))?;
+    let ticket: TicketDocument = serde_json::from_str(&row.text(1)?).map_err(|error| broken("a ticket", error))?;
+    if !ticket.workspace.is_some_and(|workspace| workspace.changes) {
+        return Err(HubError::invalid("nothing that the run changes comes back"));
+    }
+    if !carried::has_changes(tx, (run, &row.text(0)?), &changed.files)? {
+        return Err(HubError::invalid("the hub doesn't have all parts of the changes"));
+    }
+    let before = changes(tx, run)?;
+    let parts = serde_json::to_string(&changed.files).map_err(|error| broken("changes", error))?;
+    // Of two workers that report at once, the number is free for one.
+    let insert = "INSERT INTO flow_changes (run, number, task, parts) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+    let number = i64::try_from(changed.after).unwrap_or(i64::MAX);
+    let values = [run.into(), number.into(), task.into(), parts.into()];
+    if changed.after == before.len() && tx.execute(insert, &values)? == 1 {
+        return Ok(None);
+    }
+    let all = changes(tx, run)?;
+    match all.get(changed.after..) {
+        Some(behind) => Ok(Some(behind.to_vec())),
+        None => Err(HubError::invalid("the run has no such changes")),
+    }
+}
+
+/// Checks what a worker reports of its part. Returns the changes of other steps that it has to consider before.
+pub(crate) fn check(
+    tx: &mut dyn HubTransaction,
+    (run, task, work): (&str, &str, &str),
+    result: &Json,
+) -> Result<Option<Vec<BytesInParts>>, HubError> {
     let result: StepResult = serde_json::from_value(result.clone())
         .map_err(|error| HubError::invalid(format!("the result can't be read: {error}")))?;
     let work: FlowWork = serde_json::from_str(work).map_err(|error| broken("a task", error))?;
@@ -177,7 +225,13 @@ pub(crate) fn check(tx: &mut dyn HubTransaction, (run, work): (&str, &str), resu
     if matches!(result.answer.event, FlowEvent::Asked(_)) {
         let unread = || HubError::invalid("the question can't be read");
         let document = STANDARD.decode(&result.entry).map_err(|_| unread())?;
-        return consents::check(run, &String::from_utf8(document).map_err(|_| unread())?);
+        consents::check(run, &String::from_utf8(document).map_err(|_| unread())?)?;
+        return Ok(None);
+    }
+    if let Some(changed) = &result.changes
+        && let Some(behind) = change(tx, (run, task), changed)?
+    {
+        return Ok(Some(behind));
     }
     let size = i64::try_from(result.entry.len() / 4 * 3).unwrap_or(i64::MAX);
     let most = i64::try_from(MOST_RESULTS).unwrap_or(i64::MAX);
@@ -186,7 +240,7 @@ pub(crate) fn check(tx: &mut dyn HubTransaction, (run, work): (&str, &str), resu
     if tx.execute(update, &[size.into(), run.into(), most.into()])? == 0 && size > 4096 {
         return Err(HubError::invalid("the results of the run have no room"));
     }
-    Ok(())
+    Ok(None)
 }
 
 /// What is known of the step of which a result is.
@@ -307,11 +361,13 @@ pub(crate) fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), H
 
 /// Forgets a run that has ended.
 pub(crate) fn forget(tx: &mut dyn HubTransaction, run: &str) -> Result<(), HubError> {
+    carried::forget(tx, run)?;
     for statement in [
         "DELETE FROM flow_outbox WHERE id IN ('start.' || $1, 'cancel.' || $1) OR id LIKE $1 || '.%'",
         "DELETE FROM task_pieces WHERE task = $1",
         "DELETE FROM flow_log WHERE run = $1",
         "DELETE FROM flow_questions WHERE run = $1",
+        "DELETE FROM flow_changes WHERE run = $1",
         "DELETE FROM tasks WHERE run = $1",
         "DELETE FROM flows WHERE run = $1",
     ] {
@@ -325,6 +381,7 @@ fn end(tx: &mut dyn HubTransaction, run: &str, state: &str, now: Timestamp) -> R
     tx.execute(update, &[state.into(), millis(now).into(), run.into()])?;
     questions::withdraw(tx, run)?;
     consents::withdraw(tx, run)?;
+    carried::end(tx, run)?;
     tx.execute("DELETE FROM task_files WHERE task = $1", &[run.into()]).map(drop)
 }
 
@@ -457,7 +514,12 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
 
 impl FlowQueue for Hub {
     fn commit(&self, what: &FlowCommit) -> Result<(), CommitError> {
-        let committed = self.run(|tx| commit(tx, what, Timestamp::now()));
+        let committed = self.run(|tx| {
+            let committed = commit(tx, what, Timestamp::now())?;
+            // The hub is another process, at which workers wait for what starts.
+            tx.announce()?;
+            Ok(committed)
+        });
         self.fleet_changes().notify_waiters();
         match committed {
             Ok(None) => Ok(()),

@@ -21,6 +21,7 @@ use crate::{
     import::{self, ImportOutcome, ImportedCommit},
     login::ProvenLogin,
     member,
+    presence::HubPresence,
     questions::{self, GivenAnswer},
     release::{Released, current},
     request::{SeenRequests, SignedRequest, use_once},
@@ -46,6 +47,7 @@ pub(crate) struct Inner {
     /// Wakes streams of events.
     changes: tokio::sync::Notify,
     streams: EventStreams,
+    presence: HubPresence,
 }
 
 impl From<Arc<Inner>> for Hub {
@@ -81,6 +83,7 @@ impl Hub {
             restate: std::sync::OnceLock::new(),
             changes: tokio::sync::Notify::new(),
             streams: EventStreams::default(),
+            presence: HubPresence::default(),
         }))
     }
 
@@ -88,15 +91,32 @@ impl Hub {
         &self,
         mut work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>,
     ) -> Result<T, HubError> {
-        let (result, is_news) = self.0.store.run(|tx| {
-            let mut tx = Announced { tx, is_news: false };
-            let result = work(&mut tx)?;
-            Ok((result, tx.is_news))
+        if self.0.presence.was_away() {
+            self.reached(|| self.0.store.run(|tx| fleet::begin(tx, Timestamp::now())))?;
+        }
+        let (result, is_news) = self.reached(|| {
+            self.0.store.run(|tx| {
+                let mut tx = Announced { tx, is_news: false };
+                let result = work(&mut tx)?;
+                Ok((result, tx.is_news))
+            })
         })?;
         if is_news {
             self.0.changes.notify_waiters();
         }
         Ok(result)
+    }
+
+    /// Notes whether the database can be reached.
+    fn reached<T>(&self, work: impl FnOnce() -> Result<T, HubError>) -> Result<T, HubError> {
+        let result = work();
+        self.0.presence.note(!matches!(&result, Err(error) if error.refusal == HubRefusal::Away));
+        result
+    }
+
+    /// For how long a worker may continue without a hub, in milliseconds, if it knows that none runs.
+    fn grace(&self) -> u64 {
+        self.0.presence.grace()
     }
 
     /// What has changed for a device of a member.
@@ -401,8 +421,11 @@ impl Hub {
         self.run(|tx| fleet::remove(tx, name, now))
     }
 
-    /// Says that the hub was away, and answers again from now on.
-    pub(crate) fn begin(&self, now: Timestamp) -> Result<(), HubError> {
+    /// Answers from now on. Whenever the hub or its database was away, every worker has its lease again first.
+    pub(crate) fn begin(&self, has_clock: bool, now: Timestamp) -> Result<(), HubError> {
+        if has_clock {
+            self.0.presence.begin();
+        }
         self.run(|tx| fleet::begin(tx, now))
     }
 
@@ -487,6 +510,8 @@ impl Hub {
     /// # Errors
     /// What failed first; the other schedules start nevertheless.
     pub fn start_due(&self, now: Timestamp) -> Result<(), HubError> {
+        let others = self.run(|tx| self.0.presence.tell(tx, now))?;
+        self.0.presence.note_others(others);
         let due = self.run(|tx| schedules::due(tx, now))?;
         let started: Vec<_> = due.iter().map(|name| self.run(|tx| schedules::start(tx, name, now))).collect();
         if started.contains(&Ok(true)) {
@@ -502,8 +527,9 @@ impl Hub {
         now: Timestamp,
     ) -> Result<Option<Json>, HubError> {
         let worker = (request.device.as_str(), request.nonce.as_str());
-        let claimed = self.run(|tx| fleet::claim(tx, &self.0.key, worker, (labels, claim), now))?;
-        if claimed.is_some() {
+        let mut claimed = self.run(|tx| fleet::claim(tx, &self.0.key, worker, (labels, claim), now))?;
+        if let Some(claimed) = &mut claimed {
+            claimed["grace_ms"] = self.grace().into();
             self.0.fleet.notify_waiters();
         }
         Ok(claimed)
@@ -515,7 +541,8 @@ impl Hub {
         report: &WorkerReport,
         now: Timestamp,
     ) -> Result<Json, HubError> {
-        let answer = self.run(|tx| fleet::report(tx, &request.device, report, now))?;
+        let mut answer = self.run(|tx| fleet::report(tx, &request.device, report, now))?;
+        answer["grace_ms"] = self.grace().into();
         if answer["over"] == true {
             self.run(|tx| fleet::keep_late(tx, &request.device, report, now))?;
         }
@@ -546,6 +573,13 @@ impl Hub {
         self.change(request, now, |tx, member| fleet::cancel(tx, member, task, now))?;
         self.0.fleet.notify_waiters();
         Ok(())
+    }
+
+    pub(crate) fn task_changes(&self, request: &SignedRequest, task: &str) -> Result<Json, HubError> {
+        self.run(|tx| {
+            let member = HubMember::of_device(tx, &request.device)?;
+            fleet::changes(tx, &member, task)
+        })
     }
 
     pub(crate) fn put_part(

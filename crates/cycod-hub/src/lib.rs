@@ -29,6 +29,7 @@ mod member;
 mod migrations;
 mod page;
 mod postgres;
+mod presence;
 mod questions;
 mod release;
 mod request;

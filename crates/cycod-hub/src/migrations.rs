@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 11] = [
+const MIGRATIONS: [&[&str]; 12] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -100,6 +100,19 @@ const MIGRATIONS: [&[&str]; 11] = [
         "CREATE INDEX consents_by_state ON consents (state, expires)",
         "CREATE TABLE holds (run TEXT NOT NULL, work TEXT NOT NULL, question TEXT NOT NULL, step TEXT NOT NULL, \
      awakeable TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (run, work))",
+    ],
+    &[
+        "CREATE TABLE part_bytes (digest TEXT PRIMARY KEY, used BIGINT NOT NULL, bytes BYTEA NOT NULL)",
+        "CREATE INDEX part_bytes_by_time ON part_bytes (used)",
+        "INSERT INTO part_bytes (digest, used, bytes) SELECT digest, made, bytes FROM task_parts WHERE true \
+     ON CONFLICT DO NOTHING",
+        "ALTER TABLE task_parts ADD COLUMN size BIGINT NOT NULL DEFAULT 0",
+        "UPDATE task_parts SET size = LENGTH(bytes)",
+        "ALTER TABLE task_parts DROP COLUMN bytes",
+        "CREATE INDEX task_parts_by_digest ON task_parts (digest)",
+        "CREATE TABLE flow_changes (run TEXT NOT NULL, number BIGINT NOT NULL, task TEXT NOT NULL, parts TEXT NOT NULL, \
+     PRIMARY KEY (run, number))",
+        "CREATE TABLE hubs (id TEXT PRIMARY KEY, seen BIGINT NOT NULL)",
     ],
 ];
 

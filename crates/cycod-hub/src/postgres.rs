@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use postgres::{
     Client, Config, NoTls,
     config::{Host, SslMode},
-    error::SqlState,
     fallible_iterator::FallibleIterator as _,
     types::{ToSql, Type},
 };
@@ -144,10 +143,15 @@ fn check_clear(config: &Config, url: &str) -> Result<(), HubError> {
 fn failed(error: postgres::Error) -> HubError {
     let detail = error.as_db_error().map(|error| error.message().to_owned());
     let message = format!("the database: {}", detail.unwrap_or_else(|| error.to_string()));
-    // The classes of what passes: connections, conflicts between transactions, resources, and a server that starts or stops.
-    let passes = |code: &SqlState| ["08", "40", "53", "57"].iter().any(|class| code.code().starts_with(class));
-    let is_away = error.code().is_none_or(passes);
-    HubError::new(if is_away { HubRefusal::Busy } else { HubRefusal::Failed }, message)
+    let is_of = |classes: &[&str]| error.code().is_some_and(|code| classes.contains(&&code.code()[..2]));
+    // The classes of a server that is away, starts or stops, and of other things that pass: conflicts and resources.
+    let refusal = match error.code() {
+        None => HubRefusal::Away,
+        Some(_) if is_of(&["08", "57"]) => HubRefusal::Away,
+        Some(_) if is_of(&["40", "53"]) => HubRefusal::Busy,
+        Some(_) => HubRefusal::Failed,
+    };
+    HubError::new(refusal, message)
 }
 
 impl HubStore for PostgresStore {

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::{
-    HubError, HubMember, HubRefusal, HubTransaction, SqlRow, audit,
+    HubError, HubMember, HubRefusal, HubTransaction, SqlRow, audit, carried,
     fleet::{self, FleetWorker, GivenTask, NewRun},
     flows,
 };
@@ -120,8 +120,8 @@ pub(crate) fn add(
     if !(0..=LONGEST).contains(&ticket.expires.saturating_sub(now.as_second())) {
         return Err(HubError::invalid("a schedule is valid for at most 366 days"));
     }
-    if ticket.workspace.is_some() {
-        return Err(HubError::invalid("the runs of a schedule have no files of the project"));
+    if let Some(workspace) = &ticket.workspace {
+        carried::check(tx, member, (&ticket.id, workspace))?;
     }
     if ticket.durable && !has_restate {
         return Ok(fleet::no_flows());
@@ -154,7 +154,9 @@ pub(crate) fn add(
     if tx.execute(insert, &values)? == 0 {
         return Err(HubError::new(HubRefusal::Conflict, format!("there is a schedule `{}` already", terms.name)));
     }
-    fleet::keep_files(tx, &StoredSchedule::owner(&terms.name), &ticket, &given.files)?;
+    let owner = StoredSchedule::owner(&terms.name);
+    fleet::keep_files(tx, &owner, &ticket, &given.files)?;
+    carried::share(tx, (&ticket.id, &owner), true, now)?;
     audit::add(tx, now, &member.name, "schedule", &format!("{} {}", terms.name, ticket.tool))?;
     match fleet::no_worker(&ticket.labels, &FleetWorker::all(tx)?, now) {
         Some(why) => Ok(json!({"no_worker": why})),
@@ -202,6 +204,7 @@ pub(crate) fn change(
                 tx.execute(statement, &[name.into()])?;
             }
             tx.execute("DELETE FROM task_files WHERE task = $1", &[StoredSchedule::owner(name).into()])?;
+            carried::forget(tx, &StoredSchedule::owner(name))?;
             "remove-schedule"
         }
         (ScheduleAction::Pause, state) => return conflict(&format!("is {state}")),
@@ -328,7 +331,8 @@ impl StoredSchedule {
         if is_new {
             let copy =
                 "INSERT INTO task_files (task, path, bytes) SELECT $1, path, bytes FROM task_files WHERE task = $2";
-            tx.execute(copy, &[run.into(), Self::owner(&self.name).into()])?;
+            tx.execute(copy, &[run.as_str().into(), Self::owner(&self.name).into()])?;
+            carried::share(tx, (&Self::owner(&self.name), &run), false, now)?;
         }
         Ok(is_new)
     }
@@ -391,6 +395,7 @@ fn forget(tx: &mut dyn HubTransaction, name: &str) -> Result<(), HubError> {
         }
         if !run.is_empty() {
             flows::forget(tx, &run)?;
+            carried::forget(tx, &run)?;
             tx.execute("DELETE FROM tasks WHERE id = $1", &[run.into()])?;
         }
         let delete = "DELETE FROM schedule_runs WHERE schedule = $1 AND instant = $2";

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use cycod_http::{Connections, HttpError, read_body, serve};
 use cycod_page::reply::PageBody;
-use cycod_team::{BlobDigest, LARGEST_FILE, LatestRelease, MOST_PART, SignedAnswer, TeamChannel};
+use cycod_team::{BlobDigest, HubRequest, LARGEST_FILE, LatestRelease, MOST_PART, SignedAnswer, TeamChannel};
 use cycod_thread::blocking;
 use http_body_util::{BodyExt, Full};
 use hyper::{
@@ -99,8 +99,8 @@ impl HubServer {
 
     /// Answers requests, for ever, and makes the next release before the last one expires. `report` gets what fails in that.
     pub async fn run(&self, report: impl Fn(&HubError)) {
-        let hub = self.hub.clone();
-        match blocking(move || hub.begin(Timestamp::now())).await {
+        let (hub, has_clock) = (self.hub.clone(), self.has_clock);
+        match blocking(move || hub.begin(has_clock, Timestamp::now())).await {
             Ok(Err(error)) => report(&error),
             Err(broken) => report(&HubError::failed("the tasks of workers", broken)),
             Ok(Ok(())) => {}
@@ -162,23 +162,34 @@ async fn answer(hub: Hub, login: Option<Arc<HubLogin>>, request: Request<Incomin
         return page::answer(hub, request).await;
     }
     if (request.method(), request.uri().path()) == (&Method::GET, "/v1/events") {
-        return followed(hub, request).await.unwrap_or_else(|(status, why)| refusal(status, &why).map(BodyExt::boxed));
+        return followed(hub, request).await.unwrap_or_else(|failure| refusal(&failure).map(BodyExt::boxed));
     }
     let answer = match answered(hub, login, request).await {
         Ok(answer) => answer,
-        Err((status, why)) => refusal(status, &why),
+        Err(failure) => refusal(&failure),
     };
     answer.map(BodyExt::boxed)
 }
 
 /// What is answered instead.
-type Failure = (StatusCode, String);
+struct Failure {
+    status: StatusCode,
+    why: String,
+    /// Whether no hub of this database can give a task to another worker now.
+    is_away: bool,
+}
+
+impl Failure {
+    fn new(status: StatusCode, why: impl Into<String>) -> Self {
+        Self { status, why: why.into(), is_away: false }
+    }
+}
 
 async fn answered(hub: Hub, login: Option<Arc<HubLogin>>, request: Request<Incoming>) -> Result<Answer, Failure> {
     let (head, body) = request.into_parts();
     // A page in a browser can't sign a request, and so has no business with what devices do.
     if head.headers.contains_key(ORIGIN) {
-        return Err((StatusCode::FORBIDDEN, "pages of browsers are not answered".to_owned()));
+        return Err(Failure::new(StatusCode::FORBIDDEN, "pages of browsers are not answered"));
     }
     if (&head.method, head.uri.path()) == (&Method::GET, "/v1/hub") {
         let login = login.map(|login| login.about());
@@ -196,9 +207,9 @@ async fn answered(hub: Hub, login: Option<Arc<HubLogin>>, request: Request<Incom
         AskerKind::Worker => door.admit_worker(&admitted, Timestamp::now()),
     })
     .await?;
-    let body = read_body(body, most, PATIENCE).await.map_err(|refused| (refused.status, refused.why))?;
+    let body = read_body(body, most, PATIENCE).await.map_err(|refused| Failure::new(refused.status, refused.why))?;
     if BlobDigest::of(&body) != signed.body {
-        return Err((StatusCode::UNAUTHORIZED, "the body is not the one that was signed".to_owned()));
+        return Err(Failure::new(StatusCode::UNAUTHORIZED, "the body is not the one that was signed"));
     }
     match what {
         Asked::Claim => claim(&hub, signed, &body).await,
@@ -212,7 +223,7 @@ async fn answered(hub: Hub, login: Option<Arc<HubLogin>>, request: Request<Incom
 async fn followed(hub: Hub, request: Request<Incoming>) -> Result<Response<PageBody>, Failure> {
     let (head, _) = request.into_parts();
     if head.headers.contains_key(ORIGIN) {
-        return Err((StatusCode::FORBIDDEN, "pages of browsers are not answered".to_owned()));
+        return Err(Failure::new(StatusCode::FORBIDDEN, "pages of browsers are not answered"));
     }
     let signed = SignedRequest::read(&head).map_err(failure)?;
     let (door, admitted) = (hub.clone(), signed.clone());
@@ -221,7 +232,7 @@ async fn followed(hub: Hub, request: Request<Incoming>) -> Result<Response<PageB
         None => None,
         Some(seen) => {
             let seen = seen.to_str().ok().and_then(|seen| seen.parse().ok());
-            Some(seen.ok_or((StatusCode::BAD_REQUEST, "`last-event-id` is no number of an event".to_owned()))?)
+            Some(seen.ok_or_else(|| Failure::new(StatusCode::BAD_REQUEST, "`last-event-id` is no number of an event"))?)
         }
     };
     let since = Since { event: seen, tag: known(&head.headers) };
@@ -276,7 +287,7 @@ fn known(headers: &HeaderMap) -> Option<String> {
 async fn work<T: Send + 'static>(work: impl FnOnce() -> Result<T, HubError> + Send + 'static) -> Result<T, Failure> {
     match blocking(work).await {
         Ok(result) => result.map_err(failure),
-        Err(broken) => Err((StatusCode::INTERNAL_SERVER_ERROR, broken.to_string())),
+        Err(broken) => Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, broken.to_string())),
     }
 }
 
@@ -298,6 +309,7 @@ enum Asked {
     Watch,
     CancelTask,
     Late,
+    TaskChanges,
     AddSchedule,
     Schedules,
     ChangeSchedule,
@@ -350,7 +362,7 @@ struct Watch {
     wait: u64,
 }
 
-/// A device that ends a task, or asks what came late of it.
+/// A device that ends a task, or asks what it changed or what came late of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NamedTask {
@@ -415,6 +427,7 @@ impl Asked {
             (&Method::POST, "tasks/watch") => Self::Watch,
             (&Method::POST, "tasks/cancel") => Self::CancelTask,
             (&Method::POST, "tasks/late") => Self::Late,
+            (&Method::POST, "tasks/changes") => Self::TaskChanges,
             (&Method::POST, "schedules") => Self::AddSchedule,
             (&Method::POST, "schedules/list") => Self::Schedules,
             (&Method::POST, "schedules/change") => Self::ChangeSchedule,
@@ -442,7 +455,9 @@ impl Asked {
     fn most(&self) -> usize {
         match self {
             Self::GiveTask | Self::AddSchedule | Self::Report => MOST_TASK,
-            Self::Claim | Self::Watch | Self::CancelTask | Self::Late | Self::EnrolWorker => MOST_ENROLMENT,
+            Self::Claim | Self::Watch | Self::CancelTask | Self::TaskChanges | Self::Late | Self::EnrolWorker => {
+                MOST_ENROLMENT
+            }
             Self::Latest(_) | Self::File(_) | Self::Proposals => 0,
             Self::PutPart(_) | Self::PutPartByWorker(..) => MOST_PART,
             Self::PartOfWorker(_) | Self::PartOfMember(..) => 0,
@@ -480,6 +495,10 @@ impl Asked {
             Self::Yank => done(hub.yank(signed, &parsed(body)?, now)),
             Self::Code => Ok(written(&json!({"code": hub.code(signed, now)?}))),
             Self::GiveTask => Ok(written(&hub.give(signed, &parsed::<GivenTask>(body)?, now)?)),
+            Self::TaskChanges => {
+                let NamedTask { task } = parsed(body)?;
+                Ok(written(&hub.task_changes(signed, &task)?))
+            }
             Self::CancelTask => {
                 let NamedTask { task } = parsed(body)?;
                 done(hub.cancel(signed, &task, now))
@@ -586,7 +605,8 @@ fn missing() -> HubError {
 }
 
 fn failure(error: HubError) -> Failure {
-    (status(&error), error.message)
+    let is_away = error.refusal == HubRefusal::Away;
+    Failure { is_away, ..Failure::new(status(&error), error.message) }
 }
 
 /// The status of the answer that says what is wrong.
@@ -597,7 +617,7 @@ pub(crate) fn status(error: &HubError) -> StatusCode {
         HubRefusal::Forbidden => StatusCode::FORBIDDEN,
         HubRefusal::Missing => StatusCode::NOT_FOUND,
         HubRefusal::Conflict => StatusCode::CONFLICT,
-        HubRefusal::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        HubRefusal::Busy | HubRefusal::Away => StatusCode::SERVICE_UNAVAILABLE,
         HubRefusal::Failed => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -612,11 +632,15 @@ fn json_text(text: String) -> Answer {
     answer
 }
 
-fn refusal(status: StatusCode, why: &str) -> Answer {
+fn refusal(failure: &Failure) -> Answer {
+    let Failure { status, why, is_away } = failure;
     let mut answer = written(&json!({"error": why}));
-    if status == StatusCode::SERVICE_UNAVAILABLE {
+    if *is_away {
+        answer.headers_mut().insert(HubRequest::AWAY, HeaderValue::from_static("database"));
+    }
+    if *status == StatusCode::SERVICE_UNAVAILABLE {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
-    *answer.status_mut() = status;
+    *answer.status_mut() = *status;
     answer
 }

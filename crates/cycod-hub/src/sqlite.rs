@@ -14,7 +14,7 @@ use crate::{HubError, HubStore, HubTransaction, HubWatch, SqlRow, SqlValue, migr
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often the number is read that changes with the file.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// The database in one file.
 #[derive(Debug)]

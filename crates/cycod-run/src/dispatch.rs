@@ -617,8 +617,14 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
     fn happened(&mut self, entry: Entry) -> Option<()> {
         match entry {
             Entry::Started(task, _) => drop(self.begun.insert(task)),
-            Entry::Ended(task, outcome, report) => {
-                self.job(FlowWork::Attempt(task))?;
+            Entry::Ended(task, outcome, mut report) => {
+                let job = self.job(FlowWork::Attempt(task))?;
+                // The steps of a tool that an earlier attempt called are told by themselves.
+                if let What::Attempt(_, before) = job.what
+                    && report.steps.is_empty()
+                {
+                    report.steps = before.report.steps;
+                }
                 self.begun.remove(&task);
                 self.handle(Done::Attempted(task, Box::new(UnderWay::of(*report)), Attempted::Ended(outcome)));
             }
@@ -846,6 +852,10 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         let under_way = &mut self.scopes[step.scope.0].under_way[step.index];
         let Some(under_way) = under_way.as_mut().filter(|_| self.told != Told::Here) else { return };
         let report = &mut under_way.report;
+        // One that never began has no end, as on this machine.
+        if report.start_time.or(report.end_time).is_none() {
+            return;
+        }
         let after = self.last_end.map(|last| last + Duration::from_nanos(1));
         report.end_time = report.end_time.max(after).or(report.start_time);
         self.last_end = report.end_time.max(self.last_end);

@@ -137,6 +137,66 @@ impl Changes {
         })
     }
 
+    /// Adds what changed after these, where it began with what they left. What is as it was at first is no change.
+    ///
+    /// # Errors
+    /// When they began with something else.
+    pub fn add(&mut self, later: Self) -> Result<(), SnapshotError> {
+        let Self { changes, mut contents } = later;
+        for (path, change) in changes {
+            let before = match self.changes.get(&path) {
+                Some(earlier) if earlier.after == change.before => earlier.before.clone(),
+                Some(_) => return Err(SnapshotError::broken(format!("`{path}` was something else before it changed"))),
+                None => change.before,
+            };
+            let after = change.after;
+            _ = self.contents.remove(&path);
+            if before == after {
+                _ = self.changes.remove(&path);
+                continue;
+            }
+            if let Some(content) = contents.remove(&path) {
+                _ = self.contents.insert(path.clone(), content);
+            }
+            _ = self.changes.insert(path, Change { before, after });
+        }
+        Ok(())
+    }
+
+    /// Leaves out what others changed in the same way from the same beginning. Returns the paths that they changed in another
+    /// way, or where one needs a directory and the other has none.
+    pub fn after(&mut self, others: &Self) -> Vec<ProjectPath> {
+        let same = |path: &ProjectPath, change: &Change| others.changes.get(path).is_some_and(|other| other == change);
+        self.changes.retain(|path, change| !same(path, change));
+        self.contents.retain(|path, _| self.changes.contains_key(path));
+        let is_below = |path: &ProjectPath, (other, change): (&ProjectPath, &Change)| {
+            change.after.is_some() && path.above().any(|above| above == other.as_str())
+        };
+        let meets = |path: &ProjectPath, change: &Change| {
+            others.changes.contains_key(path)
+                || others.changes.iter().any(|other| is_below(path, other) && change.after.is_some())
+                || others
+                    .changes
+                    .iter()
+                    .any(|(other, theirs)| theirs.after.is_some() && is_below(other, (path, change)))
+        };
+        self.changes.iter().filter(|(path, change)| meets(path, change)).map(|(path, _)| path.clone()).collect()
+    }
+
+    /// What there is after the changes, where this was there before.
+    pub fn entries_after(
+        &self,
+        mut before: BTreeMap<ProjectPath, ProjectEntry>,
+    ) -> BTreeMap<ProjectPath, ProjectEntry> {
+        for (path, change) in &self.changes {
+            _ = before.remove(path);
+            if let Some(entry) = &change.after {
+                _ = before.insert(path.clone(), entry.clone());
+            }
+        }
+        before
+    }
+
     /// Writes the files that were added or changed into a directory that doesn't have them.
     ///
     /// # Errors

@@ -359,3 +359,98 @@ fn changes_that_no_worker_makes_are_refused() {
     assert_eq!(fs::read_dir(yard.0.path()).expect("a directory").count(), 2);
     assert!(Path::new(&yard.root()).join("up").is_symlink());
 }
+
+/// What a worker has after the changes of those before it.
+fn with(before: &Snapshot, changes: &[&Changes]) -> Yard {
+    let yard = Yard::new();
+    before.write(&yard.root()).expect("it is written");
+    let mut entries = before.entries().clone();
+    for changes in changes {
+        changes.apply(&yard.root()).expect("they fit");
+        entries = changes.entries_after(entries);
+    }
+    // What is there is what it says there is.
+    assert!(Changes::since(&entries, &yard.root()).expect("changes").is_empty());
+    yard
+}
+
+#[test]
+fn changes_follow_each_other_and_are_one_in_the_end() {
+    let here = Yard::new();
+    for (path, text) in [("a", "a"), ("d/b", "b"), ("f", "f"), ("g/h", "h"), ("same", "s")] {
+        here.write(path, text);
+    }
+    fs::create_dir(here.root().join("empty")).expect("a directory");
+    let before = here.snapshot().expect("a snapshot");
+    let one = with(&before, &[]);
+    one.write("a", "A");
+    one.write("same", "other");
+    one.write("empty/x", "x");
+    one.write("new", "n");
+    fs::remove_file(one.root().join("f")).expect("a file");
+    one.write("f/deep", "deep");
+    fs::remove_dir_all(one.root().join("g")).expect("a directory");
+    let first = arrived(before.entries(), &one);
+
+    let two = with(&before, &[&first]);
+    assert_eq!((two.read("a"), two.read("f/deep"), two.read("empty/x")), ("A".into(), "deep".into(), "x".into()));
+    let between = two.snapshot().expect("a snapshot");
+    two.write("a", "AA");
+    two.write("same", "s");
+    fs::remove_file(two.root().join("new")).expect("a file");
+    symlink("a", two.root().join("g")).expect("a link");
+    let second = arrived(between.entries(), &two);
+    // The other way round, they are changes of other files.
+    assert!(!second.is_of(before.entries()));
+    let mut wrong = second.clone();
+    assert!(wrong.add(first.clone()).is_err());
+
+    let mut all = first;
+    all.add(second).expect("they fit");
+    assert!(all.is_of(before.entries()));
+    let names: Vec<&str> = all.by_path().keys().map(ProjectPath::as_str).collect();
+    assert_eq!(names, ["a", "empty/x", "f", "f/deep", "g", "g/h"], "what is as it was is no change");
+    assert_eq!(Changes::unpack(&all.pack().expect("small")).expect("changes"), all);
+    all.apply(&here.root()).expect("nothing is in the way");
+    assert_eq!(here.all(), two.all());
+    assert_eq!((here.read("a"), here.read("g"), here.read("same")), ("AA".into(), "AA".into(), "s".into()));
+}
+
+#[test]
+fn changes_that_were_made_at_once_fit_only_where_they_are_of_other_files() {
+    let files = [("a", "a"), ("b", "b"), ("d/c", "c")];
+    type Make = fn(&Yard);
+    let made = |make: Make| {
+        let (_here, there, before) = both(&files);
+        make(&there);
+        arrived(&before, &there)
+    };
+    let cases: [(&str, Make, Make, &[&str], usize); 8] = [
+        ("other files", |one| one.write("a", "A"), |two| two.write("b", "B"), &[], 1),
+        ("the same", |one| one.write("a", "A"), |two| two.write("a", "A"), &[], 0),
+        ("another text", |one| one.write("a", "A"), |two| two.write("a", "B"), &["a"], 1),
+        ("removed", |one| fs::remove_file(one.root().join("a")).expect("a file"), |two| two.write("a", "B"), &["a"], 1),
+        ("a file for a directory", |one| one.write("new", "1"), |two| two.write("new/x", "2"), &["new/x"], 1),
+        ("a directory for a file", |one| one.write("new/x", "1"), |two| two.write("new", "2"), &["new"], 1),
+        (
+            "in a directory that lost a file",
+            |one| fs::remove_file(one.root().join("d/c")).expect("a file"),
+            |two| two.write("d/new", "2"),
+            &[],
+            1,
+        ),
+        ("in one directory", |one| one.write("new/x", "1"), |two| two.write("new/y", "2"), &[], 1),
+    ];
+    for (what, first, later, conflicts, left) in cases {
+        let (first, mut later) = (made(first), made(later));
+        let met = later.after(&first);
+        assert_eq!(met.iter().map(ProjectPath::as_str).collect::<Vec<_>>(), conflicts, "{what}");
+        assert_eq!(later.by_path().len(), left, "{what}");
+        if conflicts.is_empty() {
+            let (here, _there, _before) = both(&files);
+            let mut all = first;
+            all.add(later).expect("they fit");
+            all.apply(&here.root()).expect("nothing is in the way");
+        }
+    }
+}

@@ -42,12 +42,14 @@ const PROMPT: Duration = Duration::from_secs(3);
 struct Asking {
     web: Web,
     address: Url,
+    /// Whether the last request failed because no hub runs, or its database is away.
+    is_away: bool,
 }
 
 impl Asking {
     fn open(address: &Url, key: &DeviceKey) -> Result<Self, SyncError> {
         let web = Web::open(address.clone(), Some(key.clone())).map_err(|error| plain(error.to_string()))?;
-        Ok(Self { web, address: address.clone() })
+        Ok(Self { web, address: address.clone(), is_away: false })
     }
 
     /// Asks once; the inner error is what the hub says against it.
@@ -63,6 +65,7 @@ impl Asking {
     ) -> Result<Result<T, Refused>, SyncError> {
         self.web.renew(longest);
         let answer = self.web.send(Method::POST, path, body.to_string().as_bytes(), LARGEST);
+        self.is_away = matches!(&answer, Err(error) if error.kind() == io::ErrorKind::ConnectionRefused);
         match answer.map_err(|error| plain(format!("`{}` can't be reached: {error}", self.address)))? {
             Err(refused) => Ok(Err(refused)),
             Ok(bytes) => match serde_json::from_slice(&bytes) {
@@ -235,6 +238,19 @@ impl FleetTasks {
     /// When the hub can't be reached, refuses, or has something else.
     pub fn fetch(&mut self, task: &str, bytes: &BytesInParts) -> Result<Vec<u8>, SyncError> {
         self.asking.get_parts(&format!("tasks/{task}"), bytes)
+    }
+
+    /// What a run changed in the files of the project, in order: each is packed, and can be fetched.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn changes(&mut self, run: &str) -> Result<Vec<BytesInParts>, SyncError> {
+        #[derive(Deserialize)]
+        struct Answer {
+            changes: Vec<BytesInParts>,
+        }
+        let answer = self.asking.ask::<Answer>("tasks/changes", &json!({"task": run}))?;
+        answer.map(|answer| answer.changes).map_err(|why| refused(&why))
     }
 
     /// The same as [`give`](Self::give) for a durable run, with what the conductor has to know of it, and with the labels that its steps need.
@@ -648,7 +664,7 @@ impl WorkerMachine {
     /// # Errors
     /// What is wrong.
     pub fn verified(&self, given: &GivenTicket, now: i64) -> Result<VerifiedTicket, SyncError> {
-        let GivenTicket { lease, ticket, files, lease_ms, past, answers } = given;
+        let GivenTicket { lease, ticket, files, lease_ms, grace_ms, past, answers } = given;
         let keys = std::slice::from_ref(&self.hub_key);
         let signature = lease.signature.as_bytes();
         _ = verify_signature(SignedRole::Lease, lease.document.as_bytes(), signature, keys)
@@ -715,6 +731,7 @@ impl WorkerMachine {
             fence: lease.fence,
             files: bytes,
             lease_ms: *lease_ms,
+            grace_ms: *grace_ms,
             step,
         })
     }
@@ -765,6 +782,8 @@ pub struct GivenTicket {
     files: BTreeMap<String, String>,
     lease_ms: u64,
     #[serde(default)]
+    grace_ms: u64,
+    #[serde(default)]
     past: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     answers: Vec<SignedAnswer>,
@@ -814,6 +833,8 @@ pub struct VerifiedTicket {
     pub files: BTreeMap<String, (Vec<u8>, bool)>,
     /// How long the lease lasts after a report, in milliseconds.
     pub lease_ms: u64,
+    /// For how long the run may continue where it is known that no hub runs, in milliseconds.
+    pub grace_ms: u64,
     /// What is to be done of a durable run; nothing for all of another one.
     pub step: Option<VerifiedStep>,
 }
@@ -863,7 +884,7 @@ impl std::fmt::Debug for WorkerHub {
 }
 
 /// What the hub answers to a report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ReportAnswer {
     /// Whether the run must end.
@@ -872,6 +893,11 @@ pub struct ReportAnswer {
     pub over: bool,
     /// Whether the piece was not taken, because too many wait for the member's device.
     pub full: bool,
+    /// For how long the run may continue where it is known that no hub runs, in milliseconds.
+    pub grace_ms: u64,
+    /// What other steps changed in the files of the project meanwhile, if the result has changes that don't consider that. The
+    /// hub didn't take the result.
+    pub behind: Option<Vec<BytesInParts>>,
 }
 
 impl WorkerHub {
@@ -895,6 +921,12 @@ impl WorkerHub {
         serde_json::from_value(answer)
             .map(Some)
             .map_err(|error| plain(format!("the hub's answer can't be read: {error}")))
+    }
+
+    /// Whether the last question failed because nothing listens at the hub's address, or its database is away: then no hub gives
+    /// a task to another worker, and the next one that can gives every worker its lease again first.
+    pub fn is_away(&self) -> bool {
+        self.asking.is_away
     }
 
     /// Gets what a ticket names in parts, under a lease.

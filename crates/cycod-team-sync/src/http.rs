@@ -70,14 +70,15 @@ impl Web {
     /// Reads a file, unless it has this entity tag.
     pub(crate) fn read_unless(&self, path: &str, most: u64, tag: Option<&str>) -> io::Result<Tagged> {
         match self.request(Method::GET, path, (b"", tag), most)? {
-            (StatusCode::NOT_MODIFIED, _) if tag.is_some() => Ok(Tagged::Unchanged),
-            (StatusCode::NOT_FOUND | StatusCode::GONE, _) => Ok(Tagged::Read(None)),
-            (status, bytes) if !status.is_success() => Err(io::Error::other(refusal(status, &bytes))),
-            (_, bytes) => Ok(Tagged::Read(Some(bytes))),
+            (StatusCode::NOT_MODIFIED, ..) if tag.is_some() => Ok(Tagged::Unchanged),
+            (StatusCode::NOT_FOUND | StatusCode::GONE, ..) => Ok(Tagged::Read(None)),
+            (status, bytes, _) if !status.is_success() => Err(io::Error::other(refusal(status, &bytes))),
+            (_, bytes, _) => Ok(Tagged::Read(Some(bytes))),
         }
     }
 
-    /// Sends something; what the server says against it is the inner error. A server that fails says nothing against it.
+    /// Sends something; what the server says against it is the inner error. A server that fails says nothing against it. The kind
+    /// of the error is [`io::ErrorKind::ConnectionRefused`] where nothing listens, or the server says that its database is away.
     pub(crate) fn send(
         &self,
         method: Method,
@@ -85,9 +86,10 @@ impl Web {
         body: &[u8],
         most: u64,
     ) -> io::Result<Result<Vec<u8>, Refused>> {
-        let (status, bytes) = self.request(method, path, (body, None), most)?;
+        let (status, bytes, is_away) = self.request(method, path, (body, None), most)?;
         match status {
             _ if status.is_success() => Ok(Ok(bytes)),
+            _ if is_away => Err(io::Error::new(io::ErrorKind::ConnectionRefused, refusal(status, &bytes))),
             _ if status.is_server_error() => Err(io::Error::other(refusal(status, &bytes))),
             _ => {
                 let is_missing = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
@@ -102,7 +104,7 @@ impl Web {
         path: &str,
         what: (&[u8], Option<&str>),
         most: u64,
-    ) -> io::Result<(StatusCode, Vec<u8>)> {
+    ) -> io::Result<(StatusCode, Vec<u8>, bool)> {
         let url = self.base.join(path).map_err(io::Error::other)?;
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -111,7 +113,7 @@ impl Web {
         let most = most.saturating_add(1).min(self.left.get());
         let longest = left.min(EACH);
         let read = self.runtime.block_on(async { timeout(longest, self.ask(method, url, what, most)).await });
-        let (status, bytes) = match read {
+        let (status, bytes, is_away) = match read {
             Ok(read) => read?,
             Err(_) => {
                 return Err(io::Error::other(format!("it took longer than {} seconds", longest.as_secs_f32().ceil())));
@@ -121,7 +123,7 @@ impl Web {
         if self.left.get() == 0 {
             return Err(io::Error::other(format!("all files together have more than {} MB", MOST >> 20)));
         }
-        Ok((status, bytes))
+        Ok((status, bytes, is_away))
     }
 
     /// Reads a stream as it comes, until `on` returns false, it ends, or `longest` is over. The header says what was seen of it.
@@ -161,10 +163,11 @@ impl Web {
         url: Url,
         (body, tag): (&[u8], Option<&str>),
         most: u64,
-    ) -> io::Result<(StatusCode, Vec<u8>)> {
+    ) -> io::Result<(StatusCode, Vec<u8>, bool)> {
         let header = tag.map(|tag| ("if-none-match", tag));
         let mut response = self.send_signed(method, url, body, header).await?;
         let status = response.status();
+        let is_away = response.headers().contains_key(HubRequest::AWAY);
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| io::Error::other(causes(error)))? {
             bytes.extend_from_slice(&chunk);
@@ -173,7 +176,7 @@ impl Web {
                 break;
             }
         }
-        Ok((status, bytes))
+        Ok((status, bytes, is_away))
     }
 
     /// Sends a request, which the device signs if there is one.
@@ -201,7 +204,7 @@ impl Web {
         if let Some((name, value)) = header {
             request = request.header(name, value);
         }
-        request.send().await.map_err(|error| io::Error::other(causes(error)))
+        request.send().await.map_err(|error| io::Error::new(kind(&error), causes(error)))
     }
 }
 
@@ -225,6 +228,18 @@ fn refusal(status: StatusCode, body: &[u8]) -> String {
     let why = serde_json::from_slice::<serde_json::Value>(body).ok();
     let why = why.and_then(|why| why["error"].as_str().map(str::to_owned));
     why.map_or_else(|| format!("the server answers {status}"), |why| format!("{why} ({})", status.as_u16()))
+}
+
+/// What the system says of a connection that could not be opened.
+fn kind(error: &reqwest::Error) -> io::ErrorKind {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return error.kind();
+        }
+        cause = error.source();
+    }
+    io::ErrorKind::Other
 }
 
 /// The last cause of an error, without the address.

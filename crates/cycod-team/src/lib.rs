@@ -42,8 +42,8 @@ pub use review::{
 pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes, verify_signature};
 pub use ticket::{
     BytesInParts, ConsentAnswer, ConsentQuestion, LATEST_START, LeaseDocument, MOST_PART, MOST_PARTS, MOST_QUESTION,
-    MOST_TICKET_BYTES, PastDocument, SignedAnswer, StepLease, TicketDocument, TicketFile, TicketSchedule, TicketTrace,
-    TicketWorkspace, answer_bytes, missing_labels, ticket_bytes,
+    MOST_TICKET_BYTES, PastDocument, SignedAnswer, StepChanges, StepLease, TicketDocument, TicketFile, TicketSchedule,
+    TicketTrace, TicketWorkspace, answer_bytes, missing_labels, ticket_bytes,
 };
 pub use verify::{
     Anchor, LARGEST_FILE, MOST_BYTES, MOST_FILES, ReleaseFiles, VerifiedRelease, verify, verify_last, verify_roots,

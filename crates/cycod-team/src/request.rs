@@ -18,6 +18,9 @@ pub struct HubRequest<'r> {
 }
 
 impl HubRequest<'_> {
+    /// The header of an answer that says that the hub's database is away.
+    pub const AWAY: &'static str = "cycod-away";
+
     /// The bytes that are signed.
     pub fn signed_bytes(&self) -> Vec<u8> {
         let Self { method, path, time, nonce, body } = self;

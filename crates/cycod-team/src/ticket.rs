@@ -47,6 +47,16 @@ pub struct TicketWorkspace {
     pub changes: bool,
 }
 
+/// What a step of a durable run changed in the files of the project, as its worker reports it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepChanges {
+    /// The changes as they are packed.
+    pub files: BytesInParts,
+    /// Of how many changes of the run before these the worker knows. They fit together.
+    pub after: usize,
+}
+
 /// A file that a worker needs to run a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -285,6 +295,9 @@ pub struct PastDocument {
     pub room: usize,
     /// The events, as JSON, each with the Base64 of what is known of a step that ended.
     pub facts: Vec<(serde_json::Value, String)>,
+    /// What its steps changed in the files of the project so far, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<BytesInParts>,
 }
 
 /// What a device signs of a ticket: its text behind a line that says what it is, so that it can't be taken for a request.

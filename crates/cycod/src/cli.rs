@@ -327,6 +327,7 @@ pub(crate) const SCHEDULE_COMMANDS: &[Entry] = &[
     entry!("list", schedule::list, true),
     entry!("show", schedule::show, true),
     entry!("log", schedule::log, true),
+    entry!("apply", schedule::apply, true, Grants::Always),
     entry!("pause", schedule::pause, true),
     entry!("resume", schedule::resume, true, Grants::Always),
     entry!("cancel", schedule::cancel, true),

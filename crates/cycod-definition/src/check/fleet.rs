@@ -4,18 +4,12 @@ use cycod_diagnostic::{Code, Diagnostic};
 use cycod_syntax::yaml::MappingEntry;
 
 use crate::{
-    Body, FleetWorkspace, Privilege, Produces, RunSite, Tool,
+    Body, Privilege, Produces, RunSite, Tool,
     lower::{Lowering, View},
 };
 
 /// Reports the keys that can't be next to `on: fleet`.
 pub(crate) fn check(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
-    if let (FleetWorkspace::Snapshot, Some(_), Some(entry)) = (tool.workspace, &tool.schedule, view.entry("workspace"))
-    {
-        let message = "the runs of a schedule can't have the files of the project";
-        let diagnostic = Diagnostic::error(Code::NotForFleet, entry.key_span, message);
-        lowering.sink.report(diagnostic.label("there is a `schedule`").help("remove `workspace`, or `schedule`"));
-    }
     // Of an alias it is ignored, which is reported.
     if tool.on != RunSite::Fleet || matches!(tool.body, Body::Alias { .. }) {
         return;
@@ -25,11 +19,6 @@ pub(crate) fn check(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         let diagnostic = Diagnostic::error(Code::NotForFleet, entry.key_span, message);
         lowering.sink.report(diagnostic.label(why).help(format!("remove `{}`, or `on`", entry.key)));
     };
-    if let (FleetWorkspace::Snapshot, true, Some(entry)) = (tool.workspace, tool.durable, view.entry("workspace")) {
-        let message = "the steps of a durable run on the fleet can't have the files of the project";
-        let diagnostic = Diagnostic::error(Code::NotForFleet, entry.key_span, message);
-        lowering.sink.report(diagnostic.label("`durable` is true").help("remove `workspace`, `durable` or `on`"));
-    }
     let steps = view.objects("steps");
     for view in std::iter::once(view).chain(&steps) {
         view.entry("artifacts").into_iter().for_each(|entry| report(entry, "the files would stay on the worker"));

@@ -101,7 +101,7 @@ pub(crate) static TOOL: Section = Section {
         key("on-lost", Choice(ON_LOST), "The default of `on-lost` for every step.").or("`retry` for level read, else `ask`"),
         key("on", Choice(ON), "Where it runs, for every caller: `here` on the machine of the caller, `fleet` on a worker of the team's hub. `--on` of `cycod run` takes precedence.").or("here"),
         key("runs-on", Texts, "The labels that a worker must offer to run it on the fleet, such as `gpu` or `os:linux`.").or("none"),
-        key("workspace", Choice(WORKSPACE), "The files of the project that it has on the fleet: `none`, or `snapshot` for all files as they are when the run begins. What the run changes in them comes back, unless the tool only reads.").or("none"),
+        key("workspace", Choice(WORKSPACE), "The files of the project that it has on the fleet: `none`, or `snapshot` for all files as they are when the run begins. What the run changes in them comes back, unless the tool only reads; of a durable or scheduled run, when you apply it.").or("none"),
         key("task", Choice(&["never", "offered", "required"]), "Whether hosts that support tasks may, or must, run it as one.").or("never"),
         key("programs", Map("PROGRAM", &Choice(NATURES)), "What programs that cycod doesn't know do with their arguments: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`. A programs file defines it for many tools; this key takes precedence.").chapter("Parameter Security"),
         key("type", Choice(&["alias"]), "`alias` makes the tool another name for `base-tool`.").chapter("Tool Aliasing"),

@@ -5,7 +5,8 @@ use std::fs;
 use cycod_engine::RunReport;
 use expect_test::expect;
 
-use crate::support::{Place, check, story};
+use crate::spread::check;
+use crate::support::{Place, story};
 
 /// Every byte but NUL, each lead byte of UTF-8 also before a quote, and what carries bytes on their way.
 fn every_byte() -> Vec<u8> {

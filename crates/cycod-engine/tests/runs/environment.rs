@@ -1,6 +1,7 @@
 use expect_test::expect;
 
-use crate::support::{Place, check, story};
+use crate::spread::check;
+use crate::support::{Place, story};
 
 #[test]
 fn variables_are_set_and_inherited() {

@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use expect_test::expect;
 
-use crate::support::{Place, check, eventually, story};
+use crate::spread::check;
+use crate::support::{Place, eventually, story};
 
 #[test]
 fn the_deadline_keeps_what_was_said() {

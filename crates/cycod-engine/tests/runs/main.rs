@@ -19,6 +19,7 @@ mod panics;
 mod policy;
 mod remotes;
 mod reports;
+mod rules;
 mod secrets;
 mod selection;
 mod spread;

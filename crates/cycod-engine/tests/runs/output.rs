@@ -1,7 +1,8 @@
 use cycod_engine::{Event, Stream};
 use expect_test::expect;
 
-use crate::support::{Collected, Place, check, story};
+use crate::spread::check;
+use crate::support::{Collected, Place, story};
 
 #[test]
 fn a_limit_cuts_and_says_so() {

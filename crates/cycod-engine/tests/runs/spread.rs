@@ -159,6 +159,39 @@ fn followed(place: &Place, facts: &[FlowFact], known: usize) -> (RunReport, Vec<
     (report, written, sink.0)
 }
 
+/// Runs the tool of a place with each step on a machine of its own.
+pub(crate) fn run_spread(place: &Place) -> RunReport {
+    let facts = facts(place, &everywhere(place));
+    followed(place, &facts, 0).0
+}
+
+/// Runs a tool without arguments and compares its story. It is the same whatever drives the flow: threads, threads that write down
+/// what happens, or a conductor whose steps are done by machines that know nothing of each other.
+#[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
+pub(crate) fn check(tool: &str, expect: expect_test::Expect) {
+    check_with(|| Place::new(tool), expect);
+}
+
+/// The same with a place that is made for each of them.
+#[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
+pub(crate) fn check_with(place: impl Fn() -> Place, expect: expect_test::Expect) {
+    let here = checked_here(&place, &expect);
+    assert_eq!(story(&run_spread(&place())), here, "spread over machines");
+}
+
+/// The same for what only happens at once or by the clock: the machines of these tests work one after the other, and take no time.
+#[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
+pub(crate) fn check_here(tool: &str, expect: expect_test::Expect) {
+    _ = checked_here(&|| Place::new(tool), &expect);
+}
+
+fn checked_here(place: &dyn Fn() -> Place, expect: &expect_test::Expect) -> String {
+    let here = story(&place().run(&[]));
+    expect.assert_eq(&here);
+    assert_eq!(story(&place().run_durably()), here, "with a journal");
+    here
+}
+
 fn no_facts() -> FlowFact {
     FlowFact { event: FlowEvent::Cancelled, entry: Vec::new() }
 }

@@ -1,7 +1,8 @@
 use cycod_diagnostic::Code;
 use expect_test::expect;
 
-use crate::support::{Place, check, story};
+use crate::spread::{check, check_here};
+use crate::support::{Place, story};
 
 #[test]
 fn steps_see_the_results_of_earlier_ones() {
@@ -160,7 +161,7 @@ steps:
 #[test]
 fn parallel_steps_meet() {
     // Each waits for the file that the other makes: one after the other they would never end.
-    check(
+    check_here(
         r#"
 description: d
 timeout: 10000
@@ -180,7 +181,7 @@ steps:
 
 #[test]
 fn running_steps_finish_when_another_fails() {
-    check(
+    check_here(
         r#"
 description: d
 timeout: 10000
@@ -281,7 +282,7 @@ fn a_hundred_steps_in_layers() {
 #[test]
 fn a_deadline_within_a_pause_is_a_timeout() {
     let step = "error-handling: {retry: {attempts: 3, delay: 60000}, fallback: echo fallen back}";
-    check(
+    check_here(
         &format!("description: d\ntimeout: 300\nsteps:\n  - {{name: one, bash: exit 7, {step}}}\n"),
         expect![[r#"
             exit -1 output "" timed-out refused[timed-out]

@@ -6,6 +6,7 @@ use cycod_engine::{
     Control, Engine, EngineBuilder, Event, Given, Ignore, Nobody, Plan, RunReport, Sink, StepReport, Surface,
     definition::Value, host,
 };
+use cycod_store::History;
 use tempfile::TempDir;
 
 /// A project directory with a home beside it, and nothing else of this machine but its programs.
@@ -104,6 +105,19 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Runs `t` so that it could be continued after a crash.
+    pub(crate) fn run_durably(&self) -> RunReport {
+        let history = History::at(&self.root.path().canonicalize().expect("it exists").join("home/.cycod"));
+        let engine = self.builder().history(Arc::new(history)).build();
+        let approved = engine.approve(self.plan(&engine, &[]), Surface::Person, &Nobody).expect("a person may");
+        let control = Control { durable: true, ..engine.control().expect("descriptors") };
+        let report = engine.run(approved, &control, &mut Ignore);
+        assert!(report.warnings.iter().all(|warning| !warning.contains("history")), "{report:?}");
+        report
+    }
+}
+
 /// Writes a report in short: one line for the run, one for each step.
 pub(crate) fn story(report: &RunReport) -> String {
     let mut text = format!("exit {} output {:?}", report.exit_code, String::from_utf8_lossy(&report.output));
@@ -143,12 +157,6 @@ fn write_steps(text: &mut String, steps: &[StepReport], depth: usize) {
         text.push('\n');
         write_steps(text, &step.steps, depth + 1);
     }
-}
-
-/// Runs a tool without arguments and compares its story.
-#[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
-pub(crate) fn check(tool: &str, expect: expect_test::Expect) {
-    expect.assert_eq(&story(&Place::new(tool).run(&[])));
 }
 
 /// Collects events.

@@ -16,6 +16,7 @@ use cycod_flow::{
     WorkAnswer,
 };
 use cycod_hub::{Hub, HubRefusal, HubStore, Restate, SqlValue, SqliteStore};
+use cycod_team::{BytesInParts, StepChanges, TicketWorkspace};
 use cycod_team_sync::{
     FleetTasks, GivenTicket, SyncError, TaskTaken, TeamConsent, TeamQuestion, VerifiedTicket, WorkerHub, WorkerMachine,
 };
@@ -244,6 +245,7 @@ pub(crate) fn durable_runs(store: Arc<dyn HubStore>) {
     asked(&mut fleet, [&mut cem, &mut dana]);
     consented(&mut fleet, [&mut cem, &mut dana]);
     stopped(&mut fleet);
+    changed(&mut fleet);
     forged(&mut fleet);
     too_much(&mut fleet);
     over(&mut fleet);
@@ -715,6 +717,89 @@ fn over(fleet: &mut Fleet<'_>) {
     assert_eq!(fleet.ada.watch_flow(&run.run, 0, 0), Ok(None));
     assert_eq!(fleet.states(&run.run), [""; 0]);
     assert_eq!(waiting(fleet), [0_i64; 0], "Restate gets nothing more about it");
+}
+
+/// What steps change in the files of the project is taken in one order, and each worker knows all of it that was before.
+fn changed(fleet: &mut Fleet<'_>) {
+    let bytes = b"the files of the project".to_vec();
+    let with = |changes| {
+        let workspace = TicketWorkspace { files: BytesInParts::of(&bytes), directory: String::new(), changes };
+        cycod_team::TicketDocument { workspace: Some(workspace), ..durable(&[]) }
+    };
+    let well = AttemptOutcome::Succeeded;
+    let bring = |(_, at_hub): &mut (WorkerMachine, WorkerHub), of: &VerifiedTicket, text: &str| {
+        at_hub.bring((of.task(), of.fence), text.as_bytes()).expect("it is brought")
+    };
+    let told = |index: usize, files: &BytesInParts, after: usize| {
+        let mut result = result(ended(index, well), b"done");
+        result["changes"] = json!(StepChanges { files: files.clone(), after });
+        result
+    };
+    let ticket = with(true);
+    let begin = json!(start(3));
+    let missing = "doesn't have all files of the project";
+    refused(fleet.ada.give_flow(&ticket, &files(), &begin, &[]), missing);
+    fleet.ada.bring(&ticket.id, &bytes).expect("it is brought");
+    assert_eq!(fleet.ada.give_flow(&ticket, &files(), &begin, &[]), Ok(TaskTaken::Waits));
+    refused(fleet.ada.bring(&ticket.id, b"more"), "was given before");
+    let mut run = Conducted { hub: fleet.hub, run: ticket.id.clone(), number: 0 };
+    run.begin(3);
+    let (first, second) = (claimed(&mut fleet.one), claimed(&mut fleet.two));
+    let past = |of: &VerifiedTicket| of.step.as_ref().expect("a step").past.changes.clone();
+    assert_eq!((past(&first), past(&second)), (Vec::new(), Vec::new()));
+    // Each step has them, and only its worker gets them.
+    let of_project = BytesInParts::of(&bytes);
+    assert_eq!(fleet.two.1.fetch((second.task(), second.fence), &of_project), Ok(bytes.clone()));
+    refused(fleet.one.1.fetch((second.task(), second.fence), &of_project), "doesn't have the task");
+
+    let (one, two) = (bring(&mut fleet.one, &first, "one"), bring(&mut fleet.two, &second, "two"));
+    refused(report(&mut fleet.one, &first, &told(0, &BytesInParts::of(b"other"), 0)), "all parts of the changes");
+    refused(report(&mut fleet.one, &first, &told(0, &one, 1)), "no such changes");
+    let taken = report(&mut fleet.one, &first, &told(0, &one, 0)).expect("an answer");
+    assert!(!taken.over && taken.behind.is_none());
+    let late = report(&mut fleet.two, &second, &told(1, &two, 0)).expect("an answer");
+    assert_eq!(late.behind, Some(vec![one.clone()]));
+    assert_eq!(fleet.two.1.fetch((second.task(), second.fence), &one), Ok(b"one".to_vec()));
+    let taken = report(&mut fleet.two, &second, &told(1, &two, 1)).expect("an answer");
+    assert!(!taken.over && taken.behind.is_none());
+    let third = claimed(&mut fleet.one);
+    assert_eq!(past(&third), [one.clone(), two.clone()]);
+    assert_eq!(fleet.ada.changes(&run.run), Ok(vec![one.clone(), two]));
+    assert_eq!(fleet.ada.fetch(&run.run, &one), Ok(b"one".to_vec()));
+
+    // The files of the project are gone with the end, and the changes when the run is forgotten.
+    let rows = |fleet: &Fleet<'_>, from: i64| {
+        let mut count = 0;
+        let read = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+            let select = format!("SELECT digest FROM task_parts WHERE task = '{}' AND from_worker = {from}", ticket.id);
+            count = tx.rows(&select, &[])?.len();
+            Ok(())
+        };
+        fleet.team.store.transaction(read).expect("it reads");
+        count
+    };
+    assert_eq!((rows(fleet, 0), rows(fleet, 1)), (1, 2));
+    let mut over = run.event(FlowEvent::Cancelled, None, &[]);
+    over.is_over = true;
+    over.number = 1;
+    run.tell(&over);
+    _ = report(&mut fleet.one, &third, &result(ended(2, well), b"done")).expect("an answer");
+    assert_eq!((rows(fleet, 0), rows(fleet, 1)), (0, 2));
+    by_hand(fleet.team, &format!("UPDATE flows SET ended = 1 WHERE run = '{}'", run.run));
+    nothing(&mut fleet.one);
+    assert_eq!(rows(fleet, 1), 0);
+
+    // Of a run whose member gets nothing back, the hub takes nothing.
+    let ticket = with(false);
+    fleet.ada.bring(&ticket.id, &bytes).expect("it is brought");
+    assert_eq!(fleet.ada.give_flow(&ticket, &files(), &json!(start(1)), &[]), Ok(TaskTaken::Waits));
+    let mut run = Conducted { hub: fleet.hub, run: ticket.id.clone(), number: 0 };
+    run.begin(1);
+    let only = claimed(&mut fleet.one);
+    let changes = bring(&mut fleet.one, &only, "changes");
+    refused(report(&mut fleet.one, &only, &told(0, &changes, 0)), "nothing that the run changes comes back");
+    _ = report(&mut fleet.one, &only, &result(ended(0, well), b"done")).expect("an answer");
+    nothing(&mut fleet.two);
 }
 
 #[test]

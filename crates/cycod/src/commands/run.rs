@@ -141,7 +141,8 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         let arguments = completed(context, &tool, arguments)?;
         let arguments = context.engine.by_person(&tool, arguments)?;
         let plan = context.engine.plan_unasked(&tool, arguments, timeout).map_err(|error| not_planned(name, error))?;
-        let fleet = (site == RunSite::Fleet).then(|| on_fleet(&plan, &args.label, args.dry_run)).transpose()?;
+        let fleet =
+            (site == RunSite::Fleet).then(|| on_fleet(&plan, &args.label, (args.dry_run, args.durable))).transpose()?;
         show(context, &plan, fleet.as_ref(), args.dry_run, json)
     });
     told(context, done, tool.as_deref(), json)
@@ -167,11 +168,12 @@ fn site(context: &Context, tool: &Arc<Tool>, on: Option<Where>, labels: &[String
 }
 
 /// What a worker must offer for a run on the fleet, and which files of the project it would get.
-fn on_fleet(plan: &Plan, labels: &[String], whole: bool) -> Result<OnFleet, CommandError> {
+fn on_fleet(plan: &Plan, labels: &[String], (whole, durable): (bool, bool)) -> Result<OnFleet, CommandError> {
     let all: BTreeSet<&str> = labels.iter().map(String::as_str).chain(plan.worker_labels()).collect();
     let travels = whole && plan.tool().workspace == FleetWorkspace::Snapshot;
     let project = travels.then(|| Travelling::of(plan.host())).transpose()?;
-    Ok(OnFleet { labels: all.into_iter().map(str::to_owned).collect(), project })
+    let is_durable = durable || plan.tool().durable;
+    Ok(OnFleet { labels: all.into_iter().map(str::to_owned).collect(), project, is_durable })
 }
 
 /// Shows what a tool takes and what it may do.

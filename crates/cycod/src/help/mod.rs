@@ -94,6 +94,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("schedule list", include_str!("pages/schedule-list.txt")),
     ("schedule show", include_str!("pages/schedule-show.txt")),
     ("schedule log", include_str!("pages/schedule-log.txt")),
+    ("schedule apply", include_str!("pages/schedule-apply.txt")),
     ("schedule pause", include_str!("pages/schedule-pause.txt")),
     ("schedule resume", include_str!("pages/schedule-resume.txt")),
     ("schedule cancel", include_str!("pages/schedule-cancel.txt")),

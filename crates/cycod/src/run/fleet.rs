@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -33,8 +33,11 @@ use crate::{
 /// How long a request waits for news of a run, in milliseconds.
 const WAIT: u64 = 250;
 
-/// How long the hub may be away before the run counts as failed.
+/// How long the hub may be away before the user learns of it.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long the hub may be away before a run that is not durable counts as failed. For so long, its worker may continue.
+const LONGEST_AWAY: Duration = Duration::from_secs(600);
 
 /// How long a worker has to end what was stopped.
 const GRACE: Duration = Duration::from_secs(15);
@@ -224,9 +227,6 @@ impl Carrier for Fleet {
         let plan = approved.subject();
         let carried = match (refused(plan), durable) {
             (Some(why), _) => Err(stays(plan.tool().name.as_str(), why)),
-            (None, Some(_)) if plan.tool().workspace == FleetWorkspace::Snapshot => {
-                Err(stays(plan.tool().name.as_str(), "the steps of a durable run can't have the files of the project"))
-            }
             (None, Some(durable)) => self.carry_flow(approved, driver, sink, durable),
             (None, None) => self.carry_whole(plan, driver, sink),
         };
@@ -244,14 +244,10 @@ impl Fleet {
         let mut ticket = self.ticket(plan, driver.run_trace, false)?;
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         let mut before = None;
-        if plan.tool().workspace == FleetWorkspace::Snapshot {
-            let project = Travelling::of(plan.host())?;
-            let packed = project.pack()?;
-            let changes = plan.granted() > Level::Read;
-            let files = BytesInParts::of(&packed);
-            ticket.workspace = Some(TicketWorkspace { files, directory: project.directory.clone(), changes });
+        if let Some(project) = project_of(plan)? {
+            let packed = project.pack_for(plan, &mut ticket)?;
             tasks.bring(&ticket.id, &packed).map_err(|error| failed(&error))?;
-            before = changes.then(|| entries_with(&project.snapshot, self.own(&ticket)));
+            before = changes_come_back(plan).then(|| entries_with(&project.snapshot, self.own(&ticket)));
         }
         let (stop, open) = (driver.stop, BTreeSet::new());
         let mut following = Following { tasks: &mut tasks, stop, sink, open, changes: None };
@@ -317,7 +313,14 @@ impl Fleet {
         let known = durable.past.len();
         let mut is_there = || tasks.watch_flow(&plan.run_id, 0, 0).map(|state| state.is_some());
         if known == 0 && !is_there().map_err(|error| failed(&error))? {
-            let ticket = self.ticket(plan, driver.run_trace, true)?;
+            let mut ticket = self.ticket(plan, driver.run_trace, true)?;
+            if let Some(project) = project_of(plan)? {
+                let packed = project.pack_for(plan, &mut ticket)?;
+                // An earlier process may have brought them, and given the ticket, just before it ended.
+                if let Err(error) = tasks.bring(&ticket.id, &packed) {
+                    begun(&error, || Ok(tasks.watch_flow(&plan.run_id, 0, 0)?.is_some()))?;
+                }
+            }
             let needs: Vec<Vec<String>> = plan.labels_of_steps().into_iter().collect();
             match tasks.give_flow(&ticket, &self.bytes, &flow_of(plan)?, &needs) {
                 // The hub may have it nevertheless, and then the run has begun.
@@ -327,7 +330,8 @@ impl Fleet {
         }
         // The run has begun, though nothing is heard of it before a worker has time.
         sink.event(&Event::Quiet);
-        let run = plan.run_id.clone();
+        let (run, project) = (plan.run_id.clone(), plan.host().workspace.clone());
+        let comes_back = plan.tool().workspace == FleetWorkspace::Snapshot && changes_come_back(plan);
         let mut stream = FlowStream {
             tasks: &mut tasks,
             run: &run,
@@ -341,13 +345,89 @@ impl Fleet {
         };
         let report = follow(approved, driver, sink, durable, &mut stream);
         let goes_on = stream.goes_on;
-        Ok(RunReport { goes_on, ..report })
+        let report = RunReport { goes_on, ..report };
+        if !comes_back
+            || goes_on
+            || report.cancelled
+            || report.refusal.as_ref().is_some_and(|why| why.code == Code::HubFailed)
+        {
+            return Ok(report);
+        }
+        match keep_changes(&mut tasks, &self.home, &run, project) {
+            Ok(0) => Ok(report),
+            Ok(count) => {
+                let files = if count == 1 { "file" } else { "files" };
+                let what = format!("it changed {count} {files} of the project: cycod runs apply {run}");
+                sink.event(&Event::Warning(what));
+                Ok(report)
+            }
+            // Why it failed itself matters more.
+            Err(refusal) if !report.success => {
+                sink.event(&Event::Warning(refusal.why));
+                Ok(report)
+            }
+            Err(refusal) => Ok(RunReport { success: false, exit_code: 1, refusal: Some(refusal), ..report }),
+        }
     }
+}
+
+/// The files of the project, if the tool has them on the worker.
+fn project_of(plan: &Plan) -> Result<Option<Travelling>, Refusal> {
+    (plan.tool().workspace == FleetWorkspace::Snapshot).then(|| Travelling::of(plan.host())).transpose()
+}
+
+/// Whether what a run changes in the files of the project comes back.
+fn changes_come_back(plan: &Plan) -> bool {
+    plan.granted() > Level::Read
+}
+
+impl Travelling {
+    /// Packs the files, and names them in a ticket.
+    fn pack_for(&self, plan: &Plan, ticket: &mut TicketDocument) -> Result<Vec<u8>, Refusal> {
+        let packed = self.pack()?;
+        let (files, changes) = (BytesInParts::of(&packed), changes_come_back(plan));
+        ticket.workspace = Some(TicketWorkspace { files, directory: self.directory.clone(), changes });
+        Ok(packed)
+    }
+}
+
+/// Gets what the steps of a run changed in the files of the project, as one change.
+///
+/// # Errors
+/// When the hub can't be reached, or has something else.
+pub(crate) fn changes_of(tasks: &mut FleetTasks, run: &str) -> Result<Changes, Refusal> {
+    let broken = |why: String| Refusal::new(Code::HubFailed, format!("what the run changed can't be read: {why}"));
+    let mut all = Changes::default();
+    for parts in tasks.changes(run).map_err(|error| failed(&error))? {
+        let packed = tasks.fetch(run, &parts).map_err(|error| failed(&error))?;
+        let changes = Changes::unpack(&packed).map_err(|error| broken(error.to_string()))?;
+        all.add(changes).map_err(|error| broken(error.to_string()))?;
+    }
+    Ok(all)
+}
+
+/// Keeps what a durable run changed, until the user applies it. Returns how many files it changed.
+fn keep_changes(tasks: &mut FleetTasks, home: &Path, run: &str, project: PathBuf) -> Result<usize, Refusal> {
+    let changes = changes_of(tasks, run)?;
+    if !changes.is_empty() {
+        let cannot = |why: String| Refusal::new(Code::HubFailed, format!("what the run changed can't be kept: {why}"));
+        let packed = changes.pack().map_err(|error| cannot(error.to_string()))?;
+        KeptChanges { project }.keep(home, run, &packed).map_err(|error| cannot(error.to_string()))?;
+    }
+    Ok(changes.by_path().len())
 }
 
 /// What the conductor has to know of a plan.
 fn flow_of(plan: &Plan) -> Result<Json, Refusal> {
     serde_json::to_value(flow_start(plan)).map_err(|error| Refusal::new(Code::HubFailed, error.to_string()))
+}
+
+/// What permits a call at the times of a schedule.
+#[derive(Debug)]
+pub(crate) struct Permission {
+    pub(crate) ticket: TicketDocument,
+    /// The files of the project that its runs have, also as they are packed.
+    pub(crate) project: Option<(Travelling, Vec<u8>)>,
 }
 
 impl Fleet {
@@ -360,29 +440,33 @@ impl Fleet {
         plan: &Plan,
         schedule: TicketSchedule,
         (durable, expires): (bool, i64),
-    ) -> Result<TicketDocument, Refusal> {
-        match refused(plan) {
-            Some(why) => Err(stays(plan.tool().name.as_str(), why)),
-            None if plan.tool().workspace == FleetWorkspace::Snapshot => {
-                Err(stays(plan.tool().name.as_str(), "the runs of a schedule can't have the files of the project"))
-            }
-            None => Ok(TicketDocument {
-                schedule: Some(schedule),
-                durable,
-                expires,
-                labels: self.labels_of(plan, durable),
-                ..self.ticket(plan, &[], false)?
-            }),
+    ) -> Result<Permission, Refusal> {
+        if let Some(why) = refused(plan) {
+            return Err(stays(plan.tool().name.as_str(), why));
         }
+        let mut ticket = TicketDocument {
+            schedule: Some(schedule),
+            durable,
+            expires,
+            labels: self.labels_of(plan, durable),
+            ..self.ticket(plan, &[], false)?
+        };
+        let project = project_of(plan)?;
+        let packed = project.as_ref().map(|project| project.pack_for(plan, &mut ticket)).transpose()?;
+        Ok(Permission { ticket, project: project.zip(packed) })
     }
 
     /// Signs a permission and gives it to the hub. Returns why no worker could begin it now, if none could.
     ///
     /// # Errors
     /// When the hub doesn't take it.
-    pub(crate) fn permit(&self, plan: &Plan, ticket: &TicketDocument) -> Result<Option<String>, Refusal> {
+    pub(crate) fn permit(&self, plan: &Plan, permission: &Permission) -> Result<Option<String>, Refusal> {
+        let Permission { ticket, project } = permission;
         let flow = ticket.durable.then(|| flow_of(plan)).transpose()?;
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, packed)) = project {
+            tasks.bring(&ticket.id, packed).map_err(|error| failed(&error))?;
+        }
         match tasks.add_schedule(ticket, &self.bytes, flow.as_ref()) {
             Ok(TaskTaken::NoWorker(why)) => Ok(Some(why)),
             other => taken(other).map(|()| None),
@@ -575,7 +659,7 @@ impl Following<'_> {
         }
         let (mut state, mut last, mut fence, mut lost) = ("new".to_owned(), 0, 0, 0);
         let mut heard = Instant::now();
-        let mut stopped: Option<Instant> = None;
+        let (mut stopped, mut has_warned) = (None::<Instant>, false);
         loop {
             if self.stop.is_raised() && stopped.is_none() && self.tasks.cancel(&ticket.id).is_ok() {
                 stopped = Some(Instant::now());
@@ -585,13 +669,18 @@ impl Following<'_> {
             }
             let now = match self.tasks.watch(&ticket.id, (&state, last), WAIT) {
                 Ok(now) => now,
-                Err(error) if heard.elapsed() > PATIENCE => return Err(failed(&error)),
-                Err(_) => {
+                Err(error) if heard.elapsed() > LONGEST_AWAY => return Err(failed(&error)),
+                Err(error) => {
+                    if heard.elapsed() > PATIENCE && !std::mem::replace(&mut has_warned, true) {
+                        self.sink.event(&Event::Warning(format!(
+                            "{error}; the run may continue, and cycod waits for the hub"
+                        )));
+                    }
                     _ = self.stop.wait(Duration::from_millis(WAIT));
                     continue;
                 }
             };
-            heard = Instant::now();
+            (heard, has_warned) = (Instant::now(), false);
             for piece in &now.pieces {
                 if piece.fence != fence && fence != 0 {
                     end_open_steps(std::mem::take(&mut self.open), self.sink);

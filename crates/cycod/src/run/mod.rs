@@ -17,7 +17,7 @@ pub(crate) use approve::{Prompt, Said, request_text};
 pub(crate) use asks::{answers, line, not_planned};
 pub(crate) use begun::Begun;
 pub(crate) use display::Display;
-pub(crate) use fleet::{Fleet, fleet_of};
+pub(crate) use fleet::{Fleet, Permission, changes_of, fleet_of};
 pub(crate) use live::Live;
 pub(crate) use missing::completed;
 pub(crate) use plain::Plain;

@@ -33,7 +33,7 @@ pub(crate) fn preview_text(
     }
     if let Some(fleet) = fleet {
         text.push_str(&format!("  on {}\n", worker_with(fleet.labels.iter().map(String::as_str))));
-        fleet.project.iter().for_each(|project| write_project(&mut text, plan, project));
+        fleet.project.iter().for_each(|project| write_project(&mut text, plan, (project, fleet.is_durable)));
     }
     for warning in &plan.warnings {
         text.push_str(&format!("  warning: {warning}\n"));
@@ -70,10 +70,16 @@ pub(crate) struct OnFleet {
     /// The labels that the worker must offer.
     pub(crate) labels: Vec<String>,
     pub(crate) project: Option<Travelling>,
+    /// Whether it would be a durable run.
+    pub(crate) is_durable: bool,
 }
 
-fn write_project(text: &mut String, plan: &Plan, project: &Travelling) {
-    let back = if plan.granted() > Level::Read { "; what it changes in them comes back" } else { "" };
+fn write_project(text: &mut String, plan: &Plan, (project, is_durable): (&Travelling, bool)) {
+    let back = match (plan.granted() > Level::Read, is_durable) {
+        (false, _) => "",
+        (true, false) => "; what it changes in them comes back",
+        (true, true) => "; what it changes in them comes back when you apply it",
+    };
     let (count, bytes) = (project.count(), project.snapshot.bytes());
     let files = if count == 1 { "file" } else { "files" };
     text.push_str(&format!("  with {count} {files} of the project, {bytes} bytes{back}\n"));
@@ -203,7 +209,7 @@ pub(crate) fn preview_json(
             if let Some(project) = &fleet.project {
                 let comes_back = plan.granted() > Level::Read;
                 let (files, bytes) = (project.count(), project.snapshot.bytes());
-                let about = json!({"files": files, "bytes": bytes, "comes_back": comes_back, "stay": project.stay});
+                let about = json!({"files": files, "bytes": bytes, "comes_back": comes_back, "applied": comes_back && !fleet.is_durable, "stay": project.stay});
                 fields.insert("workspace".into(), about);
             }
         }

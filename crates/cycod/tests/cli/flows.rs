@@ -153,7 +153,11 @@ fn request(stream: &mut impl std::io::BufRead) -> Option<(String, String)> {
 }
 
 fn durable_team() -> Team {
-    let team = Team::new();
+    durable(Team::new())
+}
+
+/// A team whose hub takes durable runs.
+pub(crate) fn durable(team: Team) -> Team {
     Conducting::start(&team.hub);
     team
 }

@@ -9,10 +9,12 @@ use std::{
 };
 
 use cycod_hub::{HubStore as _, SqliteStore};
+use jiff::Timestamp;
 use rustix::process::Signal;
 
 use crate::{
     fleet::{Team, signal},
+    flows::durable,
     support::{Place, until},
     team_hub::{done, fails},
 };
@@ -241,25 +243,21 @@ fn what_travels_is_shown_before_it_does() {
     assert!(plan.contains("  without id_rsa: it may hold keys\n"), "{plan}");
     let plan = done(ada, &["run", "work", "--dry-run", "--format", "json"]).stdout();
     let plan: serde_json::Value = serde_json::from_str(&plan).expect("JSON");
-    assert_eq!(plan["workspace"], serde_json::json!({"files": 2, "bytes": 10, "comes_back": true, "stay": ["id_rsa"]}));
+    assert_eq!(
+        plan["workspace"],
+        serde_json::json!({"files": 2, "bytes": 10, "comes_back": true, "applied": true, "stay": ["id_rsa"]})
+    );
     let says = "the files of the project leave this machine, and what the run changes in them comes back";
     let info = done(ada, &["info", "work"]).stdout();
     assert!(info.split_whitespace().collect::<Vec<_>>().join(" ").contains(says), "{info}");
     let info: serde_json::Value =
         serde_json::from_str(&done(ada, &["info", "work", "--format", "json"]).stdout()).expect("JSON");
     assert_eq!(info["workspace"], "snapshot");
-    let durable = ada.run(&["run", "work", "--durable"]);
-    let schedule = ada.run(&["schedule", "add", "work", "--cron", "0 3 * * *", "--zone", "UTC", "--yes"]);
-    for (ran, why) in [(durable, "the steps of a durable run"), (schedule, "the runs of a schedule")] {
-        let why =
-            format!("error[not-for-fleet]: `work` can't run on the fleet: {why} can't have the files of the project");
-        assert!(ran.stderr().contains(&why), "{}", ran.block());
-    }
-    for key in ["durable: true", "schedule: {cron: \"0 3 * * *\"}"] {
-        ada.tool("other", &(tool("ls", "read") + key + "\n"));
-        let ran = ada.run(&["validate", "other"]);
-        assert!(ran.code() == 1 && ran.stdout().contains("error[not-for-fleet]"), "{}", ran.block());
-    }
+    let plan = done(ada, &["run", "work", "--durable", "--dry-run"]).stdout();
+    assert!(plan.contains("what it changes in them comes back when you apply it\n"), "{plan}");
+    let schedule = ada.run(&["schedule", "add", "work", "--cron", "0 3 * * *", "--zone", "UTC"]);
+    assert!(schedule.stderr().contains("files     2 of the project, 10 bytes\n"), "{}", schedule.block());
+    assert!(schedule.stderr().contains("without id_rsa: it may hold keys\n"), "{}", schedule.block());
     // Who is asked reads it, too.
     _ = done(ada, &["policy", "add", "ask", "work", "--user"]);
     _ = ada.run(&["run", "work"]);
@@ -306,7 +304,8 @@ fn the_hub_can_not_give_a_worker_other_files() {
     std::thread::sleep(Duration::from_millis(1500));
     let mut command = ada.command(&["run", "work"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let other = "UPDATE task_parts SET bytes = x'00' WHERE task IN (SELECT id FROM tasks WHERE state = 'waiting')";
+    let other = "UPDATE part_bytes SET bytes = x'00' WHERE digest IN \
+                 (SELECT digest FROM task_parts WHERE task IN (SELECT id FROM tasks WHERE state = 'waiting'))";
     until("the ticket is there", || at_the_hub(&team, other) == 1);
     signal(&worker.child, Signal::CONT);
     let ended = child.wait_with_output().expect("it ends");
@@ -316,7 +315,7 @@ fn the_hub_can_not_give_a_worker_other_files() {
     assert!(ended.stdout.is_empty());
     // What comes back is what the result names.
     let trigger = "CREATE TRIGGER swap AFTER INSERT ON task_parts WHEN NEW.from_worker = 1 \
-                   BEGIN UPDATE task_parts SET bytes = x'00' WHERE task = NEW.task; END";
+                   BEGIN UPDATE part_bytes SET bytes = x'00' WHERE digest = NEW.digest; END";
     _ = at_the_hub(&team, trigger);
     fails(&ada.run(&["run", "work"]), "the hub has other files than those that were signed");
     assert_eq!(ada.read("a.txt"), "a\n");
@@ -346,6 +345,177 @@ fn many_bytes_travel_in_parts_and_a_run_in_the_background_brings_them_back() {
     let ran = done(ada, &["runs", "wait", began.stdout().trim()]);
     assert!(ran.stdout().contains(&cycod_team::BlobDigest::of(&noise).to_string()), "{}", ran.block());
     assert_eq!(fs::read(ada.project().join("twice")).expect("a file"), [&noise[..], &noise[..]].concat());
+}
+
+/// A workflow whose steps have the files of the project.
+fn steps(steps: &str) -> String {
+    format!(
+        "description: Work\non: fleet\ndurable: true\nworkspace: snapshot\ntags: [write]\n\
+         security: {{isolation: none}}\nsteps:\n{steps}"
+    )
+}
+
+#[test]
+fn each_step_has_the_files_as_the_steps_before_left_them_and_all_changes_are_applied_by_a_command() {
+    let team = durable(Team::without_files());
+    let ada = &team.ada;
+    let workers = [team.worker("build-1", &[]), team.worker("build-2", &[])];
+    ada.write("sub/a.txt", "one\n");
+    ada.write("sub/gone.txt", "gone\n");
+    ada.write(".gitignore", "*.log\n");
+    let go = ada.path("go");
+    let both = format!("touch '{0}'.$0; until [ -e '{0}'.1 ] && [ -e '{0}'.2 ]; do sleep 0.05; done", go.display());
+    let text = format!(
+        "  - {{name: a, bash: \"set -- 1; {}; echo A >> a.txt; echo x > x.log; ln -s a.txt link; echo a > ../same\"}}\n\
+         \x20 - {{name: b, bash: \"set -- 2; {}; rm gone.txt; echo b > new.txt; chmod +x new.txt; echo a > ../same\", parallel: true}}\n\
+         \x20 - {{name: c, bash: 'pwd | grep -c /sub$; cat a.txt new.txt link ../same; ls; test -x new.txt; echo C >> a.txt; exit 3', wait-for: [a, b], continue-on-error: true}}\n\
+         \x20 - {{name: d, bash: 'cat a.txt; rm new.txt; echo d > ../d.txt'}}\n",
+        both.replace("$0", "$1"),
+        both.replace("$0", "$1")
+    );
+    ada.tool("work", &steps(&text));
+    let mut command = ada.command(&["run", "work"]);
+    let ran = ada.ran(command.current_dir(ada.project().join("sub")).output().expect("it starts"));
+    let lines = ["1", "one", "A", "b", "one", "A", "a", "a.txt", "link", "new.txt"].map(|line| format!("[c] {line}\n"));
+    assert!(ran.stderr().contains(&lines.concat()), "{}", ran.block());
+    // A step that failed has changed something, too, as on this machine.
+    assert!(ran.stdout().contains("one\nA\nC\n"), "{}", ran.block());
+    assert!(ran.stderr().contains("it changed 5 files of the project: cycod runs apply "), "{}", ran.block());
+    let all = [".gitignore", "sub/a.txt", "sub/gone.txt"];
+    assert_eq!((files(ada), ada.read("sub/a.txt")), (all.map(str::to_owned).to_vec(), "one\n".to_owned()));
+    let listed = done(ada, &["runs", "apply", "last", "--dry-run"]).stdout();
+    let expected = "added   d.txt\nadded   same\nchanged sub/a.txt\nremoved sub/gone.txt\nadded   sub/link\n";
+    assert_eq!(listed, expected);
+    assert_eq!(done(ada, &["runs", "apply", "last"]).stdout(), expected);
+    assert_eq!(ada.read("sub/a.txt"), "one\nA\nC\n");
+    assert_eq!(files(ada), [".gitignore", "d.txt", "same", "sub/a.txt", "sub/link"]);
+    // Nothing is left on the workers, and of the files of the project nothing at the hub.
+    for worker in &workers {
+        assert_eq!(fs::read_dir(worker.place.path("tmp")).expect("a directory").count(), 0);
+    }
+    assert_eq!(at_the_hub(&team, "DELETE FROM task_parts WHERE from_worker = 0"), 0);
+}
+
+#[test]
+fn steps_that_change_one_file_at_once_conflict_and_so_do_those_that_change_the_tool() {
+    let team = durable(Team::without_files());
+    let ada = &team.ada;
+    let _workers = [team.worker("build-1", &[]), team.worker("build-2", &[])];
+    ada.write("a.txt", "one\n");
+    ada.write("b.txt", "one\n");
+    let go = ada.path("go");
+    let wait = |own: u8| {
+        format!("touch '{0}'.{own}; until [ -e '{0}'.1 ] && [ -e '{0}'.2 ]; do sleep 0.05; done", go.display())
+    };
+    let text = format!(
+        "  - {{name: a, bash: \"{}; echo a > a.txt; echo a > b.txt\"}}\n\
+         \x20 - {{name: b, bash: \"{}; sleep 2; echo b > a.txt\", parallel: true}}\n",
+        wait(1),
+        wait(2)
+    );
+    ada.tool("work", &steps(&text));
+    let ran = ada.run(&["run", "work"]);
+    assert!(ran.stderr().contains("error[workspace-conflict]"), "{}", ran.block());
+    assert!(ran.stderr().contains("a step that ran at the same time changed `a.txt`, too"), "{}", ran.block());
+    // The changes of the other one count.
+    _ = done(ada, &["runs", "apply", "last"]);
+    assert_eq!([ada.read("a.txt"), ada.read("b.txt")], ["a\n", "a\n"]);
+
+    // The files of the tool are those that the member signed, in each step.
+    ada.write("part.sh", "#!/bin/sh\necho part\n");
+    ada.tool(
+        "own",
+        &steps("  - {name: a, bash: 'sh part.sh; echo echo other > part.sh'}\n  - {name: b, bash: sh part.sh}\n"),
+    );
+    let ran = ada.run(&["run", "own"]);
+    assert!(ran.code() != 0 && ran.block().contains("`part.sh` belongs to the tool"), "{}", ran.block());
+    assert!(!ran.stdout().contains("other"), "{}", ran.block());
+}
+
+#[test]
+fn a_durable_run_that_no_one_follows_keeps_its_changes_at_the_hub() {
+    let team = durable(Team::without_files());
+    let ada = &team.ada;
+    let _worker = team.worker("build-1", &[]);
+    ada.write("a.txt", "one\n");
+    ada.tool("work", &steps("  - {name: a, bash: 'echo begun; sleep 2; echo a >> a.txt'}\n  - {name: b, bash: 'cat a.txt; echo b >> a.txt'}\n"));
+    let mut child =
+        ada.command(&["run", "work"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let running = "UPDATE tasks SET piece = piece WHERE state = 'leased' AND run <> ''";
+    until("a step runs", || at_the_hub(&team, running) == 1);
+    child.kill().expect("it is killed");
+    _ = child.wait();
+    // The files are those of the beginning, whatever happens to them meanwhile.
+    ada.write("a.txt", "mine\n");
+    let states = "DELETE FROM used WHERE EXISTS (SELECT run FROM flows WHERE state = 'done') AND what = 'seen'";
+    _ = at_the_hub(&team, "INSERT INTO used (what, expires) VALUES ('seen', 9999999999999)");
+    until("the run is over", || at_the_hub(&team, states) == 1);
+    let ran = done(ada, &["runs", "resume", "last"]);
+    assert!(ran.block().contains("one\na\n"), "{}", ran.block());
+    fails(&ada.run(&["runs", "apply", "last"]), "`a.txt` changed on this machine meanwhile");
+    ada.write("a.txt", "one\n");
+    _ = done(ada, &["runs", "apply", "last"]);
+    assert_eq!(ada.read("a.txt"), "one\na\nb\n");
+    // A tool that only reads brings nothing back, and neither does a run that is stopped.
+    ada.tool(
+        "look",
+        &steps("  - {name: a, bash: 'cat a.txt; echo x > a.txt'}\n  - {name: b, bash: cat a.txt}\n")
+            .replace("[write]", "[read]"),
+    );
+    let ran = done(ada, &["run", "look"]);
+    assert!(!ran.stdout().contains('x') && !ran.block().contains("runs apply"), "{}", ran.block());
+    ada.tool(
+        "stop",
+        &steps("  - {name: a, bash: 'echo x > a.txt'}\n  - {name: b, bash: 'echo begun >&2; echo begun; sleep 600'}\n"),
+    );
+    let child = ada.command(&["run", "stop"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    let running = "UPDATE tasks SET piece = piece WHERE state = 'leased' AND run <> '' AND id LIKE '%.1.%'";
+    until("the second step runs", || at_the_hub(&team, running) == 1);
+    signal(&child, Signal::INT);
+    assert_eq!(child.wait_with_output().expect("it ends").status.code(), Some(130));
+    fails(&ada.run(&["runs", "apply", "last"]), "no changes are kept");
+}
+
+#[test]
+fn the_runs_of_a_schedule_have_the_files_that_the_user_gave_it() {
+    let team = durable(Team::without_files());
+    let ada = &team.ada;
+    let _worker = team.worker("build-1", &[]);
+    ada.write("a.txt", "one\n");
+    let whole = "description: Work\nworkspace: snapshot\nbash: cat a.txt; echo more >> a.txt\ntags: [write]\n";
+    ada.tool("whole", whole);
+    ada.tool(
+        "spread",
+        &steps("  - {name: a, bash: cat a.txt; echo more >> a.txt}\n  - {name: b, bash: cat a.txt; echo b > b.txt}\n"),
+    );
+    for tool in ["whole", "spread"] {
+        let words = ["schedule", "add", tool, "--cron", "* * * * *", "--zone", "UTC", "--yes"];
+        _ = done(ada, &words);
+    }
+    ada.write("a.txt", "two\n");
+    let show = |tool: &str| done(ada, &["schedule", "show", tool]).stdout();
+    let minute = 60 * (Timestamp::now().as_second() / 60 + 1);
+    team.hub.start_due(Timestamp::from_second(minute).expect("a time")).expect("it starts");
+    for tool in ["whole", "spread"] {
+        until("the run ends", || show(tool).contains("  ended\n"));
+        let log = done(ada, &["schedule", "log", tool]).stdout();
+        assert!(log.contains("one\n") && !log.contains("two"), "{tool}: {log}");
+    }
+    let listed = done(ada, &["schedule", "apply", "spread", "--dry-run"]).stdout();
+    assert_eq!(listed, "changed a.txt  (changed on this machine meanwhile)\nadded   b.txt\n");
+    fails(&ada.run(&["schedule", "apply", "spread"]), "error[workspace-conflict]");
+    _ = done(ada, &["schedule", "apply", "whole", "--into", "theirs"]);
+    assert_eq!(ada.read("theirs/a.txt"), "one\nmore\n");
+    ada.write("a.txt", "one\n");
+    _ = done(ada, &["schedule", "apply", "spread", "--nth", "1"]);
+    assert_eq!([ada.read("a.txt"), ada.read("b.txt")], ["one\nmore\n", "b\n"]);
+    // The hub has the files until the schedule ends, once for all of its runs.
+    assert_eq!(at_the_hub(&team, "UPDATE task_parts SET made = 1 WHERE from_worker = 0"), 2);
+    _ = done(ada, &["schedule", "list"]);
+    for tool in ["whole", "spread"] {
+        _ = done(ada, &["schedule", "remove", tool]);
+    }
+    assert_eq!(at_the_hub(&team, "DELETE FROM task_parts WHERE from_worker = 0"), 0);
 }
 
 #[test]

@@ -20,6 +20,13 @@ use crate::{
 struct Arguments {
     #[command(flatten)]
     run: RunName,
+    #[command(flatten)]
+    how: HowToApply,
+}
+
+/// What is done with changes.
+#[derive(clap::Args)]
+pub(crate) struct HowToApply {
     /// List the changes, and what is in their way
     #[arg(long)]
     dry_run: bool,
@@ -43,34 +50,50 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
         return Err(CommandError::failure(format!("no changes are kept of `{run}`")));
     };
     let changes = Changes::unpack(&packed).map_err(|error| failed(&error))?;
-    if let Some(into) = &args.into {
-        let into = context.engine.host().working_directory.join(into);
-        fs::create_dir(&into).map_err(|error| failed(&format!("`{}`: {error}", into.display())))?;
-        let into = fs::canonicalize(&into).map_err(|error| failed(&error))?;
-        changes.write(&into).map_err(|error| failed(&error))?;
-        return Ok(0);
-    }
-    let project = &context.engine.host().workspace;
-    if fs::canonicalize(project).ok() != fs::canonicalize(&kept.project).ok() {
+    let is_of_another = || {
+        let project = &context.engine.host().workspace;
+        args.how.into.is_none() && fs::canonicalize(project).ok() != fs::canonicalize(&kept.project).ok()
+    };
+    if is_of_another() {
         let hint = format!("cd '{}'", kept.project.display());
         return Err(failed(&"they belong to another project").hint(hint));
     }
-    if args.dry_run {
-        let root = fs::canonicalize(project).map_err(|error| failed(&error))?;
-        let conflicts = changes.conflicts(&root).map_err(|error| failed(&error))?;
-        let conflicts: BTreeMap<_, _> = conflicts.into_iter().map(|conflict| (conflict.path, conflict.why)).collect();
-        for (path, change) in changes.by_path() {
-            let why = conflicts.get(path).map(|why| format!("  ({why})")).unwrap_or_default();
-            context.printer.line(&format!("{} {}{why}", word(change), visible(path.as_str())));
-        }
-        return Ok(0);
-    }
-    apply(&changes, project, &run)?;
-    KeptChanges::forget(&home, &run);
-    for (path, change) in changes.by_path() {
-        context.printer.line(&format!("{} {}", word(change), visible(path.as_str())));
+    if args.how.carry_out(context, (&changes, &run))? {
+        KeptChanges::forget(&home, &run);
     }
     Ok(0)
+}
+
+impl HowToApply {
+    /// Lists the changes of a run, writes them elsewhere, or applies them to the project. Returns whether they are applied.
+    pub(crate) fn carry_out(
+        &self,
+        context: &mut Context,
+        (changes, run): (&Changes, &str),
+    ) -> Result<bool, CommandError> {
+        let failed = |error: &dyn std::fmt::Display| CommandError::failure(format!("the changes of `{run}`: {error}"));
+        if let Some(into) = &self.into {
+            let into = context.engine.host().working_directory.join(into);
+            fs::create_dir(&into).map_err(|error| failed(&format!("`{}`: {error}", into.display())))?;
+            let into = fs::canonicalize(&into).map_err(|error| failed(&error))?;
+            changes.write(&into).map_err(|error| failed(&error))?;
+            return Ok(false);
+        }
+        let project = &context.engine.host().workspace;
+        let mut in_the_way = BTreeMap::new();
+        if self.dry_run {
+            let root = fs::canonicalize(project).map_err(|error| failed(&error))?;
+            let conflicts = changes.conflicts(&root).map_err(|error| failed(&error))?;
+            in_the_way = conflicts.into_iter().map(|conflict| (conflict.path, conflict.why)).collect();
+        } else {
+            apply(changes, project, run)?;
+        }
+        for (path, change) in changes.by_path() {
+            let why = in_the_way.get(path).map(|why| format!("  ({why})")).unwrap_or_default();
+            context.printer.line(&format!("{} {}{why}", word(change), visible(path.as_str())));
+        }
+        Ok(!self.dry_run)
+    }
 }
 
 fn word(change: &Change) -> &'static str {

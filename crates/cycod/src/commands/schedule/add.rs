@@ -6,9 +6,10 @@ use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
     catalog::ScopeFilter,
     definition::{WORKER_LABEL, is_worker_label},
+    diagnostic::visible,
 };
 use cycod_schedule::{MissedRuns, OverlappingRuns, Schedule, is_schedule_name};
-use cycod_team::{TicketDocument, TicketSchedule};
+use cycod_team::TicketSchedule;
 use jiff::Timestamp;
 
 use super::{shown, times, when_text};
@@ -21,7 +22,7 @@ use crate::{
         trust::{ByHand, settle},
     },
     options::parsed,
-    run::{Fleet, completed, not_planned},
+    run::{Fleet, Permission, completed, not_planned},
     scope::ScopeOptions,
     secrets::seconds,
 };
@@ -111,21 +112,22 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let fleet = Fleet::joined(&context.engine, &tool, args.label)?;
     let from = i64::try_from(seconds(context.engine.host().now)).unwrap_or(i64::MAX);
     let expires = from.saturating_add(i64::from(args.days) * 24 * 3600);
-    let ticket = fleet.permission(plan, TicketSchedule { name, when, from }, (durable, expires))?;
-    for line in permitted(&ticket)? {
+    let permission = fleet.permission(plan, TicketSchedule { name, when, from }, (durable, expires))?;
+    for line in permitted(&permission)? {
         context.printer.say(&line);
     }
     args.confirmation.confirm(context, "Let it start without asking you?")?;
-    if let Some(why) = fleet.permit(plan, &ticket)? {
+    if let Some(why) = fleet.permit(plan, &permission)? {
         context.printer.warn(&format!("{why}; the runs will wait for one that fits"));
     }
-    let name = ticket.schedule.as_ref().map(|schedule| schedule.name.as_str()).unwrap_or_default();
+    let name = permission.ticket.schedule.as_ref().map(|schedule| schedule.name.as_str()).unwrap_or_default();
     context.printer.say(&format!("The hub has the schedule `{name}`: cycod schedule show {name}"));
     Ok(0)
 }
 
 /// What a user permits, before the question.
-fn permitted(ticket: &TicketDocument) -> Result<Vec<String>, CommandError> {
+fn permitted(permission: &Permission) -> Result<Vec<String>, CommandError> {
+    let Permission { ticket, project } = permission;
     let Some(schedule) = &ticket.schedule else { return Ok(Vec::new()) };
     let times = times(&schedule.when)?;
     let mut next = Timestamp::from_second(schedule.from).ok();
@@ -141,7 +143,7 @@ fn permitted(ticket: &TicketDocument) -> Result<Vec<String>, CommandError> {
             .hint("let it last longer: --days N"));
     }
     let labels = if ticket.labels.is_empty() { "any".to_owned() } else { ticket.labels.join(" ") };
-    Ok(vec![
+    let mut lines = vec![
         format!("The hub of {} may start this on a worker, as a run of yours:", ticket.team),
         format!("  schedule  {}", schedule.name),
         format!("  tool      {} {}", ticket.tool, ticket.arguments),
@@ -149,6 +151,21 @@ fn permitted(ticket: &TicketDocument) -> Result<Vec<String>, CommandError> {
         format!("  times     {}", when_text(&schedule.when)),
         format!("  next      {}", coming.join(", ")),
         format!("  until     {}", shown(&times, ticket.expires)),
-        "The tool stays as it is now: a change of its files doesn't change the schedule.".to_owned(),
-    ])
+    ];
+    if let Some((project, _)) = project {
+        let (count, bytes) = (project.count(), project.snapshot.bytes());
+        lines.push(format!("  files     {count} of the project, {bytes} bytes"));
+        lines.extend(
+            project
+                .stay
+                .iter()
+                .map(|file| format!("            without {}: it may hold keys", visible(&file.to_string_lossy()))),
+        );
+        lines.push(
+            "The tool and the files stay as they are now: a change of them doesn't change the schedule.".to_owned(),
+        );
+    } else {
+        lines.push("The tool stays as it is now: a change of its files doesn't change the schedule.".to_owned());
+    }
+    Ok(lines)
 }

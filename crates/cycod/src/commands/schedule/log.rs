@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{Sink as _, event_of_json, report_of_json};
 
-use super::{found, shown, tasks, terms, times};
+use super::{found, run_of, shown, tasks, terms, times};
 use crate::{cli::Context, command_error::CommandError, commands::team::not_synced, options::parsed, run::Display};
 
 /// What `cycod schedule log` takes.
@@ -28,9 +28,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let args: Arguments = parsed(matches)?;
     let mut tasks = tasks(context)?;
     let schedule = found(&mut tasks, &args.name)?;
-    let mut runs = schedule.runs.iter().filter(|run| !run.run.is_empty());
-    let run = runs.nth(usize::from(args.nth) - 1);
-    let run = run.ok_or_else(|| CommandError::failure(format!("`{}` has no such run", args.name)))?;
+    let run = run_of(&schedule, &args.name, args.nth)?;
     let times = times(&terms(&schedule)?.when)?;
     let why = if run.why.is_empty() { String::new() } else { format!(": {}", run.why) };
     context.printer.say(&format!("{} {}{why}", shown(&times, run.instant), run.state));

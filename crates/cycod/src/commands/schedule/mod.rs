@@ -1,6 +1,7 @@
 //! One file for each command about calls that the team's hub starts by the clock.
 
 pub(crate) mod add;
+pub(crate) mod apply;
 pub(crate) mod cancel;
 pub(crate) mod list;
 pub(crate) mod log;
@@ -12,7 +13,7 @@ pub(crate) mod show;
 use clap::Parser;
 use cycod_schedule::{Schedule, ScheduleTimes};
 use cycod_team::TicketSchedule;
-use cycod_team_sync::{FleetTasks, ScheduleChange, TeamSchedule};
+use cycod_team_sync::{FleetTasks, ScheduleChange, TeamSchedule, TeamScheduleRun};
 use jiff::Timestamp;
 
 use super::team::{fleet, not_synced};
@@ -42,6 +43,13 @@ fn found(tasks: &mut FleetTasks, name: &str) -> Result<TeamSchedule, CommandErro
 
 fn terms(schedule: &TeamSchedule) -> Result<&TicketSchedule, CommandError> {
     schedule.ticket.schedule.as_ref().ok_or_else(|| CommandError::failure("the hub sent a schedule without times"))
+}
+
+/// The run that is the nth of a schedule, where 1 is the last.
+fn run_of<'s>(schedule: &'s TeamSchedule, name: &str, nth: u16) -> Result<&'s TeamScheduleRun, CommandError> {
+    let mut runs = schedule.runs.iter().filter(|run| !run.run.is_empty());
+    let run = runs.nth(usize::from(nth) - 1);
+    run.ok_or_else(|| CommandError::failure(format!("`{name}` has no such run")))
 }
 
 /// Changes a schedule, and says so.

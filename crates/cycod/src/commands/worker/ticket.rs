@@ -1,6 +1,7 @@
 //! One task of a worker: verified, unpacked, planned, decided and run here, while its events go to the hub.
 
 use std::{
+    collections::BTreeSet,
     io,
     sync::{
         Arc, Mutex, PoisonError,
@@ -25,9 +26,9 @@ use cycod_engine::{
     trust::fingerprint,
 };
 use cycod_process::expire_at;
-use cycod_snapshot::Snapshot;
-use cycod_team::{BytesInParts, TicketDocument, TicketWorkspace, missing_labels};
-use cycod_team_sync::{GivenTicket, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine};
+use cycod_snapshot::{Changes, Snapshot};
+use cycod_team::{BytesInParts, StepChanges, TicketDocument, TicketWorkspace, missing_labels};
+use cycod_team_sync::{GivenTicket, ReportAnswer, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine};
 use serde_json::{Value as Json, json as object};
 
 use super::unpacked::Unpacked;
@@ -50,7 +51,10 @@ const WAITING: usize = 64;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How long a result is offered to a hub that doesn't answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How many paths a message names.
+const NAMED: usize = 10;
 
 /// What a worker needs for a task.
 pub(super) struct Errand<'a> {
@@ -84,7 +88,7 @@ impl Errand<'_> {
                     .machine
                     .hub()
                     .map_err(|error| error.to_string())
-                    .and_then(|mut hub| offer(&mut hub, (&task, fence), &outcome));
+                    .and_then(|mut hub| offer(&mut hub, (&task, fence), outcome));
                 (what, sent)
             }
         };
@@ -103,6 +107,7 @@ impl Errand<'_> {
             fence: ticket.fence,
             length: Duration::from_millis(ticket.lease_ms),
             renewed: Mutex::new(self.asked),
+            grace: Mutex::new(HubGrace { length: Duration::from_millis(ticket.grace_ms), answered: self.asked }),
             is_over: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
             stop: &stop,
@@ -121,11 +126,15 @@ impl Errand<'_> {
             report
         });
         if lease.is_over.load(Ordering::SeqCst) {
-            // The hub keeps it as a late result.
-            _ = hub.report((lease.id, lease.fence), (0, &[]), Some(&report.json()));
+            // The hub keeps it as a late result. One that was away may have given the lease again: then the run was lost, and how
+            // it was ended here must not count as its end.
+            let task = (lease.id, lease.fence);
+            if hub.report(task, (0, &[]), None).is_ok_and(|answer| answer.over) {
+                _ = hub.report(task, (0, &[]), Some(&report.json()));
+            }
             return Err("the lease has ended, so the run was stopped".to_owned());
         }
-        offer(&mut hub, (lease.id, lease.fence), &report)
+        offer(&mut hub, (lease.id, lease.fence), report)
     }
 
     /// Runs all of a ticket, or the step of it that is asked for.
@@ -143,30 +152,40 @@ impl Errand<'_> {
         }
         let project = ticket.document.workspace.as_ref().map(|workspace| self.project(ticket, workspace)).transpose();
         let place = project.and_then(|project| Unpacked::of(self.machine, self.host, ticket, project));
-        let place = match place {
+        let mut place = match place {
             Ok(place) => place,
             Err(why) => return Outcome::refused(work, ticket_refused(name, &why)),
         };
         let done = match (work, &ticket.step) {
-            (Some(work), Some(step)) => self.step_in(&place, ticket, (work, step), stop, sink).map(Outcome::Step),
+            (Some(work), Some(step)) => self
+                .step_in(&mut place, ticket, (work, step), stop, sink)
+                .map(|done| self.step_outcome(&place, ticket, (work, done), stop)),
             _ => self
-                .run_in(&place, ticket, RunPlace::Here, stop, sink)
+                .run_in(&mut place, ticket, RunPlace::Here, stop, sink)
                 .map(|report| self.run_outcome(&place, ticket, report)),
         };
         done.unwrap_or_else(|undone| match undone {
             Undone::Refused(refusal) => Outcome::refused(work, *refusal),
             Undone::Asks(question) => match work {
-                Some(work) => Outcome::Step(asked_step(work, &question)),
+                Some(work) => Outcome::Step(asked_step(work, &question), None),
                 None => Outcome::Asks(question),
             },
         })
     }
 
-    /// Gets the files of the project that a ticket names.
-    fn project(&self, ticket: &VerifiedTicket, workspace: &TicketWorkspace) -> Result<Snapshot, String> {
+    /// Gets the files of the project that a ticket names, and what the steps before changed in them.
+    fn project(
+        &self,
+        ticket: &VerifiedTicket,
+        workspace: &TicketWorkspace,
+    ) -> Result<(Snapshot, Vec<Changes>), String> {
         let mut hub = self.machine.hub().map_err(|error| error.to_string())?;
-        let packed = hub.fetch((ticket.task(), ticket.fence), &workspace.files).map_err(|error| error.to_string())?;
-        Snapshot::unpack(&packed).map_err(|error| error.to_string())
+        let lease = (ticket.task(), ticket.fence);
+        let packed = hub.fetch(lease, &workspace.files).map_err(|error| error.to_string())?;
+        let project = Snapshot::unpack(&packed).map_err(|error| error.to_string())?;
+        let changes = ticket.step.iter().flat_map(|step| &step.past.changes);
+        let changes = changes.map(|changes| fetched(&mut hub, lease, changes)).collect::<Result<_, _>>()?;
+        Ok((project, changes))
     }
 
     /// What came of a run, with what it changed in the files of the project.
@@ -175,10 +194,7 @@ impl Errand<'_> {
         if !comes_back || report.cancelled {
             return Outcome::Run(Box::new(report), None);
         }
-        let cannot = |why: String| {
-            let why = format!("what the run changed can't travel: {why}");
-            Refusal::new(Code::WorkspaceRefused, why).place(&self.machine.name)
-        };
+        let cannot = |why: String| cannot_travel(&self.machine.name, &why);
         let sent = place.changes().and_then(|changes| {
             if changes.is_empty() {
                 return Ok(None);
@@ -198,10 +214,53 @@ impl Errand<'_> {
         }
     }
 
+    /// What came of a step, with what it changed in the files of the project. Of one that was stopped, or could not begin, nothing
+    /// comes back.
+    fn step_outcome(
+        &self,
+        place: &Unpacked,
+        ticket: &VerifiedTicket,
+        (work, done): (FlowWork, StepDone),
+        stop: &Stop,
+    ) -> Outcome {
+        let comes_back = ticket.document.workspace.as_ref().is_some_and(|workspace| workspace.changes);
+        let is_over = match (work, &done.answer.event) {
+            (FlowWork::Attempt(_), FlowEvent::Ended { outcome, .. }) => {
+                matches!(outcome, AttemptOutcome::Succeeded | AttemptOutcome::Failed)
+            }
+            (FlowWork::CleanUp(_), _) => true,
+            _ => false,
+        };
+        if !comes_back || !is_over || stop.is_raised() && matches!(work, FlowWork::Attempt(_)) {
+            return Outcome::Step(done, None);
+        }
+        let changes = place.changes().and_then(|changes| {
+            // The next step has it as the member signed it.
+            match changes.by_path().keys().find(|path| ticket.files.contains_key(path.as_str())) {
+                Some(path) => Err(format!("`{path}` belongs to the tool, and a step can't change that")),
+                None => Ok(changes),
+            }
+        });
+        let packed = changes.and_then(|changes| {
+            if changes.is_empty() {
+                return Ok(None);
+            }
+            let packed = changes.pack().map_err(|error| error.to_string())?;
+            let mut hub = self.machine.hub().map_err(|error| error.to_string())?;
+            let files = hub.bring((ticket.task(), ticket.fence), &packed).map_err(|error| error.to_string())?;
+            let after = ticket.step.as_ref().map_or(0, |step| step.past.changes.len());
+            Ok(Some((StepChanges { files, after }, changes)))
+        });
+        match packed {
+            Ok(changes) => Outcome::Step(done, changes.map(Box::new)),
+            Err(why) => Outcome::Step(without_changes(&done, &cannot_travel(&self.machine.name, &why)), None),
+        }
+    }
+
     /// Does one thing of a durable run.
     fn step_in(
         &self,
-        place: &Unpacked,
+        place: &mut Unpacked,
         ticket: &VerifiedTicket,
         (work, step): (FlowWork, &VerifiedStep),
         stop: &Stop,
@@ -230,7 +289,7 @@ impl Errand<'_> {
     /// Plans the call by the files of the ticket, decides about it by the rules of this machine, and runs it.
     fn run_in(
         &self,
-        place: &Unpacked,
+        place: &mut Unpacked,
         ticket: &VerifiedTicket,
         run_place: RunPlace,
         stop: &Stop,
@@ -277,6 +336,8 @@ impl Errand<'_> {
         if fingerprint(&engine, &tool).to_string() != *digest {
             return Err(refused(&format!("`{name}` would do something else here than what the member signed")));
         }
+        // A step may start what those before it made. The files of the tool are not among that.
+        place.advance().map_err(|why| refused(&why))?;
         // The member's device signed exactly this tool.
         engine.subjects(&tool)?.iter().for_each(|subject| engine.vouch(subject));
         let Ok(Value::Object(arguments)) = json::parse(arguments) else {
@@ -409,8 +470,8 @@ const ASKS: &str = "needs approval, and waits for it";
 enum Outcome {
     /// All of a run, with what it changed in the files of the project.
     Run(Box<RunReport>, Option<BytesInParts>),
-    /// One thing of a durable run.
-    Step(StepDone),
+    /// One thing of a durable run, with what it changed in the files of the project.
+    Step(StepDone, Option<Box<(StepChanges, Changes)>>),
     /// Nothing yet: someone has to answer this first.
     Asks(String),
 }
@@ -418,7 +479,7 @@ enum Outcome {
 impl Outcome {
     fn refused(work: Option<FlowWork>, refusal: Refusal) -> Self {
         match work {
-            Some(work) => Self::Step(refused_step(work, &refusal)),
+            Some(work) => Self::Step(refused_step(work, &refusal), None),
             None => Self::Run(Box::new(RunReport::refused(refusal)), None),
         }
     }
@@ -433,7 +494,13 @@ impl Outcome {
                 json
             }
             Self::Asks(question) => object!({"asks": question}),
-            Self::Step(StepDone { answer, entry }) => object!({"answer": answer, "entry": STANDARD.encode(entry)}),
+            Self::Step(StepDone { answer, entry }, changes) => {
+                let mut json = object!({"answer": answer, "entry": STANDARD.encode(entry)});
+                if let Some((changes, _)) = changes.as_deref() {
+                    json["changes"] = object!(changes);
+                }
+                json
+            }
         }
     }
 
@@ -446,7 +513,7 @@ impl Outcome {
                 None => format!("ended with {}", report.exit_code),
             },
             Self::Asks(_) => ASKS.to_owned(),
-            Self::Step(done) => match &done.answer.event {
+            Self::Step(done, _) => match &done.answer.event {
                 FlowEvent::Asked(_) => ASKS.to_owned(),
                 FlowEvent::Ended { outcome, .. } => format!("step {outcome:?}").to_lowercase(),
                 _ => "ok".to_owned(),
@@ -490,13 +557,72 @@ fn ticket_refused(worker: &str, why: &str) -> Refusal {
     Refusal::new(Code::TicketRefused, format!("the worker `{worker}` refused: {why}")).place(worker)
 }
 
+fn cannot_travel(worker: &str, why: &str) -> Refusal {
+    Refusal::new(Code::WorkspaceRefused, format!("what the run changed can't travel: {why}")).place(worker)
+}
+
+/// Gets what a step changed.
+fn fetched(hub: &mut WorkerHub, lease: (&str, i64), parts: &BytesInParts) -> Result<Changes, String> {
+    let packed = hub.fetch(lease, parts).map_err(|error| error.to_string())?;
+    Changes::unpack(&packed).map_err(|error| error.to_string())
+}
+
+impl Outcome {
+    /// Considers what other steps changed meanwhile. If the two don't fit together, this step has failed.
+    fn catch_up(&mut self, hub: &mut WorkerHub, lease: (&str, i64), behind: &[BytesInParts]) -> Result<(), String> {
+        let Self::Step(done, changes) = self else { return Ok(()) };
+        let Some((reported, own)) = changes.as_deref_mut() else { return Ok(()) };
+        let before = own.by_path().len();
+        let mut conflicts = BTreeSet::new();
+        for parts in behind {
+            conflicts.extend(own.after(&fetched(hub, lease, parts)?));
+            // That may have taken a while.
+            _ = hub.report(lease, (0, &[]), None);
+        }
+        if !conflicts.is_empty() {
+            let named: Vec<String> = conflicts.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
+            let more = if conflicts.len() > NAMED { ", …" } else { "" };
+            let why = format!("a step that ran at the same time changed {}{more}, too", named.join(", "));
+            let refusal = Refusal::new(Code::WorkspaceConflict, why)
+                .attempt("let one of the steps wait for the other: wait-for: [NAME]");
+            *done = without_changes(done, &refusal);
+            *changes = None;
+        } else if own.is_empty() {
+            *changes = None;
+        } else {
+            reported.after += behind.len();
+            if own.by_path().len() != before {
+                let packed = own.pack().map_err(|error| error.to_string())?;
+                reported.files = hub.bring(lease, &packed).map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A step whose changes don't come back. One that had failed anyway keeps its own failure.
+fn without_changes(done: &StepDone, refusal: &Refusal) -> StepDone {
+    match done.answer.event {
+        FlowEvent::Ended { task, outcome: AttemptOutcome::Succeeded } => refused_step(FlowWork::Attempt(task), refusal),
+        FlowEvent::CleanedUp(scope) => {
+            let StepDone { entry, .. } = refused_step(FlowWork::CleanUp(scope), refusal);
+            StepDone { answer: done.answer.clone(), entry }
+        }
+        _ => done.clone(),
+    }
+}
+
 /// Offers a result to the hub until it takes it; returns how the run ended.
-fn offer(hub: &mut WorkerHub, lease: (&str, i64), outcome: &Outcome) -> Result<String, String> {
-    let result = outcome.json();
+fn offer(hub: &mut WorkerHub, lease: (&str, i64), mut outcome: Outcome) -> Result<String, String> {
     let began = Instant::now();
+    let mut result = outcome.json();
     loop {
         match hub.report(lease, (0, &[]), Some(&result)) {
             Ok(answer) if answer.over => return Err("the hub no longer waits for the result".to_owned()),
+            Ok(ReportAnswer { behind: Some(behind), .. }) => {
+                outcome.catch_up(hub, lease, &behind)?;
+                result = outcome.json();
+            }
             Ok(_) => {
                 return Ok(outcome.text());
             }
@@ -513,9 +639,17 @@ struct Lease<'a> {
     length: Duration,
     /// When the last report was sent that the hub took.
     renewed: Mutex<Instant>,
+    grace: Mutex<HubGrace>,
     is_over: AtomicBool,
     has_ended: AtomicBool,
     stop: &'a Stop,
+}
+
+/// For how long the run continues while no hub runs.
+struct HubGrace {
+    length: Duration,
+    /// When a report was sent that the hub answered.
+    answered: Instant,
 }
 
 impl Lease<'_> {
@@ -576,7 +710,17 @@ impl Lease<'_> {
     /// Sends one piece; says whether there is no reason to send it again.
     fn sent(&self, hub: &mut WorkerHub, piece: (i64, &[Json])) -> bool {
         let at = Instant::now();
-        let Ok(answer) = hub.report((self.id, self.fence), piece, None) else { return false };
+        let Ok(answer) = hub.report((self.id, self.fence), piece, None) else {
+            let grace = self.grace.lock().unwrap_or_else(PoisonError::into_inner);
+            // A hub that isn't there gives the task to no other worker; one that comes back waits for a whole lease first.
+            if hub.is_away() && grace.answered.elapsed() < grace.length {
+                *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = at;
+                self.hold();
+            }
+            return false;
+        };
+        *self.grace.lock().unwrap_or_else(PoisonError::into_inner) =
+            HubGrace { length: Duration::from_millis(answer.grace_ms), answered: at };
         if answer.over {
             self.is_over.store(true, Ordering::SeqCst);
             self.stop.kill();

@@ -8,7 +8,7 @@ use std::{
 };
 
 use cycod_engine::definition::Host;
-use cycod_snapshot::{Changes, ProjectEntry, ProjectPath, Snapshot};
+use cycod_snapshot::{Changes, NotApplied, ProjectEntry, ProjectPath, Snapshot};
 use cycod_team_sync::{VerifiedTicket, WorkerMachine};
 
 use crate::run::entries_with;
@@ -20,6 +20,8 @@ pub(super) struct Unpacked {
     pub(super) begins: PathBuf,
     /// What it has of the project.
     before: BTreeMap<ProjectPath, ProjectEntry>,
+    /// What the steps before changed in that, and is not there yet.
+    changes: Vec<Changes>,
     _lock: Option<File>,
 }
 
@@ -28,7 +30,7 @@ impl Unpacked {
         machine: &WorkerMachine,
         host: &Host,
         ticket: &VerifiedTicket,
-        project: Option<Snapshot>,
+        project: Option<(Snapshot, Vec<Changes>)>,
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("its files can't be written: {error}");
         let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -39,8 +41,9 @@ impl Unpacked {
         // A directory that is there is someone else's.
         cycod_file::create_private_directory(&place).map_err(failed)?;
         let lock = locked(&place);
-        let mut unpacked = Self { begins: place.clone(), path: place, before: BTreeMap::new(), _lock: lock };
-        if let (Some(project), Some(workspace)) = (project, &ticket.document.workspace) {
+        let mut unpacked =
+            Self { begins: place.clone(), path: place, before: BTreeMap::new(), changes: Vec::new(), _lock: lock };
+        if let (Some((project, changes)), Some(workspace)) = (project, &ticket.document.workspace) {
             project.write(&unpacked.path).map_err(|error| error.to_string())?;
             if !workspace.directory.is_empty() {
                 let directory =
@@ -48,7 +51,7 @@ impl Unpacked {
                 unpacked.begins = unpacked.path.join(directory.as_str());
             }
             let own = ticket.files.iter().map(|(path, (bytes, executable))| (path, bytes.as_slice(), *executable));
-            unpacked.before = entries_with(&project, own);
+            (unpacked.before, unpacked.changes) = (entries_with(&project, own), changes);
         }
         for (path, (bytes, is_executable)) in &ticket.files {
             unpacked.add(path, bytes, *is_executable)?;
@@ -78,6 +81,19 @@ impl Unpacked {
             fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).map_err(failed)?;
         }
         Ok(())
+    }
+
+    /// Applies what the steps before changed.
+    pub(super) fn advance(&mut self) -> Result<(), String> {
+        for changes in std::mem::take(&mut self.changes) {
+            changes.apply(&self.path).map_err(|error| match error {
+                NotApplied::Failed(error) => error.to_string(),
+                NotApplied::Conflicts(_) => "the changes of the steps before are of other files".to_owned(),
+            })?;
+            self.before = changes.entries_after(std::mem::take(&mut self.before));
+        }
+        // One of them may have removed the last file in it.
+        fs::create_dir_all(&self.begins).map_err(|error| format!("its files can't be written: {error}"))
     }
 
     /// What the run changed in the files of the project.
