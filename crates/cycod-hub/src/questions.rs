@@ -96,13 +96,20 @@ pub(crate) fn latest(now: Timestamp) -> i64 {
     millis(now).saturating_add(LONGEST)
 }
 
-/// The tools that were called in a run, by number: the step that called each, and its steps.
-fn scopes(tx: &mut dyn HubTransaction, run: &str) -> Result<Vec<(Option<StepId>, Vec<StepShape>)>, HubError> {
+/// A tool that was called in a run.
+struct Scope {
+    /// The step that called it; nothing for the outermost one.
+    by: Option<StepId>,
+    steps: Vec<StepShape>,
+}
+
+/// The tools that were called in a run, by number.
+fn scopes(tx: &mut dyn HubTransaction, run: &str) -> Result<Vec<Scope>, HubError> {
     let select = "SELECT event FROM flow_log WHERE run = $1 AND event LIKE '{\"opened\"%' ORDER BY number";
     let mut scopes = Vec::new();
     for row in tx.rows(select, &[run.into()])? {
         match serde_json::from_str(&row.text(0)?).map_err(|error| HubError::failed("an event", error))? {
-            FlowEvent::Opened { by, steps, .. } => scopes.push((by.map(|by| by.step), steps)),
+            FlowEvent::Opened { by, steps, .. } => scopes.push(Scope { by: by.map(|by| by.step), steps }),
             _ => return Err(HubError::failed("an event", "it is another one")),
         }
     }
@@ -111,16 +118,16 @@ fn scopes(tx: &mut dyn HubTransaction, run: &str) -> Result<Vec<(Option<StepId>,
 
 /// The step that called a tool; nothing for the outermost one.
 pub(crate) fn caller(tx: &mut dyn HubTransaction, run: &str, scope: ScopeId) -> Result<Option<StepId>, HubError> {
-    Ok(scopes(tx, run)?.get(scope.0).and_then(|(by, _)| *by))
+    Ok(scopes(tx, run)?.get(scope.0).and_then(|scope| scope.by))
 }
 
 /// What a step is called, after the steps that called its tool.
 pub(crate) fn path(tx: &mut dyn HubTransaction, run: &str, about: StepId) -> Result<String, HubError> {
     let scopes = scopes(tx, run)?;
     let (mut names, mut next) = (Vec::new(), Some(about));
-    while let Some((step, (by, steps))) = next.and_then(|step| Some((step, scopes.get(step.scope.0)?))) {
-        names.extend(steps.get(step.index).map(|step| step.name.as_str()));
-        next = *by;
+    while let Some((step, scope)) = next.and_then(|step| Some((step, scopes.get(step.scope.0)?))) {
+        names.extend(scope.steps.get(step.index).map(|step| step.name.as_str()));
+        next = scope.by;
     }
     names.reverse();
     Ok(names.join("/"))

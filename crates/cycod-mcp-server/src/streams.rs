@@ -31,6 +31,7 @@ mod linux {
     use super::{StdioReader, StdioWriter, stdio_pipes};
 
     /// The standard input and output. Needs a runtime.
+    #[expect(clippy::disallowed_methods, reason = "it is connected, and only messages of the protocol go through it")]
     pub(crate) fn open() -> (Either<Socket, StdioReader>, Either<Socket, StdioWriter>) {
         match (Socket::new(io::stdin()), Socket::new(io::stdout())) {
             (Some(input), Some(output)) => (Either::Left(input), Either::Left(output)),
