@@ -167,7 +167,6 @@ pub(crate) fn run_spread(place: &Place) -> RunReport {
 
 /// Runs a tool without arguments and compares its story. It is the same whatever drives the flow: threads, threads that write down
 /// what happens, or a conductor whose steps are done by machines that know nothing of each other.
-#[expect(clippy::needless_pass_by_value, reason = "an expectation is written where it is used, and used once")]
 pub(crate) fn check(tool: &str, expect: expect_test::Expect) {
     check_with(|| Place::new(tool), expect);
 }

@@ -155,8 +155,8 @@ pub(super) fn tasks(context: &Context) -> Result<Option<FleetTasks>, CommandErro
 
 /// Something that waits at the hub.
 pub(super) enum There {
-    Lost(LostThere),
-    Consent(Consent),
+    Lost(Box<LostThere>),
+    Consent(Box<Consent>),
 }
 
 impl There {
@@ -202,8 +202,8 @@ pub(super) fn all(context: &Context) -> Result<Vec<There>, CommandError> {
     let Some(mut tasks) = tasks(context)? else { return Ok(Vec::new()) };
     let lost = tasks.questions().map_err(|error| not_synced(&error))?;
     let asked = tasks.consents().map_err(|error| not_synced(&error))?;
-    let lost = lost.into_iter().map(|question| There::Lost(LostThere::of(question)));
-    Ok(lost.chain(asked.into_iter().map(|consent| There::Consent(Consent::of(consent)))).collect())
+    let lost = lost.into_iter().map(|question| There::Lost(Box::new(LostThere::of(question))));
+    Ok(lost.chain(asked.into_iter().map(|consent| There::Consent(Box::new(Consent::of(consent))))).collect())
 }
 
 /// What waits under the name that was given. The hub isn't asked about what waits on this machine.

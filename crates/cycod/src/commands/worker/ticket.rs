@@ -296,7 +296,12 @@ impl Errand<'_> {
         sink: &mut dyn Sink,
     ) -> Result<RunReport, Undone> {
         let call = self.call(place, ticket, SystemTime::now())?;
-        let approved = self.approved(&call, place, ticket)?;
+        // One answer counts for all steps, so what is asked is about the files as the member signed them.
+        let question = (!self.machine.approvers.is_empty()).then(|| self.question(place, ticket));
+        // A step may start what those before it made. The files of the tool are not among that.
+        place.advance().map_err(|why| ticket_refused(&self.machine.name, &why))?;
+        call.vouch()?;
+        let approved = self.approved(&call, question, ticket)?;
         let principal = call.asker.principal.clone();
         let caller = Caller { surface: "person", host: Some("fleet".to_owned()), principal, is_local: false };
         let trace = ticket.document.trace.as_ref();
@@ -336,10 +341,6 @@ impl Errand<'_> {
         if fingerprint(&engine, &tool).to_string() != *digest {
             return Err(refused(&format!("`{name}` would do something else here than what the member signed")));
         }
-        // A step may start what those before it made. The files of the tool are not among that.
-        place.advance().map_err(|why| refused(&why))?;
-        // The member's device signed exactly this tool.
-        engine.subjects(&tool)?.iter().for_each(|subject| engine.vouch(subject));
         let Ok(Value::Object(arguments)) = json::parse(arguments) else {
             return Err(refused("the arguments are no JSON object"));
         };
@@ -353,19 +354,24 @@ impl Errand<'_> {
 
     /// Plans a call, and decides about it by the rules of this machine. What they ask about needs an answer that someone signed
     /// whom a user of this machine named.
-    fn approved(&self, call: &SignedCall, place: &Unpacked, ticket: &VerifiedTicket) -> Result<Approved<Plan>, Undone> {
+    fn approved(
+        &self,
+        call: &SignedCall,
+        question: Option<Result<String, Refusal>>,
+        ticket: &VerifiedTicket,
+    ) -> Result<Approved<Plan>, Undone> {
         let SignedCall { engine, asker, .. } = call;
         let plan = self.planned(call)?;
         let decision = engine.decide_for(&plan, asker);
         if decision.verdict != Verdict::Ask {
             return Ok(engine.approve_unasked(plan, decision, asker)?);
         }
-        if self.machine.approvers.is_empty() {
+        let Some(question) = question else {
             let how =
                 format!("name who may approve it, at `{}`: cycod worker approvers --add NAME=KEY", self.machine.name);
             return engine.approve_unasked(plan, decision, asker).map_err(|refusal| refusal.attempt(how).into());
-        }
-        let question = self.question(place, ticket)?;
+        };
+        let question = question?;
         let answer = match ticket.answer_to(&question) {
             Some(answer) if answer.approved => Answer::Once,
             Some(answer) => Answer::No(answer.reason.clone()),
@@ -392,6 +398,7 @@ impl Errand<'_> {
     fn question(&self, place: &Unpacked, ticket: &VerifiedTicket) -> Result<String, Refusal> {
         let moment = UNIX_EPOCH + Duration::from_secs(NO_MOMENT);
         let call = self.call(place, ticket, moment)?;
+        call.vouch()?;
         let plan = self.planned(&call)?;
         let decision = call.engine.decide_for(&plan, &call.asker);
         // An answer counts for one run, and nothing can be changed.
@@ -447,6 +454,14 @@ struct SignedCall {
     arguments: Vec<(String, Given)>,
     asker: Asker,
     timeout: Duration,
+}
+
+impl SignedCall {
+    /// Trusts the tool: the member's device signed exactly this one.
+    fn vouch(&self) -> Result<(), Refusal> {
+        self.engine.subjects(&self.tool)?.iter().for_each(|subject| self.engine.vouch(subject));
+        Ok(())
+    }
 }
 
 /// Why something was not run.
