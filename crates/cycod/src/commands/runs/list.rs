@@ -91,9 +91,10 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
             Cell::new(run.tool.as_str()),
             Cell::new(who(run)),
             Cell::new(run.call["verdict"].as_str().unwrap_or_default()),
-            match &waits(run)[..] {
-                [] => Cell::default().with(outcome(run), style(run)),
-                ids => Cell::default().with(format!("waits for {}", ids.join(", ")), WARNING),
+            match (&waits(run)[..], run.state) {
+                ([], _) => Cell::default().with(outcome(run), style(run)),
+                (ids, State::Running) => Cell::default().with(format!("waits for {}", ids.join(", ")), WARNING),
+                (ids, _) => Cell::default().with(format!("{}, waits for {}", outcome(run), ids.join(", ")), WARNING),
             },
             Cell::new(took(run).unwrap_or_default()),
         ];
