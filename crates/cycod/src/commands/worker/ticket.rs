@@ -412,9 +412,11 @@ impl Errand<'_> {
         let (date, time) = timestamp.trim_end_matches('Z').split_once('T').unwrap_or_default();
         let temp = plan.temp_directory.to_string_lossy();
         let path = place.path.to_string_lossy();
+        let home = call.engine.catalog().scopes().user_directory().to_string_lossy();
         let names = [
             (&*temp, "{TEMP}"),
             (&*path, "{WORKSPACE}"),
+            (&*home, "{CYCOD_HOME}"),
             (&*timestamp, "{TIMESTAMP}"),
             (date, "{DATE}"),
             (time, "{TIME}"),
