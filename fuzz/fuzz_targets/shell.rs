@@ -24,6 +24,7 @@ fn placed(shell: Shell, text: &str, word: &str, mode: Mode) -> Option<Placed> {
         texts: Vec::new(),
         vanishes: false,
         is_list: false,
+        is_json_string: false,
         format: Vec::new(),
         options: mode == Mode::Arguments,
         trust: Trust::None,
