@@ -595,8 +595,7 @@ fn nul_problem(parameter: &str) -> ArgumentProblem {
 }
 
 fn default_problem(parameter: &Parameter, error: &ResolveError) -> ArgumentProblem {
-    let message = format!("the default of `{}` cannot be resolved: {error}", parameter.name);
-    ArgumentProblem::new(&parameter.name, error.code(), message).help(format!("give `{}`", parameter.name))
+    code::unresolved(&parameter.name, error.code(), &error.to_string())
 }
 
 fn deprecation_warning(parameter: &Parameter, deprecation: &cycod_definition::Deprecation) -> String {

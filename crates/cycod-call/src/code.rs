@@ -35,17 +35,9 @@ pub(crate) fn default(
     literal: &Literal,
     reader: CodeReader,
 ) -> Result<Value, ArgumentProblem> {
-    let each = |literal: &Literal| default(scope, tool, name, literal, reader);
-    Ok(match literal {
-        Literal::Text(template) if template.as_text().is_none() => {
-            Value::Text(default_text(scope, tool, name, template, reader)?)
-        }
-        Literal::List(items) => Value::List(items.iter().map(each).collect::<Result<_, _>>()?),
-        Literal::Object(entries) => {
-            let entries = entries.iter().map(|(key, item)| Ok((key.clone(), each(item)?)));
-            Value::Object(entries.collect::<Result<_, ArgumentProblem>>()?)
-        }
-        literal => scope.literal(literal).map_err(|error| unresolved(name, error.code(), &error.to_string()))?,
+    literal.value(&|template| match template.as_text() {
+        Some(text) => Ok(Value::Text(text.to_owned())),
+        None => default_text(scope, tool, name, template, reader).map(Value::Text),
     })
 }
 
@@ -71,7 +63,8 @@ fn default_text(
     placed(&command, &pieces).map_err(|refusal| unresolved(name, refusal.code, &refusal.message))
 }
 
-fn unresolved(name: &str, code: cycod_diagnostic::Code, why: &str) -> ArgumentProblem {
+/// Why a default gives no value.
+pub(crate) fn unresolved(name: &str, code: cycod_diagnostic::Code, why: &str) -> ArgumentProblem {
     let message = format!("the default of `{name}` cannot be resolved: {why}");
     ArgumentProblem::new(name, code, message).help(format!("give `{name}`"))
 }

@@ -171,21 +171,9 @@ impl<'a> Scope<'a> {
     }
 
     pub(crate) fn literal(&self, literal: &Literal) -> Result<Value, ResolveError> {
-        Ok(match literal {
-            Literal::Null => Value::Null,
-            Literal::Bool(value) => Value::Bool(*value),
-            Literal::Number(text) => Value::Number(text.clone()),
-            Literal::Text(template) => match self.sole_value(template)? {
-                Some(value) => value,
-                None => Value::Text(self.text(template)?),
-            },
-            Literal::List(items) => Value::List(items.iter().map(|item| self.literal(item)).collect::<Result<_, _>>()?),
-            Literal::Object(entries) => Value::Object(
-                entries
-                    .iter()
-                    .map(|(key, item)| Ok((key.clone(), self.literal(item)?)))
-                    .collect::<Result<_, ResolveError>>()?,
-            ),
+        literal.value(&|template| match self.sole_value(template)? {
+            Some(value) => Ok(value),
+            None => self.text(template).map(Value::Text),
         })
     }
 

@@ -68,6 +68,26 @@ pub enum Literal {
     Object(Vec<(String, Literal)>),
 }
 
+impl Literal {
+    /// The value that it is, with what `text` makes of each of its texts.
+    ///
+    /// # Errors
+    /// The first one of `text`.
+    pub fn value<E>(&self, text: &impl Fn(&Template) -> Result<Value, E>) -> Result<Value, E> {
+        Ok(match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Number(number) => Value::Number(number.clone()),
+            Self::Text(template) => text(template)?,
+            Self::List(items) => Value::List(items.iter().map(|item| item.value(text)).collect::<Result<_, _>>()?),
+            Self::Object(entries) => {
+                let entries = entries.iter().map(|(key, item)| Ok((key.clone(), item.value(text)?)));
+                Value::Object(entries.collect::<Result<_, E>>()?)
+            }
+        })
+    }
+}
+
 impl fmt::Display for Value {
     /// Writes text as it is and everything else as compact JSON.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

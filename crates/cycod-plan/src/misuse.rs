@@ -154,12 +154,9 @@ impl Uses<'_> {
                 format!("`{}` of `{}` is the answer to a question, not given by the caller", parameter.name, self.name);
             return self.add(Code::AskedParameter, Some(name), why, Some("leave it out".to_owned()));
         }
-        for (template, reader) in parameter
-            .code_reader()
-            .into_iter()
-            .flat_map(|reader| literal.templates().into_iter().map(move |template| (template, reader)))
-        {
-            for verdict in argument_verdicts(self.tool, template, reader) {
+        if let Some(reader) = parameter.code_reader() {
+            let templates = literal.templates();
+            for verdict in templates.into_iter().flat_map(|template| argument_verdicts(self.tool, template, reader)) {
                 if let Some(code) = verdict.code.filter(|_| !verdict.is_placeable()) {
                     let help = Some(verdict.help).filter(|help| !help.is_empty());
                     self.add(

@@ -13,7 +13,7 @@ use cycod_call::{
 };
 use cycod_definition::{
     Approval, Body, Caching, Cleanup, CodeReader, Command, CommandText, Demand, Environment, ForEach, Handler, Host,
-    Interpreter, Isolation, Level, Literal, OfferedConfinement, OnLost, Parameter, Platform, Privilege, Produces,
+    Interpreter, Isolation, Level, OfferedConfinement, OnLost, Parameter, Platform, Privilege, Produces,
     RemoteTool, Retry, Step, StepAction, StepOutput, Tool, ToolUse, Value, Verdicts, argument_verdicts,
     verdicts_in_cmd,
 };
@@ -409,7 +409,7 @@ impl Plan {
         let effective = self.library.effective(tool)?;
         for (name, literal) in &tool_use.with {
             let value = match effective.parameter_given(name).and_then(Parameter::code_reader) {
-                Some(reader) => self.code_in(step, literal, reader, steps)?,
+                Some(reader) => literal.value(&|text| self.code(step, text, reader, steps).map(Value::Text))?,
                 None => self.call.literal(literal, steps).map_err(|error| self.unresolved(&error))?,
             };
             arguments.push((name.clone(), Given::Value(value)));
@@ -436,26 +436,6 @@ impl Plan {
 }
 
 impl Plan {
-    /// What a step gives to a parameter of another tool whose texts are program text.
-    fn code_in(
-        &self,
-        step: &PlannedStep,
-        literal: &Literal,
-        reader: CodeReader,
-        steps: &dyn Steps,
-    ) -> Result<Value, Refusal> {
-        let each = |literal: &Literal| self.code_in(step, literal, reader, steps);
-        Ok(match literal {
-            Literal::Text(template) => Value::Text(self.code(step, template, reader, steps)?),
-            Literal::List(items) => Value::List(items.iter().map(each).collect::<Result<_, _>>()?),
-            Literal::Object(entries) => {
-                let entries = entries.iter().map(|(key, item)| Ok((key.clone(), each(item)?)));
-                Value::Object(entries.collect::<Result<_, Refusal>>()?)
-            }
-            _ => self.call.literal(literal, steps).map_err(|error| self.unresolved(&error))?,
-        })
-    }
-
     /// Program text that a step gives to another tool, with the values in it placed for its readers.
     fn code(
         &self,

@@ -101,14 +101,5 @@ pub(crate) fn value(node: &Node, expected: Expected<'_>) -> Value {
 
 /// The value of a literal in which nothing is left to resolve.
 pub fn static_value(literal: &Literal) -> Option<Value> {
-    Some(match literal {
-        Literal::Null => Value::Null,
-        Literal::Bool(value) => Value::Bool(*value),
-        Literal::Number(text) => Value::Number(text.clone()),
-        Literal::Text(template) => Value::Text(template.as_text()?.to_owned()),
-        Literal::List(items) => Value::List(items.iter().map(static_value).collect::<Option<_>>()?),
-        Literal::Object(entries) => Value::Object(
-            entries.iter().map(|(key, value)| Some((key.clone(), static_value(value)?))).collect::<Option<_>>()?,
-        ),
-    })
+    literal.value(&|template| template.as_text().map(|text| Value::Text(text.to_owned())).ok_or(())).ok()
 }
