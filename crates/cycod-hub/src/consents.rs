@@ -43,10 +43,6 @@ fn broken(error: impl std::fmt::Display) -> HubError {
     HubError::failed("a question", error)
 }
 
-fn millis(now: Timestamp) -> i64 {
-    now.as_millisecond()
-}
-
 fn read(document: &str) -> Result<ConsentQuestion, HubError> {
     serde_json::from_str(document).map_err(broken)
 }
@@ -120,8 +116,14 @@ pub(crate) fn wait(
     let question = BlobDigest::of(document.as_bytes()).to_string();
     let insert = "INSERT INTO consents (run, question, document, worker, state, asked, expires, decider, answer) \
                   VALUES ($1, $2, $3, $4, 'open', $5, $6, '', '') ON CONFLICT DO NOTHING";
-    let values =
-        [run.into(), question.as_str().into(), document.into(), worker.into(), millis(now).into(), last.into()];
+    let values = [
+        run.into(),
+        question.as_str().into(),
+        document.into(),
+        worker.into(),
+        now.as_millisecond().into(),
+        last.into(),
+    ];
     tx.execute(insert, &values)?;
     let select = "SELECT question FROM holds WHERE run = $1 AND work = $2";
     let before = tx.row(select, &[run.into(), held.work.as_str().into()])?;
@@ -181,7 +183,7 @@ fn close(
     if tx.execute(update, &values)? == 0 {
         return Ok(());
     }
-    tx.execute("UPDATE flows SET timed = $1 WHERE run = $2", &[millis(now).into(), run.into()])?;
+    tx.execute("UPDATE flows SET timed = $1 WHERE run = $2", &[now.as_millisecond().into(), run.into()])?;
     let select = "SELECT work, awakeable FROM holds WHERE run = $1 AND question = $2 AND state = 'open'";
     for row in tx.rows(select, &[run.into(), question.into()])? {
         release(tx, run, &row.text(0)?, &row.text(1)?, now)?;
@@ -281,7 +283,7 @@ pub(crate) fn answer(
     }
     let conflict = |why: String| Err(HubError::new(HubRefusal::Conflict, why));
     match row.text(0)?.as_str() {
-        "open" if row.number(3)? >= millis(now) => {}
+        "open" if row.number(3)? >= now.as_millisecond() => {}
         "answered" => return conflict(format!("`{}` has answered already", row.text(2)?)),
         "open" | "expired" => return conflict("no one answered in time".to_owned()),
         _ => return conflict("the run has ended".to_owned()),
@@ -355,7 +357,7 @@ pub(crate) fn forget(tx: &mut dyn HubTransaction, run: &str) -> Result<(), HubEr
 /// Closes the questions that no one answered in time.
 pub(crate) fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
     let select = "SELECT run, question FROM consents WHERE state = 'open' AND expires < $1";
-    for row in tx.rows(select, &[millis(now).into()])? {
+    for row in tx.rows(select, &[now.as_millisecond().into()])? {
         close(tx, (&row.text(0)?, &row.text(1)?), ("expired", "", ""), now)?;
     }
     Ok(())

@@ -51,10 +51,6 @@ fn broken(what: &str, error: impl std::fmt::Display) -> HubError {
     HubError::failed(what, error)
 }
 
-fn millis(now: Timestamp) -> i64 {
-    now.as_millisecond()
-}
-
 /// The labels of a run and of a step, each once.
 pub(crate) fn both<'l>(of_run: impl IntoIterator<Item = &'l str>, of_step: &'l [String]) -> Vec<String> {
     let all: BTreeSet<&str> = of_run.into_iter().chain(of_step.iter().map(String::as_str)).collect();
@@ -94,7 +90,7 @@ pub(crate) fn give(
         new.signed.signature.as_str().into(),
         new.ticket.tool.as_str().into(),
         new.ticket.labels.join(" ").into(),
-        millis(now).into(),
+        now.as_millisecond().into(),
         new.expires.into(),
     ];
     let is_new = tx.execute(insert, &values)? == 1;
@@ -113,7 +109,7 @@ pub(crate) fn send(
     now: Timestamp,
 ) -> Result<(), HubError> {
     let insert = "INSERT INTO flow_outbox (id, path, body, made) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
-    tx.execute(insert, &[id.into(), path.into(), body.into(), millis(now).into()]).map(drop)
+    tx.execute(insert, &[id.into(), path.into(), body.into(), now.as_millisecond().into()]).map(drop)
 }
 
 /// Where Restate takes what it waits for.
@@ -142,7 +138,7 @@ pub(crate) fn sent(tx: &mut dyn HubTransaction, id: &str) -> Result<(), HubError
 
 /// Takes note that Restate refused a request: the others come first now.
 pub(crate) fn postponed(tx: &mut dyn HubTransaction, id: &str, now: Timestamp) -> Result<(), HubError> {
-    tx.execute("UPDATE flow_outbox SET made = $1 WHERE id = $2", &[millis(now).into(), id.into()]).map(drop)
+    tx.execute("UPDATE flow_outbox SET made = $1 WHERE id = $2", &[now.as_millisecond().into(), id.into()]).map(drop)
 }
 
 /// What a worker has to know of a run to do its part, and the digest of that.
@@ -154,11 +150,11 @@ pub(crate) fn lease(
     let select = "SELECT made, stored, timed FROM flows WHERE run = $1";
     let row = tx.row(select, &[run.into()])?.ok_or_else(|| broken("a run", "it is gone"))?;
     let begun = if questions::is_open(tx, run)? || consents::is_open(tx, run)? {
-        millis(now)
+        now.as_millisecond()
     } else {
         row.number(0)?.max(row.number(2)?)
     };
-    let elapsed = u64::try_from(millis(now).saturating_sub(begun)).unwrap_or_default();
+    let elapsed = u64::try_from(now.as_millisecond().saturating_sub(begun)).unwrap_or_default();
     let stored = usize::try_from(row.number(1)?).unwrap_or_default();
     let mut facts = Vec::new();
     for row in tx.rows("SELECT event, entry FROM flow_log WHERE run = $1 ORDER BY number", &[run.into()])? {
@@ -346,7 +342,7 @@ pub(crate) fn tell(
 pub(crate) fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
     questions::sweep(tx, now)?;
     consents::sweep(tx, now)?;
-    let before = millis(now).saturating_sub(KEPT);
+    let before = now.as_millisecond().saturating_sub(KEPT);
     let select = "SELECT run FROM flows WHERE state = 'running' AND expires < $1";
     for row in tx.rows(select, &[now.as_second().into()])? {
         let run = row.text(0)?;
@@ -378,7 +374,7 @@ pub(crate) fn forget(tx: &mut dyn HubTransaction, run: &str) -> Result<(), HubEr
 
 fn end(tx: &mut dyn HubTransaction, run: &str, state: &str, now: Timestamp) -> Result<(), HubError> {
     let update = "UPDATE flows SET state = $1, ended = $2 WHERE run = $3";
-    tx.execute(update, &[state.into(), millis(now).into(), run.into()])?;
+    tx.execute(update, &[state.into(), now.as_millisecond().into(), run.into()])?;
     questions::withdraw(tx, run)?;
     consents::withdraw(tx, run)?;
     carried::end(tx, run)?;
@@ -421,7 +417,7 @@ fn offer(
             both(of_run.split_whitespace(), &offer.labels).join(" ").into(),
             i64::from(!is_attempt).into(),
             i64::from(is_attempt && (is_cancelled || flow.number(7)? != 0)).into(),
-            millis(now).into(),
+            now.as_millisecond().into(),
             i64::MAX.into(),
             flow.number(8)?.into(),
             commit.run.as_str().into(),

@@ -48,7 +48,7 @@ impl HubPresence {
         self.has_others.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the hub, or its database, was away until now. Whoever asks has to begin again.
+    /// Whether the hub, or its database, was away until now. If it was, the caller begins again.
     pub(crate) fn was_away(&self) -> bool {
         let mut reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner);
         match *reached {

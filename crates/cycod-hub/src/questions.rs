@@ -54,10 +54,6 @@ pub(crate) struct OpenQuestion {
     pub(crate) expires: i64,
 }
 
-fn millis(now: Timestamp) -> i64 {
-    now.as_millisecond()
-}
-
 /// Opens questions about what came of a task.
 pub(crate) fn ask(
     tx: &mut dyn HubTransaction,
@@ -78,7 +74,7 @@ pub(crate) fn ask(
             step.into(),
             worker.into(),
             awakeable.as_str().into(),
-            millis(now).into(),
+            now.as_millisecond().into(),
             last(expires, now).into(),
         ];
         tx.execute(insert, &values)?;
@@ -93,7 +89,7 @@ pub(crate) fn last(expires: i64, now: Timestamp) -> i64 {
 
 /// Until when a question is open that is asked now, if nothing else ends it.
 pub(crate) fn latest(now: Timestamp) -> i64 {
-    millis(now).saturating_add(LONGEST)
+    now.as_millisecond().saturating_add(LONGEST)
 }
 
 /// A tool that was called in a run.
@@ -190,7 +186,7 @@ pub(crate) fn answer(
     };
     let conflict = |why: String| Err(HubError::new(HubRefusal::Conflict, why));
     match row.text(0)?.as_str() {
-        "open" if row.number(5)? >= millis(now) => {}
+        "open" if row.number(5)? >= now.as_millisecond() => {}
         "answered" => return conflict(format!("`{}` has decided already: {}", row.text(2)?, row.text(1)?)),
         "open" | "expired" => return conflict("no one decided in time, so the step has failed".to_owned()),
         _ => return conflict("the run has ended".to_owned()),
@@ -223,7 +219,7 @@ fn close(
     if tx.execute(update, &values)? == 0 {
         return Ok(());
     }
-    tx.execute("UPDATE flows SET timed = $1 WHERE run = $2", &[millis(now).into(), run.into()])?;
+    tx.execute("UPDATE flows SET timed = $1 WHERE run = $2", &[now.as_millisecond().into(), run.into()])?;
     let select = "SELECT awakeable FROM flow_questions WHERE run = $1 AND about = $2";
     let row = tx.row(select, &[run.into(), about.into()])?;
     let awakeable = row.ok_or_else(|| HubError::failed("a question", "it is gone"))?.text(0)?;
@@ -259,7 +255,7 @@ pub(crate) fn withdraw(tx: &mut dyn HubTransaction, run: &str) -> Result<(), Hub
 /// Closes the questions that no one answered in time: the step has failed.
 pub(crate) fn sweep(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<(), HubError> {
     let select = "SELECT run, about FROM flow_questions WHERE state = 'open' AND expires < $1";
-    for row in tx.rows(select, &[millis(now).into()])? {
+    for row in tx.rows(select, &[now.as_millisecond().into()])? {
         close(tx, (&row.text(0)?, &row.text(1)?), (LostAnswer::Stop, ""), now)?;
     }
     Ok(())

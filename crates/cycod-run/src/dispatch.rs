@@ -550,7 +550,7 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             },
             FlowEvent::Lost(task) => self.happened(Entry::Lost(task))?,
             FlowEvent::Due(step) => self.happened(Entry::Due(step))?,
-            // Whoever carries it out in the end, it is to be done until then.
+            // It is still to be done, by this machine or another one.
             FlowEvent::Asked(_) | FlowEvent::Resumed(_) => {}
             FlowEvent::OutOfTime(scope) => self.happened(Entry::OutOfTime(scope))?,
             FlowEvent::Cancelled => self.happened(Entry::Cancelled)?,
