@@ -1,6 +1,7 @@
 //! `cycod worker approvers`: who may approve what the rules of this worker ask about.
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
+use cycod_team::hex;
 use cycod_team_sync::WorkerMachine;
 
 use crate::{
@@ -73,7 +74,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
 /// Reads a name with a key.
 fn read(given: &str) -> Result<(&str, &str), CommandError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | '+');
-    let is_key = |key: &str| key.len() == 64 && key.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let is_key = |key: &str| hex::bytes::<32>(key).is_some();
     let read = given.split_once('=');
     read.filter(|(name, key)| (1..=100).contains(&name.len()) && name.chars().all(is_plain) && is_key(key)).ok_or_else(
         || {
