@@ -11,6 +11,7 @@
 # CYCOD and HUB name the programs to try; without them, debug builds are made.
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/packages.sh
 
 outside=${CARGO_TARGET_DIR:-target}/outside
 mkdir -p "$outside"
@@ -73,8 +74,7 @@ install_python() { # install_python REQUIREMENTS ENVIRONMENT: nothing where noth
 }
 
 build_hub() {
-    built=${HUB:-$(cargo build --quiet --locked --package cycod-hub --message-format json |
-        jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod-hub" and .executable) | .executable' | tail -n 1)}
+    built=${HUB:-$(cargo build --quiet --locked --package cycod-hub --message-format json | executable cycod-hub)}
 }
 
 install_node_modules() {
@@ -91,8 +91,7 @@ find_node() {
 install
 find_node
 [ "${1:-}" = install ] && exit
-cycod=${CYCOD:-$(cargo build --quiet --locked --package cycod --message-format json |
-    jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod" and .executable) | .executable' | tail -n 1)}
+cycod=${CYCOD:-$(cargo build --quiet --locked --package cycod --message-format json | executable cycod)}
 python=$outside/python/bin/python
 export CYCOD="$cycod" NODE="$node" NODE_MODULES="$outside/node_modules" PYTHONDONTWRITEBYTECODE=1
 suite=$NODE_MODULES/@modelcontextprotocol/conformance/dist/index.js
@@ -154,7 +153,6 @@ for part; do
         build_hub
         program=$part
         [ "$part" != fleet ] || program=run
-        . scripts/packages.sh
         packages /usr/lib/postgresql postgresql ip iproute2
         run "$part" env HUB="$built" RESTATE="$(echo "$apart"/node_modules/@restatedev/*/bin/restate-server)" \
             python3 "tests/fleet/$program.py"

