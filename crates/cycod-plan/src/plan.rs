@@ -13,9 +13,8 @@ use cycod_call::{
 };
 use cycod_definition::{
     Approval, Body, Caching, Cleanup, CodeReader, Command, CommandText, Demand, Environment, ForEach, Handler, Host,
-    Interpreter, Isolation, Level, OfferedConfinement, OnLost, Parameter, Platform, Privilege, Produces,
-    RemoteTool, Retry, Step, StepAction, StepOutput, Tool, ToolUse, Value, Verdicts, argument_verdicts,
-    verdicts_in_cmd,
+    Interpreter, Isolation, Level, OfferedConfinement, OnLost, Parameter, Platform, Privilege, Produces, RemoteTool,
+    Retry, Step, StepAction, StepOutput, Tool, ToolUse, Value, Verdicts, argument_verdicts, verdicts_in_cmd,
 };
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
