@@ -3,7 +3,8 @@
 # clients, and every way in which a connection ends. What they need is installed below target/outside, once.
 #
 #     scripts/outside.sh             everything
-#     scripts/outside.sh install     only what is needed
+#     scripts/outside.sh install [NAME…]
+#                                    only what all parts need, and these
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
 #                                    apps hub login fleet failures chaos soak figures deploy telemetry
 #                                    interpreters; without a name, soak and figures don't run
@@ -90,7 +91,11 @@ find_node() {
 
 install
 find_node
-[ "${1:-}" = install ] && exit
+if [ "${1:-}" = install ]; then
+    shift
+    for apart; do install_apart "$apart"; done
+    exit
+fi
 cycod=${CYCOD:-$(cargo build --quiet --locked --package cycod --message-format json | executable cycod)}
 python=$outside/python/bin/python
 export CYCOD="$cycod" NODE="$node" NODE_MODULES="$outside/node_modules" PYTHONDONTWRITEBYTECODE=1

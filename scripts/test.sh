@@ -70,22 +70,55 @@ if [ -n "$missing" ]; then
     # shellcheck disable=SC2086 # a list of packages
     DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing
 fi
-sh scripts/runners.sh
-command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --debug --quiet
-command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug --quiet
-
 printf '\n== the installation took %s s\n' "$(($(date +%s) - begun))"
+
 step() { # step COMMAND…: says what runs, and afterwards how long it took
     printf '\n== %s\n' "$*"
     since=$(date +%s)
     "$@"
     printf '== %s took %s s\n' "$*" "$(($(date +%s) - since))"
 }
+beside=$(mktemp -d)
+begin() { # begin NAME COMMAND…: runs beside the steps, and gets only the processor time that they leave
+    name=$1
+    shift
+    "$@" >"$beside/$name.log" 2>&1 &
+    renice -n 15 -p $! >/dev/null
+    echo $! >"$beside/$name.pid"
+}
+ended() { # ended NAME…: waits for what was begun, and shows what it said
+    for name; do
+        status=0
+        wait "$(cat "$beside/$name.pid")" || status=$?
+        rm "$beside/$name.pid"
+        cat "$beside/$name.log"
+        [ "$status" = 0 ] || return "$status"
+    done
+}
+left() { # when a step fails, nothing runs on
+    for pid in "$beside"/*.pid; do [ ! -e "$pid" ] || kill "$(cat "$pid")" 2>/dev/null || :; done
+    rm -rf "$beside"
+}
+trap left EXIT
+
+deny() {
+    command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --debug --quiet
+    cargo deny check bans licenses sources
+}
+fuzz_targets() {
+    command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug --quiet
+    cargo xtask fuzz 0
+}
 step cargo fmt --all --check
 step cargo xtask tidy
-step sh scripts/prose.sh
-step cargo deny check bans licenses sources
+begin prose sh scripts/prose.sh
+begin deny deny
+begin runners sh scripts/runners.sh
+begin outside sh scripts/outside.sh install servers analysers providers page apps login fleet deploy telemetry interpreters
 step cargo clippy --workspace --all-targets --locked -- -D warnings
+step ended prose deny runners
+step cargo test --workspace --locked --no-run
+begin fuzz fuzz_targets
 step cargo test --workspace --locked --no-fail-fast
 step cargo test -p cycod --no-default-features --test smoke --locked
 # The programs as the tests had them: alone, their dependencies would have other features, and be built once more.
@@ -93,5 +126,7 @@ step cargo test -p cycod --no-default-features --test smoke --locked
 built=$(cargo test --workspace --locked --no-run --quiet --message-format json)
 cycod=$(printf '%s\n' "$built" | executable cycod)
 hub=$(printf '%s\n' "$built" | executable cycod-hub)
+step ended outside
 step env CYCOD="$cycod" HUB="$hub" sh scripts/outside.sh
+step ended fuzz
 step cargo xtask fuzz 20
