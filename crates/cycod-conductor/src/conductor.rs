@@ -200,11 +200,11 @@ impl<'a, 'c> Driving<'a, 'c> {
                     (FlowHeard::Answer(work, answer), Some(task))
                 }
                 Ok(Some((_, Heard::Said(asked, answer)))) => {
-                    let PersonAnswer { about, answer } = read(&answer?)?;
-                    if about != asked {
+                    let answer: PersonAnswer = read(&answer?)?;
+                    if answer.about != asked {
                         return Err(misfit(FlowMisfit::OtherWork));
                     }
-                    (FlowHeard::Said(about, answer), None)
+                    answer.heard()
                 }
                 Ok(Some((_, Heard::Resumed(held, answer)))) => {
                     let WorkResumed { work } = read(&answer?)?;

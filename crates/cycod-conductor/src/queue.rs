@@ -1,6 +1,6 @@
 //! What the conductor needs of a hub.
 
-use cycod_flow::{FlowEvent, FlowTask, FlowWork, LostAnswer, WorkAnswer};
+use cycod_flow::{FlowEvent, FlowHeard, FlowTask, FlowWork, LostAnswer, WorkAnswer};
 use serde::{Deserialize, Serialize};
 
 /// Work that is to be done, and where Restate waits for what comes of it.
@@ -41,13 +41,26 @@ pub struct WorkResumed {
 }
 
 /// What a person says, as Restate passes it on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PersonAnswer {
     /// The attempt.
     pub about: FlowTask,
     /// What follows.
     pub answer: LostAnswer,
+    /// The result that came late, if the attempt was done and there is one. It counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<TaskAnswer>,
+}
+
+impl PersonAnswer {
+    /// What the run hears, with the task of which it came.
+    pub fn heard(self) -> (FlowHeard, Option<String>) {
+        match self.late {
+            Some(TaskAnswer { task, answer, .. }) => (FlowHeard::Late(self.about, answer), Some(task)),
+            None => (FlowHeard::Said(self.about, self.answer), None),
+        }
+    }
 }
 
 /// One thing that happened in a run, with what follows.

@@ -108,10 +108,10 @@ pub use cycod_policy::{
 pub use cycod_process::{Stop, Stream, Urgency};
 pub use cycod_run::{
     AllRemotes, Artifact, AttemptOutcome, BuiltInCall, BuiltIns, CacheOutlook, Driver, Durable, Event, Execute,
-    Executed, Files, FlowEvent, FlowFact, FlowNews, FlowSource, FlowWork, How, Ignore, LostAnswer, ModelAnswer,
-    ModelAsk, ModelBudget, Models, Ran, RemoteCall, RemoteNews, Remotes, RunReport, Sink, Status, StepDone, StepOrder,
-    StepPath, StepReport, Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall, asked_step,
-    flow_start, follow, refused_step, reported_step, run_step,
+    Executed, Files, FlowEvent, FlowFact, FlowNews, FlowSource, FlowTask, FlowWork, How, Ignore, LostAnswer,
+    ModelAnswer, ModelAsk, ModelBudget, Models, Ran, RemoteCall, RemoteNews, Remotes, RunReport, Sink, Status,
+    StepDone, StepOrder, StepPath, StepReport, Together, ToolOutcome, ToolPlatform, TouchedPath, Workers, WorkflowCall,
+    asked_step, flow_start, follow, refused_step, reported_step, run_step,
 };
 pub use cycod_script::FoundInterpreter;
 pub use cycod_settings::config as settings;

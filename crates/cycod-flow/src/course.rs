@@ -55,6 +55,8 @@ pub enum FlowHeard {
     Timer(FlowTimer),
     /// What a person says about an attempt that was lost.
     Said(FlowTask, LostAnswer),
+    /// What came late of an attempt that was lost, which a person takes.
+    Late(FlowTask, WorkAnswer),
     /// A person was asked whether this may be done.
     Resumed(FlowWork),
     /// Someone ends the run.
@@ -140,6 +142,17 @@ impl FlowCourse {
             // The run was cancelled before the answer came.
             FlowHeard::Said(task, _) if !self.asked.remove(&task) => return Ok(None),
             FlowHeard::Said(task, answer) => WorkAnswer::new(FlowEvent::Answered { task, answer }),
+            FlowHeard::Late(task, answer) => {
+                if !answer.is_of(FlowWork::Attempt(task)) || !matches!(answer.event, FlowEvent::Ended { .. }) {
+                    return Err(FlowMisfit::OtherWork);
+                }
+                if !self.asked.remove(&task) {
+                    return Ok(None);
+                }
+                let mut turn = self.happened(answer)?;
+                self.go_on(task.step.scope, &mut turn);
+                return Ok(Some(turn));
+            }
             FlowHeard::Resumed(work) if !self.held.remove(&work) => return Ok(None),
             FlowHeard::Resumed(work) => WorkAnswer::new(FlowEvent::Resumed(work)),
             FlowHeard::Answer(work, answer) => {

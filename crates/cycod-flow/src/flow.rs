@@ -111,7 +111,8 @@ impl Flow {
                 }
             }
             FlowEvent::Ended { task, outcome } => {
-                if self.is_running(task) {
+                // Of one that was lost, a result may come late, and a person may take it.
+                if self.is_running(task) || self.state(task.step) == Some(State::Asking(task)) {
                     self.ended(task, outcome, commands);
                 }
             }

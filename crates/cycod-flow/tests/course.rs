@@ -153,6 +153,28 @@ fn a_person_decides_about_what_is_lost_and_time_waits_for_the_answer() {
 }
 
 #[test]
+fn a_result_that_came_late_counts_if_a_person_takes_it() {
+    let asks = StepShape { on_lost: LostPolicy::Ask, retries: 1, ..StepShape::default() };
+    let (mut course, _) = begin(vec![asks, StepShape { after: vec![0], ..StepShape::default() }]);
+    let late = |outcome| {
+        let FlowHeard::Answer(_, answer) = ended(task(0, 0), outcome) else { unreachable!("it is an answer") };
+        FlowHeard::Late(task(0, 0), answer)
+    };
+    let works = AttemptOutcome::Succeeded;
+    assert_eq!(course.hear(late(works)), Ok(None), "it isn't lost");
+    _ = hear(&mut course, lost(0, 0));
+    let other = WorkAnswer::new(FlowEvent::Lost(task(0, 0)));
+    assert_eq!(course.hear(FlowHeard::Late(task(0, 0), other)), Err(FlowMisfit::OtherWork));
+    let mut failed = course.clone();
+    let turn = hear(&mut course, late(works));
+    assert_eq!((turn.offers, turn.timers), (vec![attempt(0, 1)], vec![(time(0, 1), 300)]));
+    assert_eq!(course.hear(late(works)), Ok(None));
+    assert_eq!(course.hear(FlowHeard::Said(task(0, 0), LostAnswer::Again)), Ok(None));
+    // One that failed is followed by the next attempt.
+    assert!(hear(&mut failed, late(AttemptOutcome::Failed)).timers.contains(&(FlowTimer::Due(id(0, 0)), 0)));
+}
+
+#[test]
 fn a_question_holds_the_time_of_each_tool_around_it_and_ends_with_the_run() {
     let asks = StepShape { on_lost: LostPolicy::Ask, ..StepShape::default() };
     let (mut course, _) = begin(vec![StepShape::default()]);
@@ -280,8 +302,12 @@ proptest! {
                 continue;
             }
             if !asked.is_empty() && (waiting.is_empty() || chance(3) == 0) {
-                let answer = [LostAnswer::Again, LostAnswer::Done, LostAnswer::Stop][chance(3)];
-                next = course.hear(FlowHeard::Said(asked.swap_remove(chance(asked.len())), answer)).expect("it fits");
+                let task = asked.swap_remove(chance(asked.len()));
+                let answer = [LostAnswer::Again, LostAnswer::Done, LostAnswer::Stop].get(chance(4)).copied();
+                let late = WorkAnswer::new(FlowEvent::Ended { task, outcome: AttemptOutcome::Succeeded });
+                let late = || FlowHeard::Late(task, late);
+                let heard = answer.map_or_else(late, |answer| FlowHeard::Said(task, answer));
+                next = course.hear(heard).expect("it fits");
                 continue;
             }
             if !held.is_empty() && (waiting.is_empty() || chance(3) == 0) {

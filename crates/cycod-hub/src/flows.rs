@@ -239,6 +239,12 @@ pub(crate) fn check(
     Ok(None)
 }
 
+/// What a result says that happened.
+pub(crate) fn answer_of(result: &str) -> Result<WorkAnswer, HubError> {
+    let result: StepResult = serde_json::from_str(result).map_err(|error| broken("a result", error))?;
+    Ok(result.answer)
+}
+
 /// What is known of the step of which a result is.
 pub(crate) fn entry_of(result: &str) -> Result<Vec<u8>, HubError> {
     let result: StepResult = serde_json::from_str(result).map_err(|error| broken("a result", error))?;
@@ -323,10 +329,7 @@ pub(crate) fn tell(
 ) -> Result<(), HubError> {
     let work: FlowWork = serde_json::from_str(work).map_err(|error| broken("a task", error))?;
     let answer = match (state, work) {
-        ("done", _) => {
-            let result: StepResult = serde_json::from_str(result).map_err(|error| broken("a result", error))?;
-            result.answer
-        }
+        ("done", _) => answer_of(result)?,
         ("lost", work) => work.lost(),
         (_, FlowWork::Attempt(of)) => WorkAnswer::new(FlowEvent::Ended { task: of, outcome: AttemptOutcome::Refused }),
         // These are not withdrawn: they end with the run.

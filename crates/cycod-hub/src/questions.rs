@@ -9,8 +9,8 @@
 //! Nothing runs while a question is open: Restate has an awakeable, and the database a row. The time of the run doesn't count
 //! meanwhile, and begins again with the answer.
 
-use cycod_conductor::{FlowQuestion, PersonAnswer};
-use cycod_flow::{FlowEvent, FlowTask, LostAnswer, ScopeId, StepId, StepShape};
+use cycod_conductor::{FlowQuestion, PersonAnswer, TaskAnswer};
+use cycod_flow::{AttemptOutcome, FlowEvent, FlowTask, FlowWork, LostAnswer, ScopeId, StepId, StepShape};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -52,6 +52,8 @@ pub(crate) struct OpenQuestion {
     pub(crate) asked: i64,
     /// Until when it is open.
     pub(crate) expires: i64,
+    /// The task of which a result came late; empty if none did.
+    pub(crate) late: String,
 }
 
 /// Opens questions about what came of a task.
@@ -131,7 +133,10 @@ pub(crate) fn path(tx: &mut dyn HubTransaction, run: &str, about: StepId) -> Res
 
 /// The questions about which a member may decide; all of the team for nobody in particular.
 pub(crate) fn open(tx: &mut dyn HubTransaction, member: Option<&HubMember>) -> Result<Vec<OpenQuestion>, HubError> {
-    let select = "SELECT q.run, q.about, flows.tool, flows.member, q.step, q.worker, q.asked, q.expires FROM flow_questions q \
+    let select = "SELECT q.run, q.about, flows.tool, flows.member, q.step, q.worker, q.asked, q.expires, \
+                  COALESCE((SELECT MIN(t.id) FROM tasks t WHERE t.run = q.run AND t.late <> '' \
+                            AND t.work = '{\"attempt\":' || q.about || '}'), '') \
+                  FROM flow_questions q \
                   JOIN flows ON flows.run = q.run WHERE q.state = 'open' ORDER BY q.asked, q.run, q.about LIMIT $1";
     let mut all = Vec::new();
     for row in tx.rows(select, &[MOST.into()])? {
@@ -144,6 +149,7 @@ pub(crate) fn open(tx: &mut dyn HubTransaction, member: Option<&HubMember>) -> R
             worker: row.text(5)?,
             asked: row.number(6)?,
             expires: row.number(7)?,
+            late: row.text(8)?,
         };
         if member.is_none_or(|member| may_decide(member, &question.member)) {
             all.push(question);
@@ -156,10 +162,10 @@ pub(crate) fn open(tx: &mut dyn HubTransaction, member: Option<&HubMember>) -> R
 pub(crate) fn listed(tx: &mut dyn HubTransaction, member: &HubMember, now: Timestamp) -> Result<Json, HubError> {
     sweep(tx, now)?;
     let json = |question: &OpenQuestion| {
-        let OpenQuestion { run, about, tool, member, step, worker, asked, expires } = question;
+        let OpenQuestion { run, about, tool, member, step, worker, asked, expires, late } = question;
         let about: Json = serde_json::from_str(about).map_err(|error| HubError::failed("a question", error))?;
         Ok(json!({"run": run, "about": about, "tool": tool, "member": member, "step": step, "worker": worker,
-                  "asked": asked / 1000, "expires": expires / 1000}))
+                  "asked": asked / 1000, "expires": expires / 1000, "late": late}))
     };
     open(tx, Some(member))?.iter().map(json).collect()
 }
@@ -224,8 +230,31 @@ fn close(
     let row = tx.row(select, &[run.into(), about.into()])?;
     let awakeable = row.ok_or_else(|| HubError::failed("a question", "it is gone"))?.text(0)?;
     let about = serde_json::from_str(about).map_err(|error| HubError::failed("a question", error))?;
-    let body = json!(PersonAnswer { about, answer }).to_string();
+    let late = if answer == LostAnswer::Done { take_late(tx, run, about)? } else { None };
+    let body = json!(PersonAnswer { about, answer, late }).to_string();
     flows::send(tx, &format!("{run}.{awakeable}"), &flows::resolve(&awakeable), &body, now)
+}
+
+/// Lets the result count that came late of an attempt, if one did, and says what it is. One that says that the attempt has
+/// failed stays where it is: the person knows that it was done.
+fn take_late(tx: &mut dyn HubTransaction, run: &str, about: FlowTask) -> Result<Option<TaskAnswer>, HubError> {
+    let work = json!(FlowWork::Attempt(about)).to_string();
+    let select = "SELECT id, late FROM tasks WHERE run = $1 AND work = $2 AND late <> '' ORDER BY id LIMIT 1";
+    let Some(row) = tx.row(select, &[run.into(), work.as_str().into()])? else { return Ok(None) };
+    let (task, late) = (row.text(0)?, row.text(1)?);
+    let answer = flows::answer_of(&late)?;
+    if answer.event != (FlowEvent::Ended { task: about, outcome: AttemptOutcome::Succeeded }) {
+        return Ok(None);
+    }
+    let result = serde_json::from_str(&late).map_err(|error| HubError::failed("a result", error))?;
+    if flows::check(tx, (run, &task, &work), &result)?.is_some() {
+        let why = "other steps changed the files of the project after it, so what it changed in them doesn't fit: \
+                   let it start again, or stop";
+        return Err(HubError::new(HubRefusal::Conflict, why));
+    }
+    let update = "UPDATE tasks SET state = 'done', result = late, worker = late_by WHERE id = $1";
+    tx.execute(update, &[task.as_str().into()])?;
+    Ok(Some(TaskAnswer { task, answer, is_cancelled: false }))
 }
 
 /// What is known of an answer that the conductor heard, for the journal; nothing if no one gave it.

@@ -618,9 +618,18 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
         match entry {
             Entry::Started(task, _) => drop(self.begun.insert(task)),
             Entry::Ended(task, outcome, mut report) => {
-                let job = self.job(FlowWork::Attempt(task))?;
+                let before = match self.job(FlowWork::Attempt(task)) {
+                    Some(Job { what: What::Attempt(_, before), .. }) => Some(before),
+                    Some(_) => None,
+                    // It was lost, and its result came late.
+                    None if self.flow.outstanding().contains(&FlowCommand::Ask(task)) => {
+                        let scope = self.scopes.get_mut(task.step.scope.0)?;
+                        scope.under_way.get_mut(task.step.index)?.take()
+                    }
+                    None => return None,
+                };
                 // The steps of a tool that an earlier attempt called are told by themselves.
-                if let What::Attempt(_, before) = job.what
+                if let Some(before) = before
                     && report.steps.is_empty()
                 {
                     report.steps = before.report.steps;

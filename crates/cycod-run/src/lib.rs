@@ -61,7 +61,9 @@ pub use builtin::{BuiltInCall, BuiltIns, How, Ran, RanEnd, Together, TouchedPath
 pub use cache::{CacheOutlook, MOST_RESULT_BYTES, NotCached, ResultFile, StepCache, StepResult, cache_outlook};
 pub use confined_program::{ConfinedProgram, ObservedProgram, Terms};
 pub use container::{NoContainers, container_engine, container_service};
-pub use cycod_flow::{AttemptOutcome, FlowEvent, FlowStart, FlowWork, LostAnswer, VERSION as FLOW_VERSION, WorkAnswer};
+pub use cycod_flow::{
+    AttemptOutcome, FlowEvent, FlowStart, FlowTask, FlowWork, LostAnswer, VERSION as FLOW_VERSION, WorkAnswer,
+};
 pub use cycod_mask::StreamMask;
 pub use dispatch::{asked_step, flow_start, follow, refused_step, run, run_step};
 pub use driver::{CacheUse, Driver, TraceOf};

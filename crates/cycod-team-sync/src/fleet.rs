@@ -323,7 +323,7 @@ impl FleetTasks {
         self.asking.ask_within(PROMPT, "questions", &json!({}))?.map_err(|why| refused(&why))
     }
 
-    /// Says what follows for one of them: `again`, `done` or `stop`.
+    /// Says what follows for one of them: `again`, `done` or `stop`. If it was done, a result counts that came late.
     ///
     /// # Errors
     /// When the hub can't be reached, or refuses: of several answers, the first one counts.
@@ -465,6 +465,9 @@ pub struct TeamQuestion {
     pub asked: i64,
     /// Until when it waits.
     pub expires: i64,
+    /// The task of which a result came late; empty if none did.
+    #[serde(default)]
+    pub late: String,
 }
 
 /// Something that workers do only with the consent of a person. Times are in seconds since 1970.

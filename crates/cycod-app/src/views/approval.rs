@@ -80,6 +80,9 @@ pub struct LostView<'a> {
     /// Of one on the fleet: until when the user can decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
+    /// Of one on the fleet: the task of which a result came late, for `cycod runs late`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<&'a str>,
     /// Of one that is shown by itself.
     #[serde(flatten)]
     pub reached: Option<ReachedView<'a>>,
@@ -111,6 +114,7 @@ impl<'a> LostView<'a> {
             asked: run.at / 1_000,
             worker: None,
             expires: None,
+            late: None,
             reached: None,
         }
     }

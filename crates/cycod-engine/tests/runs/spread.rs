@@ -54,11 +54,11 @@ fn step(place: &Place, engine: &Engine, work: FlowWork, past: &[FlowFact]) -> Re
 
 /// Drives a flow as a conductor does, and returns what happened.
 fn facts(place: &Place, machine: &Machine<'_>) -> Vec<FlowFact> {
-    facts_with(place, machine, LostAnswer::Stop)
+    facts_with(place, machine, Some(LostAnswer::Stop))
 }
 
-/// The same where a person says this about a step that was lost.
-fn facts_with(place: &Place, machine: &Machine<'_>, says: LostAnswer) -> Vec<FlowFact> {
+/// The same where a person says this about a step that was lost, or takes what comes late of it.
+fn facts_with(place: &Place, machine: &Machine<'_>, says: Option<LostAnswer>) -> Vec<FlowFact> {
     #[derive(Debug, Default)]
     struct Begins(Mutex<Option<cycod_flow::FlowStart>>);
     impl Carrier for Begins {
@@ -87,10 +87,12 @@ fn facts_with(place: &Place, machine: &Machine<'_>, says: LostAnswer) -> Vec<Flo
         // The time of a scope is never over here, and a pause is over at once.
         let is_pause = |timer: &cycod_flow::FlowTimer| matches!(timer, cycod_flow::FlowTimer::Due(_));
         out.extend(turn.timers.into_iter().map(|(timer, _)| timer).filter(is_pause).map(FlowHeard::Timer));
-        out.extend(turn.asks.into_iter().map(|task| FlowHeard::Said(task, says)));
+        // What is heard of work is known when its turn comes.
+        let unknown = || WorkAnswer::new(FlowEvent::Cancelled);
+        let heard_about = |task| says.map_or(FlowHeard::Late(task, unknown()), |answer| FlowHeard::Said(task, answer));
+        out.extend(turn.asks.into_iter().map(heard_about));
         for work in turn.offers {
-            // What is heard of it is known when its turn comes.
-            out.push_back(FlowHeard::Answer(work, WorkAnswer::new(FlowEvent::Cancelled)));
+            out.push_back(FlowHeard::Answer(work, unknown()));
         }
         let heard = match out.pop_front().expect("the run waits for something") {
             FlowHeard::Answer(work, _) => {
@@ -102,6 +104,12 @@ fn facts_with(place: &Place, machine: &Machine<'_>, says: LostAnswer) -> Vec<Flo
                     None => work.lost(),
                 };
                 FlowHeard::Answer(work, answer)
+            }
+            FlowHeard::Late(task, _) => {
+                let before = &facts[..facts.len() - 1];
+                let done = machine(FlowWork::Attempt(task), before).expect("the machine is back");
+                entry = done.entry;
+                FlowHeard::Late(task, done.answer)
             }
             other => other,
         };
@@ -245,7 +253,7 @@ fn a_run_that_is_spread_ends_as_one_here() {
 
 #[test]
 fn a_step_that_is_lost_starts_again_only_where_that_does_no_harm() {
-    let lost_first = |place: &Place, says: LostAnswer| {
+    let lost_first = |place: &Place, says: Option<LostAnswer>| {
         let is_lost = Mutex::new(false);
         let machine = |work: FlowWork, past: &[FlowFact]| {
             let FlowWork::Attempt(_) = work else { return everywhere(place)(work, past) };
@@ -264,14 +272,16 @@ fn a_step_that_is_lost_starts_again_only_where_that_does_no_harm() {
         )
     };
     let reads = Place::new(&tool("read"));
-    assert_eq!(lost_first(&reads, LostAnswer::Stop), story(&reads.run(&[])), "no one is asked");
+    assert_eq!(lost_first(&reads, Some(LostAnswer::Stop)), story(&reads.run(&[])), "no one is asked");
     let writes = Place::new(&tool("write"));
-    let stopped = lost_first(&writes, LostAnswer::Stop);
+    let stopped = lost_first(&writes, Some(LostAnswer::Stop));
     assert!(stopped.contains("one failed 1") && !stopped.contains("\"two"), "{stopped}");
     // What a person says is a fact like any other, which workers and followers tell their flows.
-    assert_eq!(lost_first(&writes, LostAnswer::Again), story(&writes.run(&[])));
-    let done = lost_first(&writes, LostAnswer::Done);
+    assert_eq!(lost_first(&writes, Some(LostAnswer::Again)), story(&writes.run(&[])));
+    let done = lost_first(&writes, Some(LostAnswer::Done));
     assert!(done.contains("one ok 0") && done.contains("two") && !done.contains("\"one"), "{done}");
+    // The result that came late is the one of the step.
+    assert_eq!(lost_first(&writes, None), story(&writes.run(&[])));
 }
 
 #[test]

@@ -493,8 +493,9 @@ fn lost(fleet: &mut Fleet<'_>) {
     run.tell(&FlowCommit { is_over: true, ..run.event(event, Some(last.task()), &[]) });
 }
 
-/// A run whose only step is lost, about which the conductor asks; with where Restate takes the answer.
-fn loses<'a>(fleet: &mut Fleet<'a>) -> (Conducted<'a>, String) {
+/// A run whose only step is lost, about which the conductor asks; with where Restate takes the answer, and what
+/// the worker has.
+fn loses<'a>(fleet: &mut Fleet<'a>) -> (Conducted<'a>, String, VerifiedTicket) {
     let mut run = fleet.give(1);
     let frozen = claimed(&mut fleet.one);
     by_hand(fleet.team, "UPDATE tasks SET lease_until = 1 WHERE state = 'leased'");
@@ -502,7 +503,7 @@ fn loses<'a>(fleet: &mut Fleet<'a>) -> (Conducted<'a>, String) {
     let awakeable = format!("asked-{}", run.run);
     let questions = vec![FlowQuestion { about: task(0), awakeable: awakeable.clone() }];
     run.tell(&FlowCommit { questions, ..run.event(FlowEvent::Lost(task(0)), Some(frozen.task()), &[]) });
-    (run, format!("/restate/awakeables/{awakeable}/resolve"))
+    (run, format!("/restate/awakeables/{awakeable}/resolve"), frozen)
 }
 
 /// A member decides about a step that was lost. The answer counts once, and only that of someone who may give it.
@@ -510,7 +511,7 @@ fn asked(fleet: &mut Fleet<'_>, [cem, dana]: [&mut FleetTasks; 2]) {
     let said = |answer: LostAnswer| FlowEvent::Answered { task: task(0), answer };
     let told = |answer: LostAnswer| json!({"about": task(0), "answer": answer});
 
-    let (mut run, path) = loses(fleet);
+    let (mut run, path, _) = loses(fleet);
     let questions = fleet.ada.questions().expect("an answer");
     let [question] = &questions[..] else { panic!("{questions:?}") };
     assert_eq!((question.run.as_str(), question.tool.as_str()), (run.run.as_str(), "deploy"));
@@ -541,8 +542,33 @@ fn asked(fleet: &mut Fleet<'_>, [cem, dana]: [&mut FleetTasks; 2]) {
     fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
     by_hand(fleet.team, "UPDATE tasks SET state = 'lost' WHERE state = 'leased'");
 
+    // It was done, and the worker says so late.
+    let (mut run, path, frozen) = loses(fleet);
+    let event = ended(0, AttemptOutcome::Succeeded);
+    assert!(report(&mut fleet.one, &frozen, &result(event.clone(), b"what is known")).expect("an answer").over);
+    let question = &fleet.ada.questions().expect("an answer")[0];
+    assert_eq!(question.late, frozen.task());
+    fleet.ada.answer_question(question, &json!(LostAnswer::Done)).expect("it is taken");
+    let came = json!({"task": frozen.task(), "answer": WorkAnswer::new(event.clone())});
+    assert_eq!(fleet.restate.heard(&path, 1), [json!({"about": task(0), "answer": "done", "late": came})]);
+    run.tell(&run.event(event, Some(frozen.task()), &[]));
+    let seen = fleet.ada.watch_flow(&run.run, 2, 0).expect("a state").expect("it is hers");
+    let fact = seen.pieces.iter().filter_map(|piece| piece.fact.as_ref()).next_back().expect("a fact");
+    assert_eq!((fact.entry().as_deref(), fact.worker.as_str()), (Some(&b"what is known"[..]), "one"));
+    fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
+
+    // One that says that the step has failed doesn't count.
+    let (mut run, path, frozen) = loses(fleet);
+    let failed = result(ended(0, AttemptOutcome::Failed), b"what is known");
+    assert!(report(&mut fleet.one, &frozen, &failed).expect("an answer").over);
+    let question = &fleet.ada.questions().expect("an answer")[0];
+    fleet.ada.answer_question(question, &json!(LostAnswer::Done)).expect("it is taken");
+    assert_eq!(fleet.restate.heard(&path, 1), [told(LostAnswer::Done)]);
+    run.tell(&run.event(said(LostAnswer::Done), None, &[]));
+    fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
+
     // No one decides in time.
-    let (mut run, path) = loses(fleet);
+    let (mut run, path, _) = loses(fleet);
     by_hand(fleet.team, "UPDATE flow_questions SET expires = 1 WHERE state = 'open'");
     refused(
         fleet.ada.answer_question(&TeamQuestion { run: run.run.clone(), ..question.clone() }, &again),
@@ -554,7 +580,7 @@ fn asked(fleet: &mut Fleet<'_>, [cem, dana]: [&mut FleetTasks; 2]) {
     fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
 
     // The run is cancelled.
-    let (run, path) = loses(fleet);
+    let (run, path, _) = loses(fleet);
     fleet.ada.cancel(&run.run).expect("it is cancelled");
     assert_eq!(fleet.ada.questions().expect("an answer"), []);
     refused(

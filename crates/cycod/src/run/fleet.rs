@@ -8,8 +8,8 @@ use std::{
 };
 
 use cycod_engine::{
-    Approved, Carrier, Driver, Durable, Engine, Event, FlowEvent, FlowFact, FlowNews, FlowSource, LostAnswer, Plan,
-    RunReport, Sink, StepPath, Stop,
+    Approved, Carrier, Driver, Durable, Engine, Event, FlowEvent, FlowFact, FlowNews, FlowSource, FlowTask, LostAnswer,
+    Plan, RunReport, Sink, StepPath, Stop,
     definition::{FleetWorkspace, Level, OnLost, Privilege, Produces, Tool},
     diagnostic::{Code, Refusal},
     end_open_steps, event_of_json, flow_start, follow, json, report_of_json,
@@ -338,6 +338,7 @@ impl Fleet {
             news: VecDeque::new(),
             last: 0,
             known,
+            lost: BTreeSet::new(),
             heard: Instant::now(),
             stopped: None,
             has_warned: false,
@@ -510,6 +511,8 @@ struct FlowStream<'a> {
     last: i64,
     /// How many facts are known.
     known: usize,
+    /// The attempts that were lost.
+    lost: BTreeSet<FlowTask>,
     heard: Instant,
     /// When the hub was told to end the run.
     stopped: Option<Instant>,
@@ -536,8 +539,16 @@ impl FlowStream<'_> {
         }
         let unreadable = || Refusal::new(Code::HubFailed, "the hub's news of the run can't be read");
         let event: FlowEvent = serde_json::from_value(fact.event.clone()).map_err(|_| unreadable())?;
-        if matches!(event, FlowEvent::Lost(_)) {
-            self.news.push_back(FlowNews::Event(Event::Warning(format!("the worker `{}` was lost", fact.worker))));
+        match event {
+            FlowEvent::Lost(task) => {
+                self.lost.insert(task);
+                self.news.push_back(FlowNews::Event(Event::Warning(format!("the worker `{}` was lost", fact.worker))));
+            }
+            FlowEvent::Ended { task, .. } if self.lost.contains(&task) => {
+                let said = format!("what came late from the worker `{}` counts", fact.worker);
+                self.news.push_back(FlowNews::Event(Event::Warning(said)));
+            }
+            _ => {}
         }
         self.known = fact.number + 1;
         let mut entry = fact.entry().ok_or_else(unreadable)?;

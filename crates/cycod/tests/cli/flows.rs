@@ -82,9 +82,10 @@ impl Conducting {
                 }
                 ["", "ToolRun", run, "cancel", "send"] => (run.to_owned(), FlowHeard::Cancel, None),
                 ["", "restate", "awakeables", id, "resolve"] if id.ends_with(".ask") => {
-                    let PersonAnswer { about, answer } = serde_json::from_str(&body).expect("an answer");
+                    let answer: PersonAnswer = serde_json::from_str(&body).expect("an answer");
                     let (run, _) = id.split_once('.').expect("a run");
-                    (run.to_owned(), FlowHeard::Said(about, answer), None)
+                    let (heard, task) = answer.heard();
+                    (run.to_owned(), heard, task)
                 }
                 ["", "restate", "awakeables", id, "resolve"] if id.ends_with(".hold") => {
                     let WorkResumed { work } = serde_json::from_str(&body).expect("an answer");
@@ -295,6 +296,61 @@ fn a_step_that_may_have_been_done_waits_until_someone_decides() {
     assert_eq!(marked(), "send\ntwo\nsend\n");
     let told = team.ada.run(&["runs", "follow", &id]).block();
     assert!(told.contains("ada decided: `send` has failed"), "{told}");
+}
+
+#[test]
+fn a_result_that_came_late_counts_when_someone_decides_that_the_step_was_done() {
+    let team = durable_team();
+    let [mark, wait] = ["mark", "wait"].map(|name| team.ada.path(name));
+    let tool = format!(
+        "description: Writes\ndurable: true\ntags: [write]\nsecurity: {{isolation: none}}\nsteps:\n  - {{name: send, bash: 'echo sent; echo send >> {0}; while [ -e {1} ]; do sleep 0.1; done'}}\n  - {{name: two, bash: 'echo two after {{send.output}}'}}\n",
+        mark.display(),
+        wait.display()
+    );
+    team.ada.tool("writes", &tool);
+    let first = team.worker("build-1", &[]);
+    assert!(team.run(&["writes"]).stdout().contains("two after sent"));
+    std::fs::write(&wait, "").expect("a file");
+    let id = team.run(&["writes", "--background"]).stdout().trim().to_owned();
+    let marked = || std::fs::read_to_string(&mark).unwrap_or_default();
+    until("the step runs", || marked().lines().count() == 2);
+    drop(first);
+    let database = SqliteStore::open(&team.ada.path("hub.db")).expect("a database");
+    // As if the worker had reported when it was lost what the same step came to before. The hub's own tests have how that comes.
+    let late = &mut |tx: &mut dyn cycod_hub::HubTransaction| {
+        tx.execute("UPDATE tasks SET lease_until = 1", &[])?;
+        let of_step = "work LIKE '{\"attempt%' AND work LIKE '%\"index\":0%'";
+        let update = format!(
+            "UPDATE tasks SET late = (SELECT result FROM tasks WHERE run <> $1 AND {of_step}), late_by = worker, late_at = 1 \
+             WHERE run = $1 AND {of_step}"
+        );
+        tx.execute(&update, &[id.as_str().into()]).map(drop)
+    };
+    database.transaction(late).expect("a change");
+    let mut name = String::new();
+    until("the step waits", || {
+        let list = done(&team.ada, &["approvals", "list"]).stdout();
+        let row = list.lines().find(|line| line.contains("writes: step send"));
+        name = row.and_then(|row| row.split(' ').next()).unwrap_or_default().to_owned();
+        !name.is_empty()
+    });
+    let shown = done(&team.ada, &["approvals", "show", &name]).stdout();
+    assert!(shown.contains("a result came late, and counts with `done`: cycod runs late"), "{shown}");
+    let json = done(&team.ada, &["approvals", "show", &name, "--format", "json"]).stdout();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let task = json["late"].as_str().expect("a task");
+    assert_eq!(done(&team.ada, &["runs", "late", task]).stdout(), "sent\n");
+    let _second = team.worker("build-2", &[]);
+    _ = done(&team.ada, &["approvals", "approve", &name, "--lost", "done"]);
+    _ = done(&team.ada, &["runs", "wait", &id]);
+    let told = done(&team.ada, &["runs", "follow", &id]).block();
+    assert!(
+        told.contains("two after sent") && told.contains("what came late from the worker `build-1` counts"),
+        "{told}"
+    );
+    assert_eq!(marked(), "send\nsend\n", "it didn't start again");
+    let verified = done(&team.ada, &["runs", "show", &id]).stdout();
+    assert!(verified.contains("sent"), "{verified}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl LostThere {
 
     /// How it is written as JSON.
     pub(super) fn view(&self) -> LostView<'_> {
-        let TeamQuestion { run, tool, member, step, worker, asked, expires, about: _ } = &self.question;
+        let TeamQuestion { run, tool, member, step, worker, asked, expires, late, about: _ } = &self.question;
         let seconds = |seconds: i64| u64::try_from(seconds).unwrap_or_default();
         LostView {
             id: self.id.to_string(),
@@ -68,6 +68,7 @@ impl LostThere {
             asked: seconds(*asked),
             worker: Some(worker),
             expires: Some(seconds(*expires)),
+            late: (!late.is_empty()).then_some(late),
             reached: None,
         }
     }
@@ -102,7 +103,7 @@ impl LostThere {
     }
 
     fn page(&self, reached: &Reached) -> Page {
-        let TeamQuestion { run, tool, member, worker, .. } = &self.question;
+        let TeamQuestion { run, tool, member, worker, late, .. } = &self.question;
         let mut page = Page::default();
         page.heading(&format!("{tool}: step {} was lost with its worker, and may have been done", self.question.step));
         page.blank();
@@ -110,6 +111,9 @@ impl LostThere {
         page.fact("member", member);
         page.fact("worker", worker);
         page.fact("left", &self.left());
+        if !late.is_empty() {
+            page.fact("late", &format!("a result came late, and counts with `done`: cycod runs late {late}"));
+        }
         lost::how_far(&mut page, reached);
         page
     }
