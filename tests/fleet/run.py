@@ -67,6 +67,14 @@ steps:
   - {{name: one, bash: "echo one >> {marks}; sleep 600"}}
   - {{name: two, bash: "echo two >> {marks}"}}
 """
+LATE = """description: Ends while its worker is frozen
+durable: true
+tags: [write]
+security: {{isolation: none}}
+steps:
+  - {{name: one, bash: "echo one >> {marks}; while [ ! -e {marks}.go ]; do sleep 0.1; done; echo wrote it all"}}
+  - {{name: two, bash: "echo two after {{one.output}}"}}
+"""
 READS = """description: May run twice
 durable: true
 tags: [read]
@@ -265,6 +273,31 @@ def lost_and_write(fleet):
     journal = json.dumps(fleet.journal(run))
     expect("decided: `one` was done" in journal, journal)
     fleet.run("approvals", "approve", lost["id"], "--lost", "again", code=1)
+
+
+def lost_and_late(fleet):
+    """The worker was only frozen: what it reports later is the result of the step, once a person says that it was done."""
+    go = Path(f"{fleet.marks}.go")
+    go.unlink(missing_ok=True)
+    run = fleet.background("late")
+    fleet.until_marked("one")
+    name = fleet.rows(f"SELECT worker FROM tasks WHERE state = 'leased' AND run = '{run}'")[0][0]
+    worker = fleet.running[name].pid
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        go.write_text("")
+        time.sleep(1)
+        fleet.database(HURRY)
+        expect(eventually(lambda: asked(fleet, run), 15), "no one is asked")
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    expect(eventually(lambda: asked(fleet, run)[0].get("late"), 15), "nothing came late")
+    [lost] = asked(fleet, run)
+    expect("wrote it all" in fleet.run("runs", "late", lost["late"]), "it isn't what the step wrote")
+    fleet.run("approvals", "approve", lost["id"], "--lost", "done")
+    said = fleet.run("runs", "wait", run)
+    expect("two after wrote it all" in said and fleet.marked() == ["one"], f"{said} {fleet.marked()}")
+    expect(f"what came late from the worker `{name}` counts" in json.dumps(fleet.journal(run)), fleet.journal(run))
 
 
 def lost_and_stopped(fleet):
@@ -512,6 +545,7 @@ def main():
         "follower killed, resumed": follower,
         "worker killed, reads": lost_and_read,
         "worker killed, writes": lost_and_write,
+        "worker frozen, late": lost_and_late,
         "worker killed, stopped": lost_and_stopped,
         "worker killed, no one decides": lost_and_left,
         "the rules of a worker ask": asked_by_worker,
@@ -529,7 +563,7 @@ def main():
     table = Table("outcome")
     with Fleet() as fleet:
         for name, text in {"four": FOUR, "inner": INNER, "rich": RICH, "fails": FAILS, "writes": WRITES, "reads": READS,
-                           "waits": WAITS, "consent": CONSENT, "secretive": SECRETIVE, "tells": TELLS, "slow": SLOW, "crowd": CROWD,
+                           "waits": WAITS, "late": LATE, "consent": CONSENT, "secretive": SECRETIVE, "tells": TELLS, "slow": SLOW, "crowd": CROWD,
                            "edits": EDITS}.items():
             fleet.tool(name, text)
         for name, check in checks.items():
