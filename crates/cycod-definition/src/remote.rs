@@ -42,6 +42,7 @@ impl Tool {
             on: RunSite::Here,
             runs_on: Vec::new(),
             workspace: FleetWorkspace::None,
+            keep_on: false,
             max_parallel: None,
             ignore_errors: false,
             input: None,

@@ -122,6 +122,8 @@ pub struct Tool {
     pub runs_on: Vec<String>,
     /// The files of the project that it has on the fleet.
     pub workspace: FleetWorkspace,
+    /// Whether the steps of a durable run stay with the worker that has begun it.
+    pub keep_on: bool,
     /// How many of its steps run at once at the most.
     pub max_parallel: Option<usize>,
     /// The default of `continue-on-error` for every step, and whether a failing single command counts as success.

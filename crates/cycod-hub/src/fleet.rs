@@ -373,6 +373,9 @@ pub(crate) fn claim(
         if !missing_labels(&wanted, labels).is_empty() {
             continue;
         }
+        if row.number(10)? != 0 && is_kept_for_another(tx, &row.text(8)?, &worker, &wanted, now)? {
+            continue;
+        }
         let (id, fence) = (row.text(0)?, row.number(6)? + 1);
         // Of two workers that ask at once, the row changes for one.
         let update = "UPDATE tasks SET state = 'leased', worker = $1, fence = $2, piece = 0, lease_until = $3, claim = $4 \
@@ -388,8 +391,25 @@ pub(crate) fn claim(
     Ok(None)
 }
 
+/// Whether a step of a run waits for another worker: the one that has the run, while that is there and offers what the step needs.
+fn is_kept_for_another(
+    tx: &mut dyn HubTransaction,
+    run: &str,
+    worker: &FleetWorker,
+    wanted: &[String],
+    now: Timestamp,
+) -> Result<bool, HubError> {
+    let select = "SELECT key, name, workers.labels, seen, state FROM tasks JOIN workers ON name = worker \
+                  WHERE run = $1 AND state IN ('leased', 'done', 'lost') ORDER BY made DESC, id DESC LIMIT 1";
+    let Some(row) = tx.row(select, &[run.into()])? else { return Ok(false) };
+    let keeper = FleetWorker::of(&row)?;
+    let can_have_it =
+        row.text(4)? != "lost" && keeper.is_here(now) && missing_labels(wanted, &keeper.labels).is_empty();
+    Ok(can_have_it && keeper.key != worker.key)
+}
+
 /// The columns of a task that a worker is given.
-const GIVEN: &str = "id, device, member, ticket, signature, labels, fence, expires, run, work";
+const GIVEN: &str = "id, device, member, ticket, signature, labels, fence, expires, run, work, keep_on";
 
 /// What a worker gets that has a task.
 fn given(

@@ -404,11 +404,12 @@ fn offer(
     now: Timestamp,
 ) -> Result<(), HubError> {
     let of_run = flow.text(6)?;
+    let ticket: TicketDocument = serde_json::from_str(&flow.text(3)?).map_err(|error| broken("a ticket", error))?;
     for (index, offer) in commit.offers.iter().enumerate() {
         let insert = "INSERT INTO tasks (id, member, device, ticket, signature, tool, labels, again, state, worker, fence, \
                       piece, pieces, lease_until, lost, cancelled, made, ended, watched, expires, result, late, run, work, \
-                      awakeable) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', '', 0, 0, 0, 0, '', $9, $10, 0, $11, $12, \
-                      '', '', $13, $14, $15)";
+                      awakeable, keep_on) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', '', 0, 0, 0, 0, '', $9, $10, 0, \
+                      $11, $12, '', '', $13, $14, $15, $16)";
         let is_attempt = matches!(offer.work, FlowWork::Attempt(_));
         let values = [
             format!("{}.{}.{index}", commit.run, commit.number).into(),
@@ -426,6 +427,7 @@ fn offer(
             commit.run.as_str().into(),
             json!(offer.work).to_string().into(),
             offer.awakeable.as_str().into(),
+            i64::from(ticket.keep_on).into(),
         ];
         tx.execute(insert, &values)?;
     }

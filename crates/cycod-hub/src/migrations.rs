@@ -3,7 +3,7 @@
 use crate::{HubError, HubTransaction};
 
 /// The steps from one version to the next; the number of a step is the version that it leads to. A step is never changed.
-const MIGRATIONS: [&[&str]; 12] = [
+const MIGRATIONS: [&[&str]; 13] = [
     &[
         "CREATE TABLE counters (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",
         "INSERT INTO counters (name, value) VALUES ('audit', 0)",
@@ -114,6 +114,7 @@ const MIGRATIONS: [&[&str]; 12] = [
      PRIMARY KEY (run, number))",
         "CREATE TABLE hubs (id TEXT PRIMARY KEY, seen BIGINT NOT NULL)",
     ],
+    &["ALTER TABLE tasks ADD COLUMN keep_on BIGINT NOT NULL DEFAULT 0"],
 ];
 
 /// Brings the tables to this version.

@@ -95,6 +95,9 @@ pub struct TicketDocument {
     /// Whether its steps are spread over workers, which run one after the other by themselves. The ID is then the one of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
+    /// Whether the steps of a durable run stay with the worker that has begun it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_on: bool,
     /// The files of the project that travel with it; nothing for a call that has only the files of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<TicketWorkspace>,

@@ -339,6 +339,7 @@ impl<'a> Detail<'a> {
 fn runs_on(tool: &Tool) -> String {
     match tool.on {
         RunSite::Here => String::new(),
+        RunSite::Fleet if tool.keep_on => format!("{}, the same for all steps", worker_with(tool.worker_labels())),
         RunSite::Fleet => worker_with(tool.worker_labels()),
     }
 }

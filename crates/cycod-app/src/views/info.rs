@@ -55,6 +55,9 @@ pub struct ToolInfo<'a> {
     pub runs_on: BTreeSet<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<&'static str>,
+    /// `same-worker` if the steps of a durable run stay with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_on: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub examples: Option<Vec<String>>,
 }
@@ -75,6 +78,7 @@ impl<'a> ToolInfo<'a> {
             on: tool.filter(|tool| tool.on == RunSite::Fleet).map(|_| "fleet"),
             runs_on: tool.map(Tool::worker_labels).unwrap_or_default(),
             workspace: tool.filter(|tool| tool.workspace == FleetWorkspace::Snapshot).map(|_| "snapshot"),
+            keep_on: tool.filter(|tool| tool.keep_on).map(|_| "same-worker"),
             examples: tool.map(|_| examples(entry, tool)),
         }
     }

@@ -80,7 +80,7 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         let diagnostic = loss.diagnostic(Code::IgnoredByAlias, entry, message(key));
         lowering.sink.report(diagnostic.label(format!("`{base}` decides this")).help(help));
     };
-    const KEYS: [&str; 28] = [
+    const KEYS: [&str; 29] = [
         "artifacts",
         "cache",
         "durable",
@@ -90,6 +90,7 @@ pub(crate) fn in_alias(tool: &Tool, view: &View<'_>, lowering: &Lowering<'_>) {
         "schedule",
         "runs-on",
         "workspace",
+        "keep-on",
         "input-schema",
         "returns",
         "produces",

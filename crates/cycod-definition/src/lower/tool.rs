@@ -96,6 +96,7 @@ impl Lowering<'_> {
             on: if view.choice("on") == Some("fleet") { RunSite::Fleet } else { RunSite::Here },
             runs_on: self.runs_on(view),
             workspace: workspace(view),
+            keep_on: view.choice("keep-on").is_some(),
             max_parallel: self.max_parallel(view),
             ignore_errors: view.flag("ignore-errors").unwrap_or(false),
             input: view.text("input").map(|text| self.template(text, Scope::Call)),

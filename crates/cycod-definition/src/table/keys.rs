@@ -60,6 +60,7 @@ const ON: &[&str] = &["here", "fleet"];
 
 /// The files of the project on the fleet.
 const WORKSPACE: &[&str] = &["none", "snapshot"];
+const KEEP_ON: &[&str] = &["same-worker"];
 
 /// A whole file.
 pub(crate) static TOOL: Section = Section {
@@ -102,6 +103,7 @@ pub(crate) static TOOL: Section = Section {
         key("on", Choice(ON), "Where it runs, for every caller: `here` on the machine of the caller, `fleet` on a worker of the team's hub. `--on` of `cycod run` takes precedence.").or("here"),
         key("runs-on", Texts, "The labels that a worker must offer to run it on the fleet, such as `gpu` or `os:linux`.").or("none"),
         key("workspace", Choice(WORKSPACE), "The files of the project that it has on the fleet: `none`, or `snapshot` for all files as they are when the run begins. What the run changes in them comes back, unless the tool only reads; of a durable or scheduled run, when you apply it.").or("none"),
+        key("keep-on", Choice(KEEP_ON), "`same-worker` keeps the steps of a durable run with the worker that has begun it, for what they leave outside of the project. If that is lost, or doesn't offer what a step needs, another worker takes them.").or("any worker takes a step"),
         key("task", Choice(&["never", "offered", "required"]), "Whether hosts that support tasks may, or must, run it as one.").or("never"),
         key("programs", Map("PROGRAM", &Choice(NATURES)), "What programs that cycod doesn't know do with their arguments: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`. A programs file defines it for many tools; this key takes precedence.").chapter("Parameter Security"),
         key("type", Choice(&["alias"]), "`alias` makes the tool another name for `base-tool`.").chapter("Tool Aliasing"),

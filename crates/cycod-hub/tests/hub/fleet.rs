@@ -25,6 +25,7 @@ pub(crate) fn ticket(labels: &[&str], again: bool) -> TicketDocument {
         labels: labels.iter().map(|&label| label.to_owned()).collect(),
         again,
         durable: false,
+        keep_on: false,
         workspace: None,
         schedule: None,
         trace: None,

@@ -23,7 +23,7 @@ use cycod_team_sync::{
 use serde_json::{Value as Json, json};
 
 use crate::{
-    fleet::{by_hand, files, tasks, ticket, worker},
+    fleet::{by_hand, files, labels, tasks, ticket, worker},
     support::{Team, now, refused, served_with},
 };
 
@@ -177,9 +177,12 @@ struct Fleet<'a> {
 
 impl<'a> Fleet<'a> {
     fn give(&mut self, steps: usize) -> Conducted<'a> {
-        let ticket = durable(&[]);
-        assert_eq!(self.ada.give_flow(&ticket, &files(), &json!(start(steps)), &[]), Ok(TaskTaken::Waits));
-        let mut conducted = Conducted { hub: self.hub, run: ticket.id, number: 0 };
+        self.give_as(&durable(&[]), steps)
+    }
+
+    fn give_as(&mut self, ticket: &cycod_team::TicketDocument, steps: usize) -> Conducted<'a> {
+        assert_eq!(self.ada.give_flow(ticket, &files(), &json!(start(steps)), &[]), Ok(TaskTaken::Waits));
+        let mut conducted = Conducted { hub: self.hub, run: ticket.id.clone(), number: 0 };
         conducted.begin(steps);
         conducted
     }
@@ -242,6 +245,7 @@ pub(crate) fn durable_runs(store: Arc<dyn HubStore>) {
     told_in_order(&mut fleet);
     whole(&mut fleet);
     lost(&mut fleet);
+    kept(&mut fleet);
     asked(&mut fleet, [&mut cem, &mut dana]);
     consented(&mut fleet, [&mut cem, &mut dana]);
     stopped(&mut fleet);
@@ -491,6 +495,41 @@ fn lost(fleet: &mut Fleet<'_>) {
     assert_eq!(heard[1], json!({"task": last.task(), "answer": cleanup.lost()}));
     let event = FlowEvent::CleanedUp(ScopeId(0));
     run.tell(&FlowCommit { is_over: true, ..run.event(event, Some(last.task()), &[]) });
+}
+
+/// A run that stays with its worker goes to another one only if that is lost, away, or doesn't offer what a step needs.
+fn kept(fleet: &mut Fleet<'_>) {
+    let document = cycod_team::TicketDocument { keep_on: true, ..durable(&[]) };
+    let mut run = fleet.give_as(&document, 1);
+    let goes_on = |fleet: &mut Fleet<'_>, run: &mut Conducted<'_>, had: &VerifiedTicket, by_one: bool| {
+        let event = ended(0, AttemptOutcome::Failed);
+        let worker = if by_one { &mut fleet.one } else { &mut fleet.two };
+        _ = report(worker, had, &result(event.clone(), b"")).expect("it is taken");
+        run.tell(&run.event(event, Some(had.task()), &[FlowWork::Attempt(task(0))]));
+    };
+    let had = claimed(&mut fleet.one);
+    goes_on(fleet, &mut run, &had, true);
+    nothing(&mut fleet.two);
+    let had = claimed(&mut fleet.one);
+    goes_on(fleet, &mut run, &had, true);
+    // It is away.
+    nothing(&mut fleet.two);
+    by_hand(fleet.team, "UPDATE workers SET seen = 1 WHERE name = 'one'");
+    let had = claimed(&mut fleet.two);
+    goes_on(fleet, &mut run, &had, false);
+    nothing(&mut fleet.one);
+    // Its worker doesn't offer what the next step needs.
+    by_hand(fleet.team, "UPDATE tasks SET labels = 'gpu' WHERE state = 'waiting'");
+    nothing(&mut fleet.two);
+    let given = fleet.one.1.claim(&labels(&["gpu"]), 0).expect("an answer").expect("a task");
+    let had = fleet.one.0.verified(&given, now().as_second()).expect("a ticket");
+    // It is lost with a step.
+    by_hand(fleet.team, "UPDATE tasks SET lease_until = 1 WHERE state = 'leased'");
+    nothing(&mut fleet.two);
+    run.tell(&run.event(FlowEvent::Lost(task(0)), Some(had.task()), &[FlowWork::Attempt(task(0))]));
+    _ = claimed(&mut fleet.two);
+    fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
+    by_hand(fleet.team, "UPDATE tasks SET state = 'lost' WHERE state = 'leased'");
 }
 
 /// A run whose only step is lost, about which the conductor asks; with where Restate takes the answer, and what

@@ -147,6 +147,7 @@ impl Fleet {
                 None => plan.granted() == Level::Read,
             }),
             durable,
+            keep_on: durable && plan.tool().keep_on,
             workspace: None,
             schedule: None,
             trace: trace_of(span),
@@ -448,6 +449,7 @@ impl Fleet {
         let mut ticket = TicketDocument {
             schedule: Some(schedule),
             durable,
+            keep_on: durable && plan.tool().keep_on,
             expires,
             labels: self.labels_of(plan, durable),
             ..self.ticket(plan, &[], false)?

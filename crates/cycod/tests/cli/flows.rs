@@ -468,6 +468,27 @@ fn what_a_worker_reports_late_can_be_seen() {
     fails(&team.ada.run(&["runs", "late", "x"]), "nothing came late of a task `x`");
 }
 
+#[test]
+fn the_steps_of_a_run_stay_with_one_worker_if_the_tool_says_so() {
+    let team = durable_team();
+    let steps = "durable: true\non: fleet\ntags: [read]\nsteps:\n  - {name: one, bash: 'sleep 0.5; echo one'}\n  - {name: two, bash: 'sleep 0.5; echo two', parallel: true}\n";
+    team.ada.tool("kept", &format!("description: d\nkeep-on: same-worker\n{steps}"));
+    team.ada.tool("spread", &format!("description: d\n{steps}"));
+    let _workers = ["build-1", "build-2"].map(|name| team.worker(name, &[]));
+    for (tool, workers) in [("kept", 1), ("spread", 2)] {
+        _ = done(&team.ada, &["run", tool]);
+        let select = format!(
+            "SELECT DISTINCT worker FROM tasks WHERE tool = '{tool}' AND work LIKE '{{\"attempt%' AND state = 'done'"
+        );
+        assert_eq!(rows(&team, &select).len(), workers, "{tool}");
+    }
+    let shown = done(&team.ada, &["info", "kept"]).stdout();
+    assert!(shown.contains("a worker of your team's hub, the same for all steps"), "{shown}");
+    let json = done(&team.ada, &["info", "kept", "--format", "json"]).stdout();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["keep_on"], "same-worker");
+}
+
 const LABELS: &str = "description: Steps for several machines\ndurable: true\non: fleet\nruns-on: ['os:linux']\ntags: [read]
 steps:
   - {name: any, bash: echo any}
