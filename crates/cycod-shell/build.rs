@@ -13,12 +13,14 @@ use std::{
     process::ExitCode,
 };
 
-use entry::{Entry, Input, Loads, Number, Operand, Options, Place, PlaceKind, Syntax, Takes, Unlisted, Writes};
+use entry::{
+    Entry, Input, Into, Loads, Number, Operand, Options, Place, PlaceKind, Syntax, Takes, Unlisted, Unpacks, Writes,
+};
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 /// Nouns for what is plain data to a program.
-const NOUNS: [&str; 20] = [
+const NOUNS: [&str; 21] = [
     "text",
     "file",
     "prefix",
@@ -35,6 +37,7 @@ const NOUNS: [&str; 20] = [
     "time",
     "size",
     "date",
+    "form",
     "key",
     "address",
     "user",
@@ -305,7 +308,7 @@ impl Compiler {
 
     /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
     fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
-        const KEYS: [&str; 33] = [
+        const KEYS: [&str; 34] = [
             "names",
             "source",
             "aliases",
@@ -323,6 +326,7 @@ impl Compiler {
             "stdin",
             "loads",
             "writes",
+            "unpacks",
             "own",
             "modules",
             "settings",
@@ -401,6 +405,8 @@ impl Compiler {
         let last = table.get("last-options").map(|item| self.words(item)).unwrap_or_default();
         let last_options = self.bits(&last, &mut watched, &known);
         let input = self.input(table, syntax, &mut watched, &known);
+        let unpacks = table.get("unpacks").map(|item| self.words(item)).unwrap_or_default();
+        let unpacks = self.unpacks(&unpacks, &mut watched, &known);
         let abbreviates = self.flag(table, "abbreviate", syntax == Syntax::Gnu);
         let (plus, first_cluster, inherits) = (
             self.flag(table, "plus", false),
@@ -473,6 +479,7 @@ impl Compiler {
             modules: inherited.modules,
             has_settings: inherited.has_settings,
             writes: inherited.writes,
+            unpacks,
             prints_environment,
             is_filter,
             runs_shell_code,
@@ -547,7 +554,10 @@ impl Compiler {
         let (about, prefixes) = rest.split_once('}').unwrap_or(("", rest));
         for about in about.split(';').filter(|about| !about.is_empty()) {
             match about.split_once('=') {
-                Some(("behind", characters)) => without_behind = characters,
+                Some(("behind", characters)) => {
+                    // A blank divides kinds, and a `;` what is said here.
+                    without_behind = kept(&characters.replace("\\s", " \t\r\n").replace("\\d", ";"));
+                }
                 Some(("end", characters)) => without_at_end = characters,
                 Some((language, beginning)) if language.starts_with("code:") => {
                     code_behind = (&language["code:".len()..], beginning);
@@ -636,6 +646,25 @@ impl Compiler {
             bits |= 1 << at;
         }
         bits
+    }
+
+    /// Where a program unpacks something, and with which options: `last -r !-n`.
+    fn unpacks(&mut self, words: &[String], watched: &mut Vec<&'static str>, known: &[&'static str]) -> Unpacks {
+        let Some((into, options)) = words.split_first() else { return Unpacks::default() };
+        let into = match into.as_str() {
+            "here" => Into::Here,
+            "below" => Into::Below,
+            "last" => Into::Last,
+            "named" => Into::Named,
+            other => {
+                self.problem(format!("`unpacks` is {other:?}, not here, below, last or named"));
+                Into::Nothing
+            }
+        };
+        let (unless, when): (Vec<String>, Vec<String>) =
+            options.iter().cloned().partition(|option| option.starts_with('!'));
+        let unless: Vec<String> = unless.iter().map(|option| option[1..].to_owned()).collect();
+        Unpacks { into, when: self.bits(&when, watched, known), unless: self.bits(&unless, watched, known) }
     }
 
     fn when(

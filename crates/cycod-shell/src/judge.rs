@@ -682,7 +682,7 @@ fn with_manifest(mut verdict: Verdict, finding: &Finding, statements: &Statement
 fn a(noun: &str) -> String {
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     match noun {
-        "text" => "text".to_owned(),
+        "text" | "form" => "text".to_owned(),
         noun => format!("{article} {noun}"),
     }
 }

@@ -531,7 +531,7 @@ fn structure_around(source: &str, hole: &Hole, about: &About<'_>) -> Option<Rule
         .iter()
         .any(|name| source[hole.statement..].trim_start().to_ascii_lowercase().starts_with(name));
     let behind = if behind.starts_with('\0') { return None } else { behind };
-    structure::in_address(&before[start..], behind).filter(|_| !is_printed)
+    structure::in_address(&before[start..], Some(behind), false).filter(|_| !is_printed)
 }
 
 /// Whether a name stands in a program by itself.

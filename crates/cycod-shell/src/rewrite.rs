@@ -87,6 +87,14 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
             format!("the value of `{name}` is part of a file that the script writes and then runs"),
             "write the file without the value, and hand the value to it as an argument".to_owned(),
         ),
+        Reason::Unpacked => (
+            Proof::Code,
+            Code::EvaluatedAgain,
+            format!("the value of `{name}` decides what is unpacked, and the command then runs a part of that"),
+            format!(
+                "if running it is what the tool is for, write `placing: program` at `{name}`; else run it in a tool of its own"
+            ),
+        ),
         _ => {
             let (code, why, help) = says_why_unproven(reason, name)?;
             (Proof::Unproven, code, why, help)

@@ -5,7 +5,7 @@ use cycod_code::Code;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use crate::flow::structure::{is_one_json_value, is_yaml_scalar};
+use crate::flow::structure::{is_one_json_value, is_yaml_scalar, leaves_path};
 use crate::flow::value::Cut;
 use crate::piece::{Value, Words};
 
@@ -173,6 +173,8 @@ pub(crate) enum Rule {
     End { characters: &'static str },
     /// Goes on behind the host of an address, and not with the host itself; where that is one word, a letter or digit goes on with it.
     Path { or_label: bool },
+    /// Leads to no directory above in the path of an address, and holds none of what ends that here.
+    Below { ends: &'static str },
     /// Stays inside of a JSON string.
     JsonString,
     /// Is one JSON value.
@@ -194,6 +196,7 @@ impl Guard {
             | Rule::Lacks { .. }
             | Rule::End { .. }
             | Rule::Path { .. }
+            | Rule::Below { .. }
             | Rule::JsonString
             | Rule::JsonValue
             | Rule::YamlScalar { .. } => Code::ValueHasMeaning,
@@ -229,6 +232,15 @@ impl Guard {
                 let is_label = || *or_label && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
                 let is_path = |start: &str| start.is_empty() || start.starts_with(['/', '?', '#']);
                 !is_label() && (self.cut.changes(text) || !self.cut.starts(text).all(is_path))
+            }
+            // A part of it may be any.
+            Rule::Below { ends } => {
+                text.contains(|c| ends.contains(c) || self.cut.becomes(c, ends))
+                    || if self.cut == Cut::WHOLE {
+                        leaves_path(text)
+                    } else {
+                        text.contains("..") || self.cut.changes(text)
+                    }
             }
             Rule::JsonString => text.contains(['"', '\\']) || text.contains(|c| self.cut.becomes(c, "\"\\")),
             Rule::JsonValue if self.cut != Cut::WHOLE => text.contains(['"', '\\', ',', ':', '[', ']', '{', '}']),
@@ -297,6 +309,17 @@ impl Guard {
                 format!("{value} comes after the host of an address, and would make it another host"),
                 "give a value that begins with `/`; or let the author write `/` before the placeholder".to_owned(),
             ),
+            Rule::Below { ends } => {
+                let what = if text.contains(|c| ends.contains(c)) {
+                    format!("holds one of {}, and is in the path of an address, which they would end", listed(ends))
+                } else {
+                    "leads out of the part of an address in which it is".to_owned()
+                };
+                (
+                    format!("{value} {what}"),
+                    format!("let the author write `{{{name}:urlencode}}`; else give a value without them, and without `..`"),
+                )
+            }
             Rule::JsonString => (
                 format!("{value} is in a JSON string, which a `\"` or a `\\` in it would end or change"),
                 format!("let the author write `{{{name}:jsonescaped}}`, or make the JSON with `jq --arg`; else give a value without them"),
@@ -330,6 +353,10 @@ impl Guard {
             Rule::Lacks { text } => format!("without `{text}`"),
             Rule::End { characters } => format!("not ending with any of `{}`", characters.escape_default()),
             Rule::Path { .. } => "beginning with `/`, `?` or `#`, because it comes after a host".to_owned(),
+            Rule::Below { ends: "" } => "without `..`, because it is in the path of an address".to_owned(),
+            Rule::Below { ends } => {
+                format!("without `..` and any of `{ends}`, because it is in the path of an address")
+            }
             Rule::JsonString => "without `\"` and `\\`, because it is in a JSON string".to_owned(),
             Rule::JsonValue => "one JSON value".to_owned(),
             Rule::YamlScalar { .. } => "one plain text of YAML".to_owned(),

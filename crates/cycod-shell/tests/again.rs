@@ -162,6 +162,70 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("echo \"open('PWNED', 'w')\" > g.py; python3 -m inspect \"{X}\"", "g"),
 ];
 
+/// What runs is what a value decides to unpack, or the file that it decides to fetch.
+const UNPACKED: &[(&str, &str)] = &[
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s run.sh; tar -xf "{X}"; sh run.sh"#, "a.tar"),
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -czf a.tgz -C s run.sh; tar xzf "{X}"; sh ./run.sh"#, "a.tgz"),
+    (
+        r#"mkdir s r; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s run.sh; tar -xf "{X}" -C r; sh r/run.sh"#,
+        "a.tar",
+    ),
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s run.sh; cat "{X}" | tar -x; sh run.sh"#, "a.tar"),
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s run.sh; tar -x < "{X}"; sh run.sh"#, "a.tar"),
+    (
+        r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s run.sh; curl -s "file://$PWD/{X}" | tar -x; sh run.sh"#,
+        "a.tar",
+    ),
+    (
+        r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s run.sh; curl -so b.tar "file://$PWD/{X}"; tar -xf b.tar; sh run.sh"#,
+        "a.tar",
+    ),
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; (cd s; zip -q ../a.zip run.sh); unzip -q "{X}"; sh run.sh"#, "a.zip"),
+    (
+        r#"mkdir s; echo 'touch ../PWNED' > s/run.sh; (cd s; zip -q ../a.zip run.sh); unzip -q "{X}" -d r; cd r; sh run.sh"#,
+        "a.zip",
+    ),
+    (
+        r#"mkdir s; echo 'touch "$D/PWNED"' > s/run.sh; export D=$PWD; d=$(mktemp -d); tar -cf a.tar -C s run.sh; tar -xf "{X}" -C "$d"; sh "$d/run.sh""#,
+        "a.tar",
+    ),
+    (
+        r#"mkdir s; printf 'all:\n\ttouch PWNED\n' > s/Makefile; tar -cf a.tar -C s Makefile; tar -xf "{X}"; make"#,
+        "a.tar",
+    ),
+    (
+        r#"git init -q s; (cd s; printf 'all:\n\ttouch ../PWNED\n' > Makefile; git add .; git commit -qm a); git clone -q "{X}" r; make -C r"#,
+        "s",
+    ),
+    (
+        r#"git init -q s; (cd s; printf 'all:\n\ttouch ../PWNED\n' > Makefile; git add .; git commit -qm a); git clone -q "{X}" r && cd r && make"#,
+        "s",
+    ),
+    (
+        r#"git init -q s; (cd s; echo 'touch ../PWNED' > run.sh; git add .; git commit -qm a); mkdir r; cd r; git init -q .; git pull -q ../"{X}" HEAD; sh run.sh; touch -c ../PWNED"#,
+        "s",
+    ),
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; cp -r "{X}" r; sh r/run.sh"#, "s"),
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; mv "{X}" r; sh r/run.sh"#, "s"),
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; ln -s "{X}" r; sh r/run.sh"#, "s"),
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; rsync -a "{X}/" r/; sh r/run.sh"#, "s"),
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; curl -sO "file://$PWD/{X}/run.sh"; sh run.sh"#, "s"),
+];
+
+/// What a shell runs when it starts, or at a time, is code.
+const STARTED: &[(&str, &str)] = &[
+    (r#"echo "export A={X}" >> ~/.bashrc; env -i HOME="$HOME" PATH="$PATH" bash -ic true"#, SUBSCRIPT),
+    (
+        r#"printf 'export A="%s"\n' "{X}" >> "$HOME/.profile"; env -i HOME="$HOME" PATH="$PATH" bash -lc true"#,
+        SUBSCRIPT,
+    ),
+    (r#"echo "alias a='{X}'" | tee -a ~/.zshenv; zsh -c true"#, "'; touch PWNED; '"),
+    (
+        r#"git init -q .; printf '#!/bin/sh\necho %s\n' "{X}" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git commit -q --allow-empty -m a"#,
+        SUBSCRIPT,
+    ),
+];
+
 #[track_caller]
 fn check(attacks: &[(&str, &str)]) {
     let attacks: Vec<_> = attacks.iter().map(|(script, value)| (Shell::Bash, *script, *value)).collect();
@@ -212,6 +276,60 @@ fn zsh_reads_again() {
 #[test]
 fn a_program_reads_again() {
     check(PROGRAMS);
+}
+
+#[test]
+fn what_a_value_unpacks_does_not_run() {
+    check(UNPACKED);
+    for script in [
+        r#"wget "https://a.test/{X}/run.sh"; sh run.sh"#,
+        r#"gh repo clone "{X}" r; make -C r"#,
+        r#"docker cp "a:{X}" r; sh r/run.sh"#,
+        r#"aws s3 sync "s3://{X}" r; sh r/run.sh"#,
+        r#"git clone "https://a.test/{X}.git"; cd "{X}"; npm ci"#,
+        r#"tar xzf "{X}"; eslint ."#,
+    ] {
+        assert!(is_refused(Shell::Bash, script, "a"), "{script}");
+    }
+    for script in [
+        r#"git clone "{X}" r; ./scripts/scan.sh r"#,
+        r#"git clone "{X}" "$tmp/r"; ./scripts/scan.sh "$tmp/r""#,
+        r#"git clone --depth 1 "{X}" && ls"#,
+        r#"git clone "https://a.test/{X}.git" && cd "{X}" && git log -3"#,
+        r#"git clone "{X}" r && cd r && grep -rn TODO . && git pull"#,
+        r#"git clone -b "{X}" https://a.test/b.git r && make -C r"#,
+        r#"git pull origin "{X}" && make"#,
+        r#"tar xzf "{X}" -C out && ls out"#,
+        r#"tar czf "{X}" dist && ./scripts/upload.sh"#,
+        r#"tar tf "{X}" && make"#,
+        r#"curl -fsSL "https://a.test/v{X}/a.tgz" | sudo tar xz -C /usr/local/bin && a-tool --version"#,
+        r#"unzip -o "{X}" -d site && rsync -a site/ h:/srv && make"#,
+        r#"cp "{X}" app.conf && make"#,
+        r#"wget -qO- "https://a.test/{X}" | jq . && make"#,
+        r#"wget "https://a.test/{X}.csv" && python3 analyse.py"#,
+    ] {
+        assert!(!is_refused(Shell::Bash, script, "a"), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+}
+
+#[test]
+fn what_runs_later_is_code() {
+    check(STARTED);
+    for script in [
+        r#"echo "0 5 * * * root backup {X}" > /etc/cron.d/backup"#,
+        r#"echo "export A={X}" > /etc/profile.d/a.sh"#,
+        r#"echo "export A={X}" >> .envrc"#,
+    ] {
+        assert!(is_refused(Shell::Bash, script, "a"), "{script}");
+    }
+    for script in [
+        r#"echo "export A={X:shellescaped}" >> ~/.bashrc"#,
+        r#"echo 'export PATH="$HOME/bin:$PATH"' >> ~/.bashrc; echo "{X}""#,
+        r#"echo "{X}" >> src/hooks/notes"#,
+    ] {
+        let verdicts = judged(Shell::Bash, script).command;
+        assert!(verdicts.iter().all(|verdict| verdict.is_placeable()), "{script}: {verdicts:?}");
+    }
 }
 
 /// Every variable that the shells themselves know gets a value that would act in arithmetic.

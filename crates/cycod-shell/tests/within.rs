@@ -188,6 +188,202 @@ c.send(b"HTTP/1.0 200 a\r\n\r\n"); b"leaked" in d and open("PWNED", "w")' & whil
 }
 
 #[test]
+fn an_address_keeps_its_path() {
+    let curl = r#"curl -sS -o /dev/null -w '%{url_effective}'"#;
+    let leaves = format!(r#"{curl} "http://localhost:1/a/{{X}}" 2>/dev/null | grep -q '1/admin' && touch PWNED"#);
+    let base = format!(r#"B=http://localhost:1/a; {curl} "$B/b/{{X}}" 2>/dev/null | grep -q '1/admin' && touch PWNED"#);
+    let adds = format!(r#"{curl} "http://localhost:1/?a={{X}}&b=1" 2>/dev/null | grep -q 'admin=1' && touch PWNED"#);
+    let ends = format!(r#"{curl} "http://localhost:1/{{X}}/b" 2>/dev/null | grep -q '1/a?c=/b' && touch PWNED"#);
+    let several = format!(r#"{curl} "http://localhost:1/{{X}}" 2>/dev/null | grep -q admin && touch PWNED"#);
+    check(&[
+        (&leaves, "../admin"),
+        (&base, "../../admin"),
+        (&adds, "x&admin=1"),
+        (&ends, "a?c="),
+        (&several, "{a,admin}"),
+        (
+            r#"psql "postgres://u:p@db.test/{X}" -c 'select 1' 2>&1 | grep -q evil.test && touch PWNED"#,
+            "a?host=evil.test",
+        ),
+        (r#"psql "host=db.test dbname={X}" -c 'select 1' 2>&1 | grep -q evil.test && touch PWNED"#, "a host=evil.test"),
+    ]);
+    for (script, value) in [
+        (r#"curl "https://a.test/a/{X}""#, "%2e%2E/admin"),
+        (r#"curl "https://a.test/a/{X}""#, "b/..%2fadmin"),
+        (r#"curl "https://a.test/a/{X}$name""#, "."),
+        (r#"curl "$BASE/a/{X}""#, "../admin"),
+        (r#"curl "https://a.test/{X}/b""#, "a#"),
+        (r#"curl "https://a.test?b={X}""#, "1&c=2"),
+        (r#"gh api "repos/{X}/issues""#, "../user"),
+        (r#"gh api "repos/{X}/issues""#, "a/b?c="),
+        (r#"kubectl get --raw "/api/v1/namespaces/{X}/pods""#, "../nodes"),
+        (r#"curl -d "a={X}&b=2" https://a.test"#, "1&b=3"),
+        (r#"curl --data-raw "text={X}" https://a.test"#, "1&as_admin=true"),
+        (r#"wget --post-data "a={X}" https://a.test"#, "1&b=3"),
+        (r#"curl -b "a={X}" https://a.test"#, "1; b=2"),
+    ] {
+        assert!(is_refused(Shell::Bash, script, value), "{script}");
+    }
+    all_pass(&[
+        (r#"curl "https://a.test/repos/{X}/issues""#, "owner/name"),
+        (r#"curl "https://a.test/a/{X}""#, "b/c.d?e=f&g=h#i"),
+        (r#"curl "https://a.test/a/{X}""#, "v1..v2"),
+        (r#"curl "https://a.test/{X}""#, "../a"),
+        (r#"curl "https://a.test/?{X}""#, "a=b&c=d"),
+        (r#"curl "https://a.test/?q={X}""#, "a b/c?d"),
+        (r##"curl "https://a.test/#{X}""##, "a&b"),
+        (r#"curl -d "{X}" https://a.test"#, "a=b&c=d"),
+        (r#"curl -d '{"a": "{X}"}' https://a.test"#, "b & c"),
+        (r#"curl --data-urlencode "a={X}" https://a.test"#, "b & c"),
+        (r#"curl --form-string "a={X}" https://a.test"#, "b & c"),
+        (r#"aws s3 cp a "s3://b/c/{X}""#, "d?e#f"),
+        (r#"git commit -m "see https://a.test/b/{X} again""#, "why?"),
+        (r#"git clone "https://a.test/{X}.git""#, "a/b"),
+        (r#"psql "postgres://a.test/{X}""#, "b"),
+        (r#"echo "https://a.test/b/{X}""#, "../c"),
+    ]);
+}
+
+#[test]
+fn a_document_keeps_its_elements() {
+    let has_admin =
+        r#"python3 -c 'import xml.etree.ElementTree as E; E.parse("a.xml").find(".//admin").text' && touch PWNED"#;
+    let in_text = format!(r#"echo "<a><n>{{X}}</n></a>" > a.xml; {has_admin}"#);
+    let by_format = format!(r#"printf '<a><n>%s</n></a>\n' "{{X}}" > a.xml; {has_admin}"#);
+    let in_document = format!("cat > a.xml <<E\n<?xml version=\"1.0\"?>\n<a>\n<n b=\"{{X}}\"/>\n</a>\nE\n{has_admin}");
+    let in_comment = format!(r#"echo "<a><!-- {{X}} --><n/></a>" > a.xml; {has_admin}"#);
+    let in_section = format!(r#"echo "<a><![CDATA[{{X}}]]></a>" > a.xml; {has_admin}"#);
+    let by_tee = format!(r#"echo "<a>{{X}}</a>" | tee a.xml > /dev/null; {has_admin}"#);
+    check(&[
+        (&in_text, "b</n><admin/><n>"),
+        (&by_format, "b</n><admin/><n>"),
+        (&in_document, "\"><admin/></n><n c=\""),
+        (&in_comment, "--><admin/><!--"),
+        (&in_section, "]]><admin/><![CDATA["),
+        (&by_tee, "<admin/>"),
+        (
+            r#"python3 - "<a><n>{X}</n></a>" <<< 'import sys, xml.etree.ElementTree as E; E.fromstring(sys.argv[1]).find("admin").text' && touch PWNED"#,
+            "b</n><admin/><n>",
+        ),
+        (
+            r#"echo "<a><n>{X}</n></a>" | python3 -c 'import sys, xml.etree.ElementTree as E; E.parse(sys.stdin).find("admin").text' && touch PWNED"#,
+            "b</n><admin/><n>",
+        ),
+    ]);
+    for (script, value) in [
+        (r#"curl -d "<a>{X}</a>" https://a.test"#, "</a><b>"),
+        (r#"echo "<h1>{X}</h1>" > index.html"#, "<script>"),
+        (r#"echo "Hello {X}" >> index.html"#, "<script>"),
+        (r#"echo "<a href='{X}'>" > index.html"#, "' onclick='a"),
+        (r#"echo "<p onclick=\"a('{X}')\">" > index.html"#, "');b('"),
+        (r#"echo "<script>let a = '{X}'</script>" > index.html"#, "';b();'"),
+    ] {
+        assert!(is_refused(Shell::Bash, script, value), "{script}");
+    }
+    all_pass(&[
+        (r#"echo "<a>{X}</a>" > a.xml"#, "it's \"a\" & b > c"),
+        (r#"echo "<a b=\"{X}\"/>" > a.xml"#, "https://a.test/?b=c&d=e"),
+        (r#"echo "<a><![CDATA[{X}]]></a>" > a.xml"#, "<b>c</b>"),
+        (r#"echo "{X}" > a.html"#, "<p>a</p>"),
+        (r#"echo "<script>let a = '{X}'</script>" > index.html"#, "a-1.2"),
+        (r##"echo "# {X}" > a.md"##, "<b>"),
+        (r#"git commit -m "fix: {X}""#, "<b>"),
+        (r#"echo "a < {X}""#, "<b>"),
+    ]);
+}
+
+#[test]
+fn a_table_keeps_its_cells() {
+    let has_admin =
+        "sqlite3 :memory: -cmd '.mode csv' '.import a.csv t' 'select * from t' | grep -q ^2,b,admin && touch PWNED";
+    let in_line = format!(r#"echo "1,{{X}},user" > a.csv; {has_admin}"#);
+    let by_format = format!(r#"echo id,a,b > a.csv; printf '%s,%s,%s\n' 1 "{{X}}" user >> a.csv; {has_admin}"#);
+    let in_quotes = format!(r#"printf '1,"%s",user\n' "{{X}}" > a.csv; {has_admin}"#);
+    check(&[
+        (&in_line, "a,user\n2,b,admin"),
+        (&by_format, "a,user\n2,b,admin"),
+        (&in_quotes, "a\",user\n2,b,admin\n3,\"c"),
+    ]);
+    all_pass(&[
+        (r#"echo "1,{X},user" >> a.csv"#, "it's a: b"),
+        (r#"printf '1,"%s",user\n' "{X}" >> a.csv"#, "a, b\nc"),
+        (r#"echo "{X}" > a.csv"#, "a,b\nc,d"),
+        (r#"echo "1,{X}""#, "a,b"),
+        (r#"cp "{X}" a.csv"#, "a,b"),
+    ]);
+}
+
+#[test]
+fn settings_keep_their_lines() {
+    check(&[
+        (r#"echo "A={X}" >> app.env; grep -q ^B= app.env && touch PWNED"#, "a\nB=b"),
+        (r#"echo "A={X}" | tee -a .env; grep -q ^B= .env && touch PWNED"#, "a\nB=b"),
+        (
+            r#"printf '[a]\nname=%s\n' "{X}" > a.ini; python3 -c 'import configparser; c = configparser.ConfigParser(); c.read("a.ini"); c["admin"]' && touch PWNED"#,
+            "b\n[admin]",
+        ),
+        (
+            r#"printf 'name = "%s"\n' "{X}" > a.toml; python3 -c 'import tomllib; tomllib.load(open("a.toml", "rb"))["admin"]' && touch PWNED"#,
+            "b\"\nadmin = \"1",
+        ),
+        (
+            "mkdir -p ~/.ssh; printf 'Host a\\n  HostName %s\\n' \"{X}\" >> ~/.ssh/config; ssh -G -F ~/.ssh/config a | grep -qi '^proxycommand touch' && touch PWNED",
+            "b\n  ProxyCommand touch a",
+        ),
+        (r#"ssh-keygen -q -t ed25519 -N "" -f k -C "{X}"; grep -q ^evil k.pub && touch PWNED"#, "a\nevil"),
+    ]);
+    for (script, value) in [
+        (r#"echo "A={X}" >> "$GITHUB_ENV""#, "a\nBASH_ENV=b"),
+        (r#"echo "a={X}" >> "$GITHUB_OUTPUT""#, "a\nb=c"),
+        (r#"echo "127.0.0.1 {X}" >> /etc/hosts"#, "a\n1.1.1.1 b"),
+        (r#"echo "//a.test/:_authToken={X}" > .npmrc"#, "a\nnode-options=b"),
+        ("cat > a.conf <<E\nserver { server_name {X}; }\nE\n", "a; } server {"),
+        (r#"printf '[Service]\nExecStart=/bin/a %s\n' "{X}" > a.service"#, "b\nExecStartPre=c"),
+    ] {
+        assert!(is_refused(Shell::Bash, script, value), "{script}");
+    }
+    all_pass(&[
+        (r#"echo "A={X}" >> .env"#, "it's a: b; c #d"),
+        (r#"printf 'name = "%s"\n' "{X}" > a.toml"#, "it's a; b"),
+        (r#"echo "{X}" > .env"#, "A=b\nC=d"),
+        (r#"echo "- {X}" >> notes.md"#, "a\nb"),
+        (r#"echo "{X}" >> ~/.ssh/authorized_keys"#, "ssh-ed25519 AAAA a"),
+        (r#"echo "version: {X}" > out"#, "a\nb"),
+        (r#"E=$(openssl rand -hex 8); printf 'a<<%s\n%s\n%s\n' "$E" "{X}" "$E" >> "$GITHUB_OUTPUT""#, "a\nb"),
+        (r#"cp "{X}" .env"#, "a"),
+    ]);
+}
+
+#[test]
+fn a_name_is_one_name() {
+    check(&[
+        (
+            r#"openssl req -x509 -newkey rsa:2048 -nodes -keyout k -subj "/CN={X}" 2>/dev/null | openssl x509 -noout -subject | grep -q 'O *= *evil' && touch PWNED"#,
+            "a/O=evil",
+        ),
+        (
+            r#"openssl req -x509 -newkey rsa:2048 -nodes -keyout k -subj /CN=a -addext "subjectAltName=DNS:{X}" 2>/dev/null | openssl x509 -noout -text | grep -q DNS:evil && touch PWNED"#,
+            "a,DNS:evil",
+        ),
+        (
+            r#"echo a > a; tar -cf a.tar --transform "s/b/{X}/" a; tar -tf a.tar | grep -q evil && touch PWNED"#,
+            "c/;s/a/evil",
+        ),
+        (r#"echo leaked > f; kubectl config view -o "{X}" | grep -q leaked && touch PWNED"#, "go-template-file=f"),
+    ]);
+    assert!(is_refused(Shell::Bash, r#"systemctl restart "app-{X}""#, "*"));
+    assert!(is_refused(Shell::Bash, r#"aws dynamodb scan --table-name a --filter-expression "b = {X}""#, ":c OR d"));
+    all_pass(&[
+        (r#"openssl req -new -key k -subj "/CN={X}""#, "a.test"),
+        (r#"openssl req -new -key k -subj "{X}""#, "/CN=a/O=b"),
+        (r#"tar -czf a.tgz --transform "s,^,app-{X}/," dist"#, "1.2.3"),
+        (r#"kubectl get pods -o "{X}""#, "json"),
+        (r#"kubectl get pods -o "jsonpath={X}""#, "{.items}"),
+        (r#"systemctl restart "app@{X}""#, "a-1"),
+    ]);
+}
+
+#[test]
 fn a_line_stays_one() {
     check(&[
         (
@@ -339,7 +535,9 @@ fn what_is_data_says_what_a_value_must_be() {
         conditions,
         [
             "without `\"` and `\\`, because it is in a JSON string",
-            "beginning with `/`, `?` or `#`, because it comes after a host"
+            "beginning with `/`, `?` or `#`, because it comes after a host",
+            "without any of `[]`",
+            "without any of `{}`"
         ]
     );
 }

@@ -226,7 +226,10 @@ impl Flow<'_> {
                 self.places(name, rest);
                 return Some(Input::Texts(self.values(DIRECTORIES[0]))).filter(|printed| !printed.holes().is_empty());
             }
-            _ => self.moves(&holes_among(rest)),
+            _ => {
+                self.moves(&holes_among(rest));
+                self.visits(rest);
+            }
         }
         let printed = self.places(name, rest);
         if self.watches() {
@@ -690,6 +693,7 @@ impl Flow<'_> {
             [format, text] if word_is(format, |format| matches!(format, "%s" | "%s\\n")) => {
                 in_one(std::slice::from_ref(text)).filter(|_| !text.may_be_several())
             }
+            [format, rest @ ..] => word_literal(format).and_then(|format| printed_by_format(format, rest)),
             _ => None,
         };
         // The format is printed as it is, up to its first escape.
@@ -733,6 +737,42 @@ fn printed_by_echo(rest: &[Field]) -> Input {
         }
     }
     in_one(rest).map_or_else(|| Input::made("", &holes_among(rest)), Input::Texts)
+}
+
+/// What `printf` prints by a format of text, `%s` and the usual escapes, when it is known how many words there are.
+fn printed_by_format(format: &str, words: &[Field]) -> Option<Vec<Text>> {
+    let words: Option<Vec<&Text>> =
+        words.iter().map(|field| if let Field::Word(word) = field { Some(word) } else { None }).collect();
+    let mut words = words?.into_iter();
+    let mut printed = Text::new();
+    loop {
+        let left = words.len();
+        let mut plain = String::new();
+        let mut characters = format.chars();
+        while let Some(c) = characters.next() {
+            match (c, if matches!(c, '%' | '\\') { characters.next() } else { None }) {
+                ('%', Some('s')) => {
+                    push(&mut printed, Atom::text(&std::mem::take(&mut plain)));
+                    words.next().into_iter().flatten().for_each(|atom| push(&mut printed, atom.clone()));
+                }
+                ('%', Some('%')) => plain.push('%'),
+                ('\\', Some('n')) => plain.push('\n'),
+                ('\\', Some('t')) => plain.push('\t'),
+                ('\\', Some('r')) => plain.push('\r'),
+                ('\\', Some('\\')) => plain.push('\\'),
+                ('%' | '\\', _) => return None,
+                (c, _) => plain.push(c),
+            }
+        }
+        push(&mut printed, Atom::text(&plain));
+        // The format is used again for the words that are left.
+        if words.len() == 0 {
+            return Some(vec![printed]);
+        }
+        if words.len() == left {
+            return None;
+        }
+    }
 }
 
 /// Whether a format of `printf` prints what it is given as text.

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::structure::FileKind;
 use super::value::{ANY, Atom, Tag, Text, literal, written_out};
 
 /// Holes by the command that may have written them.
@@ -320,8 +321,21 @@ pub(super) fn unpacked(file: &Text) -> Option<Text> {
     Some(before.iter().cloned().chain([Atom::text(end)]).collect())
 }
 
+/// The name of a directory, where that is known, or it equals nothing but itself.
+pub(super) fn directory_name(path: &Text) -> Option<String> {
+    match path.last()? {
+        Atom::Text(text) => {
+            let is_part = |part: &&str| !matches!(*part, "" | "." | "..");
+            let last = text.split('/').rfind(is_part)?;
+            let is_whole = path.len() == 1 || text.trim_end_matches('/').contains('/');
+            is_whole.then(|| last.to_owned())
+        }
+        atom => own_name(atom),
+    }
+}
+
 /// The directories that a path names.
-fn directories(path: &Text) -> Vec<String> {
+pub(super) fn directories(path: &Text) -> Vec<String> {
     let mut names = Vec::new();
     for (index, atom) in path.iter().enumerate() {
         let Atom::Text(text) = atom else {
@@ -413,6 +427,86 @@ impl FileName {
         ];
         EXTENSIONS.contains(&self.extension())
     }
+}
+
+/// What a file is to the programs that read it.
+pub(super) fn kind(file: &Text) -> FileKind {
+    // What a service that runs the steps of a job reads behind each.
+    const OF_JOBS: [&str; 3] = ["GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_STATE"];
+    const MARKUP: [&str; 14] = [
+        "atom", "csproj", "htm", "html", "plist", "props", "rss", "svg", "targets", "xhtml", "xml", "xsd", "xsl",
+        "xslt",
+    ];
+    const SETTINGS: [&str; 19] = [
+        "cfg",
+        "cnf",
+        "conf",
+        "desktop",
+        "env",
+        "hcl",
+        "ini",
+        "mount",
+        "netdev",
+        "network",
+        "path",
+        "properties",
+        "repo",
+        "service",
+        "socket",
+        "target",
+        "tfvars",
+        "timer",
+        "toml",
+    ];
+    if let [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))] = file.as_slice() {
+        return if OF_JOBS.contains(&&**name) { FileKind::Settings } else { FileKind::Text };
+    }
+    let file = FileName::of(file);
+    let name = file.name();
+    match file.extension() {
+        "yaml" | "yml" => FileKind::Yaml,
+        "csv" => FileKind::Table(','),
+        "tsv" => FileKind::Table('\t'),
+        extension if MARKUP.contains(&extension) => FileKind::Markup,
+        extension if SETTINGS.contains(&extension) || name.starts_with(".env.") => FileKind::Settings,
+        _ if name.starts_with('.') && name.len() > 1 || file.is_hidden() && !file.is_inert() => FileKind::Settings,
+        _ => FileKind::Text,
+    }
+}
+
+/// The program that runs what stands in a file of this name, without being told to, and the language of that.
+pub(super) fn runs_later(file: &Text) -> Option<(&'static str, &'static str)> {
+    const OF_SHELLS: [&str; 17] = [
+        ".bash_aliases",
+        ".bash_login",
+        ".bash_logout",
+        ".bash_profile",
+        ".bashrc",
+        ".envrc",
+        ".kshrc",
+        ".profile",
+        ".xinitrc",
+        ".xprofile",
+        ".xsession",
+        ".zlogin",
+        ".zlogout",
+        ".zprofile",
+        ".zshenv",
+        ".zshrc",
+        "rc.local",
+    ];
+    const DIRECTORIES: [&str; 4] = ["init.d", "profile.d", ".husky", "bashrc.d"];
+    let path = FileName::of(file).0;
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let is_in = |names: &[&str]| above.split('/').any(|part| names.contains(&part));
+    if path == "/etc/crontab" || is_in(&["cron.d", "crontabs"]) {
+        return Some(("cron", "crontab"));
+    }
+    let is_script = is_in(&DIRECTORIES)
+        || above.ends_with(".git/hooks")
+        || above.split('/').any(|part| part.starts_with("cron."))
+        || matches!(path.as_str(), "/etc/profile" | "/etc/bash.bashrc");
+    (is_script || OF_SHELLS.contains(&name)).then_some(("bash", "sh"))
 }
 
 /// Variables that hold directories with settings of the user.

@@ -21,6 +21,7 @@ mod filter;
 mod graph;
 mod sourced;
 pub(crate) mod structure;
+mod unpacked;
 pub(crate) mod value;
 pub(crate) mod watch;
 mod zsh;
@@ -98,6 +99,8 @@ pub(crate) enum Reason {
     Subcommand { program: Arc<str> },
     /// What the shell made of it may begin with a `-`.
     Changed { program: Arc<str> },
+    /// It decides what is unpacked in a directory, from which the script then runs something.
+    Unpacked,
     /// Another reason for which nothing is proven.
     Unclear(Arc<str>),
 }
@@ -120,6 +123,7 @@ impl Reason {
             | Self::Environment { .. }
             | Self::Chooses
             | Self::Written
+            | Self::Unpacked
             | Self::Unclear(_) => None,
         }
     }
@@ -318,6 +322,8 @@ pub(crate) struct Flow<'a> {
     in_containers: HashMap<Arc<str>, Arc<str>>,
     /// Files that a command may have written whose words, or input, hold values.
     touched: Touched,
+    /// What its commands unpack.
+    unpacked: unpacked::Unpacked,
     /// The values in the words of the command that is read.
     in_arguments: Vec<usize>,
     /// The values in its words and in its input, and what tells it from others.
@@ -431,6 +437,7 @@ fn walk<'a>(
         in_environment: BTreeSet::new(),
         in_containers: HashMap::new(),
         touched: Touched::default(),
+        unpacked: unpacked::Unpacked::default(),
         in_arguments: Vec::new(),
         in_words: Vec::new(),
         command: 0,
@@ -717,11 +724,7 @@ impl Flow<'_> {
         let holes = printed.holes();
         if !holes.is_empty() {
             self.writes_to_commands(&command.redirects, &printed);
-            if let Input::Texts(texts) = &printed
-                && outputs.iter().any(is_yaml_file)
-            {
-                texts.iter().for_each(|text| self.guard_document(text, &"YAML".into(), &in_document));
-            }
+            outputs.iter().for_each(|file| self.guard_file(file, &printed));
             for target in outputs {
                 self.note_written(&target, &holes);
                 self.written_to_descriptor(&target, &holes);
@@ -913,6 +916,11 @@ impl Flow<'_> {
 
     /// A file runs, or something is loaded from it.
     fn runs_file(&mut self, file: &Text) {
+        self.runs_unpacked(file, None);
+        self.runs_written(file);
+    }
+
+    fn runs_written(&mut self, file: &Text) {
         if self.knows_files() {
             self.find_all(self.written.holes_of_file(file, Except::default()), &Reason::Written);
             self.find_all(self.touched.holes_of_file(file, self.itself()), &Reason::Written);
@@ -1023,6 +1031,11 @@ impl Flow<'_> {
 
     /// What stands in a directory runs, or something is loaded from it.
     fn runs_below(&mut self, directory: &Text, counts: impl Fn(&str) -> bool) {
+        self.runs_unpacked_below(directory);
+        self.runs_written_below(directory, counts);
+    }
+
+    fn runs_written_below(&mut self, directory: &Text, counts: impl Fn(&str) -> bool) {
         if self.knows_files() {
             self.find_all(self.written.holes_below(directory, Except::default(), &counts), &Reason::Written);
             self.find_all(self.touched.holes_below(directory, self.itself(), &counts), &Reason::Written);
@@ -1485,7 +1498,8 @@ impl Flow<'_> {
         let has_open = self.input != Input::Clean || !self.input_files.is_empty() || !self.held.is_empty();
         let reaches = !holes.is_empty() || has_open || !self.in_environment.is_empty();
         let is_known_to_files = !self.written.is_empty() || !self.touched.is_empty();
-        let mut may_run = is_known_to_files || !self.in_environment.is_empty() || self.tells && reaches;
+        let mut may_run =
+            is_known_to_files || !self.unpacked.is_empty() || !self.in_environment.is_empty() || self.tells && reaches;
         let runs_values = |word: &str| programs::runs_shell_code(word) || is_make(word);
         for field in fields {
             field.each(&mut |text| may_run |= literal(text).is_some_and(runs_values));
@@ -1558,12 +1572,14 @@ impl Flow<'_> {
             self.includes();
         }
         self.writes_unnamed(state);
+        self.unpacks(state);
         self.input_of(state);
     }
 
     /// Tells what the words of a command are to its programs; and whether one makes arguments of what it reads, for another.
     fn read_words(&mut self, fields: &[Field]) -> bool {
         let mut makes_arguments = false;
+        self.unpacked.begin_command();
         let graph = Graph::of(fields);
         let mut queue: Vec<(usize, Arc<Reading>)> = vec![(Graph::START, Arc::new(Reading::Name(None)))];
         // For each node, which of the queue stand there.
@@ -1637,6 +1653,7 @@ impl Flow<'_> {
                         let copies = !self.in_files.is_empty()
                             || !self.in_words.is_empty()
                             || self.watches()
+                            || !self.unpacked.is_empty()
                             || self.knows_files();
                         let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen, copies)));
                         for part in parts {
@@ -1771,7 +1788,7 @@ impl Flow<'_> {
                 if !is_code {
                     self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                     let program = Arc::clone(program);
-                    self.guard_input(&program, structure::Before::rule_of_json);
+                    self.guard_input(&program, by_itself);
                 } else if let (true, Input::Texts(texts)) = (is_shell(language), self.input.clone()) {
                     // `bash -s -- "{X}"`: which of its words the script gets as which argument is not told apart.
                     let any =
@@ -1796,17 +1813,17 @@ impl Flow<'_> {
             Reads::Text | Reads::Arguments | Reads::Unknown => {
                 self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 let program = Arc::clone(program);
-                self.guard_input(&program, structure::Before::rule_of_json);
+                self.guard_input(&program, by_itself);
             }
             Reads::TextWithout(characters) => {
                 self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 let program = Arc::clone(program);
-                self.guard_input(&program, |_, _| Some(Rule::Without { characters }));
+                self.guard_input(&program, |_, _, _| Some(Rule::Without { characters }));
             }
             Reads::Message => {
                 self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 let program = Arc::clone(program);
-                let rule = |before: &structure::Before, _: bool| {
+                let rule = |before: &structure::Before, _: bool, _: bool| {
                     structure::is_in_head(&before.text).then_some(Rule::Without { characters: "\n\r" })
                 };
                 self.guard_input(&program, rule);
@@ -1814,13 +1831,13 @@ impl Flow<'_> {
             Reads::Yaml => {
                 self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 let program = Arc::clone(program);
-                self.guard_input(&program, in_document);
+                self.guard_input(&program, |before, _, is_json_string| before.rule_of_yaml(is_json_string));
             }
         }
     }
 
     /// What the values in the input of a program must not hold, by what stands before each.
-    fn guard_input(&mut self, program: &Arc<str>, rule: impl Fn(&structure::Before, bool) -> Option<Rule>) {
+    fn guard_input(&mut self, program: &Arc<str>, rule: impl Fn(&structure::Before, bool, bool) -> Option<Rule>) {
         match self.input.clone() {
             Input::Texts(texts) => texts.iter().for_each(|text| self.guard_document(text, program, &rule)),
             // Where in it they are is not known.
@@ -1833,19 +1850,22 @@ impl Flow<'_> {
         &mut self,
         text: &Text,
         program: &Arc<str>,
-        rule: &impl Fn(&structure::Before, bool) -> Option<Rule>,
+        rule: &impl Fn(&structure::Before, bool, bool) -> Option<Rule>,
     ) {
         if text.len() == 1 && !matches!(text[0], Atom::Value { .. } | Atom::Derived(_)) {
             return;
         }
         let mut before = structure::Before::START;
+        // Nothing but the end of a line stands around it.
+        let is_whole =
+            text.len() == 1 || text.len() == 2 && matches!(text.last(), Some(Atom::Text(end)) if &**end == "\n");
         for atom in text {
             match atom {
                 Atom::Text(text) => before.read(text),
                 Atom::Unknown(_) | Atom::Output(_) => before.pass(),
                 Atom::Value { hole, cut } => {
                     if self.is_text(*hole)
-                        && let Some(rule) = rule(&before, self.is_json_string(*hole))
+                        && let Some(rule) = rule(&before, is_whole, self.is_json_string(*hole))
                     {
                         let guard = Guard { rule, cut: *cut, program: Arc::clone(program) };
                         self.find_guarded(*hole, Reason::Input { program: Arc::clone(program) }, Some(guard));
@@ -1854,7 +1874,7 @@ impl Flow<'_> {
                 }
                 Atom::Derived(holes) => {
                     for &hole in holes.iter().filter(|hole| self.is_text(**hole)).collect::<Vec<_>>() {
-                        if let Some(rule @ Rule::Without { .. }) = rule(&before, false) {
+                        if let Some(rule @ Rule::Without { .. }) = rule(&before, is_whole, false) {
                             let guard = Guard { rule, cut: Cut::WHOLE, program: Arc::clone(program) };
                             self.find_guarded(hole, Reason::Input { program: Arc::clone(program) }, Some(guard));
                         }
@@ -1862,6 +1882,27 @@ impl Flow<'_> {
                     before.pass();
                 }
             }
+        }
+    }
+
+    /// What is printed goes to a file: its values stay the parts of what that is, by its name.
+    fn guard_file(&mut self, file: &Text, printed: &Input) {
+        let Input::Texts(texts) = printed else { return };
+        if let Some((program, language)) = files::runs_later(file) {
+            for text in texts.iter().filter(|text| !holes_of(text).is_empty()) {
+                match language {
+                    "sh" => self.evaluate(text, &program.into(), Called::default()),
+                    language => self.find_code(holes_of(text), &program.into(), language),
+                }
+            }
+            return;
+        }
+        let kind = files::kind(file);
+        if kind != structure::FileKind::Text {
+            let rule = |before: &structure::Before, is_whole: bool, is_json_string: bool| {
+                kind.rule(before, is_whole, is_json_string)
+            };
+            texts.iter().for_each(|text| self.guard_document(text, &kind.name().into(), &rule));
         }
     }
 
@@ -1925,6 +1966,7 @@ impl Flow<'_> {
 
     /// A word may be the name of a file, which the program reads, writes or runs.
     fn file_at(&mut self, state: &State, place: &'static Place<'static>, text: &Text, is_of_option: bool) {
+        self.note_unpacking(place.kind, text);
         let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);
         let files: Vec<Text> = [Some(text.clone()), argument].into_iter().flatten().collect();
         let entry = state.entry();
@@ -1978,6 +2020,10 @@ impl Flow<'_> {
                 let holes: Vec<usize> = self.in_environment.iter().copied().collect();
                 names.iter().for_each(|file| self.touched.add(file, command, &holes));
             }
+        }
+        if place.is_file() && matches!(&**state.label(), "tee" | "sponge") {
+            let input = self.input.clone();
+            files.iter().for_each(|file| self.guard_file(file, &input));
         }
         let is_input = matches!(literal(text), Some("-" | "/dev/stdin"));
         if is_input && is_make(state.label()) && !matches!(self.input, Input::Texts(_)) {
@@ -2069,10 +2115,12 @@ impl Flow<'_> {
     /// What a program loads that neither its words nor its input name.
     fn loads(&mut self, state: &State) {
         let files = if let Loads::Files(files) = &state.entry().loads { files.as_slice() } else { &[] };
-        for file in files.iter().chain(&state.entry().own) {
+        let own = state.entry().own.iter().map(|file| (file, Some(&**state.label())));
+        for (file, is_own_of) in files.iter().map(|file| (file, None)).chain(own) {
             let file = vec![Atom::text(file)];
-            self.runs_file(&file);
-            self.runs_below(&file, |_| true);
+            self.runs_unpacked(&file, is_own_of);
+            self.runs_written(&file);
+            self.runs_written_below(&file, |_| true);
         }
         self.finds_files(state);
     }
@@ -2081,6 +2129,10 @@ impl Flow<'_> {
     /// may be among them, unless it is known to look for no such file.
     fn finds_files(&mut self, state: &State) {
         // What a loop or a function runs may run again after what it writes.
+        let is_known = !state.is_of_unknown_program() && !state.is_of_project();
+        if is_known && state.entry().loads == Loads::Unknown {
+            self.finds_unpacked(state.label());
+        }
         let is_once = self.loops == 0 && self.arguments.len() == 1;
         let earlier: &[_] = if is_once { &[] } else { &self.kept_before };
         if self.kept.is_empty() && earlier.is_empty() {
@@ -2375,11 +2427,15 @@ impl Flow<'_> {
         let mut rules = Vec::new();
         let opening = place.code_behind.1.strip_prefix(certain).filter(|rest| !rest.is_empty());
         rules.extend(opening.map(|rest| Rule::Prefix { prefix: rest.to_owned(), goes_on }));
-        rules.extend(author.rule_of_json(self.is_json_string(*hole)));
+        rules.extend(author.rule(self.is_json_string(*hole)));
         let behind = beginning(&text[index + 1..]);
-        let is_unclear = goes_on && behind.is_empty();
-        if !is_unclear && !ECHOING.contains(&program) {
-            rules.extend(structure::in_address(&author.text, behind));
+        if !ECHOING.contains(&program) {
+            let is_clear = !goes_on || !behind.is_empty();
+            let is_address = place.kind == PlaceKind::Data("url");
+            rules.extend(structure::in_address(&author.text, is_clear.then_some(behind), is_address));
+        }
+        if place.kind == PlaceKind::Data("form") && structure::is_in_form(&author.text) {
+            rules.push(Rule::Without { characters: "&" });
         }
         if !place.without_behind.is_empty() && !author.text.is_empty() && !author.text.contains(structure::MARK) {
             rules.push(Rule::Without { characters: place.without_behind });
@@ -2763,19 +2819,9 @@ fn without_beginning(word: &Text, length: usize) -> Text {
     rest
 }
 
-/// Whether a file holds YAML, by its name.
-fn is_yaml_file(file: &Text) -> bool {
-    matches!(file.last(), Some(Atom::Text(end)) if end.ends_with(".yaml") || end.ends_with(".yml"))
-}
-
-/// The rule for a value in a document that is YAML, or JSON.
-fn in_document(before: &structure::Before, is_json_string: bool) -> Option<Rule> {
-    let begins = before.text.trim_start();
-    if begins.starts_with(['{', '[']) {
-        return before.rule_of_json(is_json_string);
-    }
-    // A whole document may be any.
-    (!begins.is_empty()).then(|| structure::in_yaml(&before.text))
+/// The rule for a value in a text that says itself what it is.
+fn by_itself(before: &structure::Before, _: bool, is_json_string: bool) -> Option<Rule> {
+    before.rule(is_json_string)
 }
 
 /// Whether all that stands around the values are characters that names are made of.

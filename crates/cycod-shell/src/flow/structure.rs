@@ -1,5 +1,5 @@
-//! What the author's text around a value is to its reader: an address, a JSON text, a YAML document. A value must stay the
-//! part of it in which it stands: the path behind a host is no other host, and the text in a JSON string is no other member.
+//! What the author's text around a value is to its reader: an address, a JSON text, a document of XML, a table. A value must stay
+//! the part of it in which it stands: the path behind a host is no other host, and the text in a JSON string is no other member.
 //!
 //! What a rule needs to know stands before the value, and for addresses behind it. Where the author's own text is not clearly one
 //! of these, there is no rule.
@@ -12,13 +12,25 @@ pub(crate) const MARK: char = '\u{1}';
 /// What ends the host of an address, or says that what stands before is none.
 const ENDS_HOST: &str = "/?#\\@";
 
-/// The rule for a value in an address, by what stands before and behind it in its word.
-pub(crate) fn in_address(before: &str, behind: &str) -> Option<Rule> {
-    // No host is that long.
-    let (scheme, host) = before.split_once("://").filter(|_| before.len() < 4096)?;
-    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte));
-    if !is_scheme || host.contains(['/', '?', '#', '\\']) {
+/// Schemes whose addresses are a path alone, in which `?` and `#` are characters as others.
+const PATHS: [&str; 5] = ["s3", "gs", "gcs", "az", "file"];
+
+/// The rule for a value in an address, by what stands before and behind it in its word. `is_address` says that the word is one, also
+/// where the author's text does not: `"$BASE/users/{X}"`. What is behind it is nothing where that is not known.
+pub(crate) fn in_address(before: &str, behind: Option<&str>, is_address: bool) -> Option<Rule> {
+    // No address is that long. It ends where a text around it goes on.
+    let is_known = behind.is_some();
+    let behind = behind.unwrap_or_default().split(char::is_whitespace).next().unwrap_or_default();
+    let (scheme, host) = match before.split_once("://") {
+        _ if before.len() > 4096 => return None,
+        Some((scheme, host)) if is_scheme(scheme) => (scheme, host),
+        _ if is_address && before.contains(['/', '?']) => return in_path("", before, behind),
+        _ => return None,
+    };
+    if let Some(at) = host.find(['/', '?', '#', '\\']) {
+        return in_path(scheme, &host[at..], behind);
+    }
+    if !is_known {
         return None;
     }
     let rest_of_host = behind.split(['/', '?', '#']).next().unwrap_or_default();
@@ -34,6 +46,49 @@ pub(crate) fn in_address(before: &str, behind: &str) -> Option<Rule> {
         Some(_) if is_last => Some(Rule::Path { or_label: !host.contains('.') }),
         Some(_) => Some(Rule::Without { characters: "/?#\\@.:" }),
     }
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
+}
+
+/// The rule for a value behind the host of an address: it stays below the author's path, in front of the author's query, and one of
+/// the parameters there.
+fn in_path(scheme: &str, before: &str, behind: &str) -> Option<Rule> {
+    let is_last = behind.is_empty();
+    let is_path_alone = PATHS.contains(&scheme);
+    if let Some((_, query)) = before.split_once('?').filter(|_| !is_path_alone) {
+        let is_rest = is_last && (query.is_empty() || query.ends_with('&'));
+        return (!is_rest && !query.contains('#')).then_some(Rule::Without { characters: "&#" });
+    }
+    if before.contains('#') {
+        return None;
+    }
+    // Only what the author certainly means for a path of the web may have a query of its own.
+    let may_ask = is_last && matches!(scheme, "" | "http" | "https" | "ws" | "wss");
+    let ends = if is_path_alone || may_ask { "" } else { "?#" };
+    let is_below =
+        before.rsplit_once(['/', '\\']).is_some_and(|(above, _)| above.contains(|c| !matches!(c, '/' | '\\')));
+    (is_below || !ends.is_empty()).then_some(Rule::Below { ends })
+}
+
+/// Whether a text leaves the directory of an address, in one of the ways in which its readers spell that.
+pub(crate) fn leaves_path(text: &str) -> bool {
+    let path = text.split(['?', '#']).next().unwrap_or_default();
+    if !path.contains(['.', '%']) {
+        return false;
+    }
+    let path = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    path.split(['/', '\\']).any(|part| !part.is_empty() && part.bytes().all(|byte| byte == b'.'))
+}
+
+/// Whether a value stands behind `name=` in the fields of a form, which `&` divides.
+pub(crate) fn is_in_form(before: &str) -> bool {
+    let field = before.rsplit('&').next().unwrap_or_default();
+    field.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-[]%+".contains(&byte))
+    })
 }
 
 /// Reads a text up to a value, as far as it is JSON. JSON begins with its first key, or with the first of several objects or texts;
@@ -64,6 +119,9 @@ impl Json {
 
     pub(crate) fn read(&mut self, text: &str) {
         for c in text.chars() {
+            if *self == Self::Not {
+                return;
+            }
             *self = self.behind(c);
         }
     }
@@ -135,8 +193,163 @@ impl Before {
         self.json.read("\u{1}");
     }
 
-    pub(super) fn rule_of_json(&self, is_json_string: bool) -> Option<Rule> {
-        self.json.rule(is_json_string)
+    /// The rule for a value in a text that says itself what it is: JSON, or a document of XML or HTML.
+    pub(super) fn rule(&self, is_json_string: bool) -> Option<Rule> {
+        self.json.rule(is_json_string).or_else(|| in_markup(&self.text, false))
+    }
+
+    /// The same where a reader takes it for YAML, which JSON is, too.
+    pub(super) fn rule_of_yaml(&self, is_json_string: bool) -> Option<Rule> {
+        let begins = self.text.trim_start();
+        if begins.starts_with(['{', '[']) {
+            return self.json.rule(is_json_string);
+        }
+        // A whole document may be any.
+        (!begins.is_empty()).then(|| in_yaml(&self.text))
+    }
+}
+
+/// Characters that mean something in some language of documents.
+const SIGNS: &str = " \t\n\r!\"#$%&'()*+,/:;<=>?@[\\]^`{|}~";
+
+/// The rule for a value in a document of XML or HTML, by what stands before it. `is_one` says that the text is in one, whatever it
+/// begins with.
+pub(crate) fn in_markup(before: &str, is_one: bool) -> Option<Rule> {
+    let begins = before.trim_start().strip_prefix('<');
+    let is_tag =
+        begins.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '!' | '?')));
+    if !is_tag && !is_one {
+        return None;
+    }
+    let mut rest = before;
+    while let Some((_, inside)) = rest.split_once('<') {
+        let section =
+            [("!--", "-->", Rule::Without { characters: ">" }), ("![CDATA[", "]]>", Rule::Lacks { text: "]]>" })];
+        if let Some((begin, end, rule)) = section.into_iter().find(|(begin, _, _)| inside.starts_with(begin)) {
+            match inside[begin.len()..].split_once(end) {
+                Some((_, behind)) => rest = behind,
+                // It may be the end of one together with the value before it.
+                None if inside.ends_with([MARK, ']']) => return Some(Rule::Without { characters: ">" }),
+                None => return Some(rule),
+            }
+            continue;
+        }
+        if !inside.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '!' | '?' | '/' | MARK)) {
+            rest = inside;
+            continue;
+        }
+        match behind_tag(inside) {
+            Ok(behind) => rest = behind,
+            Err(rule) => return Some(rule),
+        }
+    }
+    Some(Rule::Without { characters: "<" })
+}
+
+/// What stands behind a tag that begins here, and behind the code in it; or the rule for a value in it.
+fn behind_tag(inside: &str) -> Result<&str, Rule> {
+    let name_ends = inside.find(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '/')).unwrap_or(inside.len());
+    let name = inside[..name_ends].to_ascii_lowercase();
+    let mut quote = None;
+    for (at, c) in inside.char_indices() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'') => quote = Some(c),
+            None if c == '>' => {
+                let behind = &inside[at + 1..];
+                if !matches!(name.as_str(), "script" | "style") {
+                    return Ok(behind);
+                }
+                // In there is another language.
+                let end = format!("</{name}");
+                let end = behind.to_ascii_lowercase().find(&end);
+                return end.map(|end| &behind[end..]).ok_or(Rule::Without { characters: SIGNS });
+            }
+            None => {}
+        }
+    }
+    let is_code = || {
+        let attribute = inside.rsplit(char::is_whitespace).find(|word| word.contains('='));
+        attribute.is_some_and(|attribute| attribute.to_ascii_lowercase().starts_with("on"))
+    };
+    Err(match quote {
+        Some('"') if !is_code() && !name.starts_with("?php") => Rule::Without { characters: "\"" },
+        Some('\'') if !is_code() && !name.starts_with("?php") => Rule::Without { characters: "'" },
+        _ => Rule::Without { characters: SIGNS },
+    })
+}
+
+/// What a file is to the programs that read it, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileKind {
+    /// Nothing is known, or it is text for people.
+    Text,
+    Yaml,
+    /// XML, or HTML.
+    Markup,
+    /// A table, whose cells this character divides.
+    Table(char),
+    /// Settings, one a line.
+    Settings,
+}
+
+impl FileKind {
+    /// The word for it that people read.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "the file",
+            Self::Yaml => "YAML",
+            Self::Markup => "a document",
+            Self::Table(_) => "a table",
+            Self::Settings => "a file of settings",
+        }
+    }
+
+    /// The rule for a value in such a file, by what stands before it. A value that is all of the text may be anything.
+    pub(super) fn rule(self, before: &Before, is_whole: bool, is_json_string: bool) -> Option<Rule> {
+        match self {
+            Self::Text => None,
+            Self::Yaml => before.rule_of_yaml(is_json_string),
+            Self::Markup => (!is_whole).then(|| in_markup(&before.text, true)).flatten(),
+            Self::Table(_) | Self::Settings if is_whole => None,
+            Self::Table(divider) => Some(in_table(&before.text, divider)),
+            // `name<<END`, where what is made up ends it.
+            Self::Settings if before.text.ends_with('\n') && before.text.contains(&format!("<<{MARK}")) => None,
+            Self::Settings => before.json.rule(is_json_string).or_else(|| Some(in_settings(&before.text))),
+        }
+    }
+}
+
+/// The rule for a value in a table: it is one cell, or a part of one.
+fn in_table(before: &str, divider: char) -> Rule {
+    let is_quoted = before.matches('"').count() % 2 == 1;
+    match divider {
+        _ if is_quoted => Rule::Without { characters: "\"" },
+        '\t' => Rule::Without { characters: "\t\n\r\"" },
+        _ => Rule::Without { characters: ",;\n\r\"" },
+    }
+}
+
+/// The rule for a value among settings: it ends with its line, and within quotes with these.
+fn in_settings(before: &str) -> Rule {
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let begins = |c: char| c.is_whitespace() || "=:[,(".contains(c);
+    let mut quote = None;
+    for (at, c) in line.char_indices() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'') && (at == 0 || line[..at].ends_with(begins)) => quote = Some(c),
+            None => {}
+        }
+    }
+    match quote {
+        Some('"') => Rule::Without { characters: "\"\\\n\r" },
+        Some(_) => Rule::Without { characters: "'\\\n\r" },
+        // In such settings a line ends before its end.
+        None if before.trim_end().contains(['{', ';']) => Rule::Without { characters: ";{}\"'\n\r" },
+        None => Rule::Without { characters: "\n\r" },
     }
 }
 
@@ -244,6 +457,7 @@ mod tests {
 
     #[test]
     fn addresses() {
+        let in_address = |before: &str, behind: &str| in_address(before, Some(behind), false);
         let path = |or_label| Some(Rule::Path { or_label });
         let without = |characters| Some(Rule::Without { characters });
         assert_eq!(in_address("https://a.b", ""), path(false));
@@ -259,6 +473,58 @@ mod tests {
         let host = format!("https://{MARK}");
         assert_eq!(in_address(&host, ""), path(true));
         assert_eq!(in_address(&format!("{host}:"), ""), without("@\\"));
+        let below = |ends| Some(Rule::Below { ends });
+        assert_eq!(in_address("https://a.b/c/", ""), below(""));
+        assert_eq!(in_address("https://a.b/", "/c"), below("?#"));
+        assert_eq!(in_address("https://a.b/c/", " is down"), below(""));
+        assert_eq!(in_address("postgres://a.b/", ""), below("?#"));
+        assert_eq!(in_address("s3://a.b/c/", "/d"), below(""));
+        assert_eq!(in_address("https://a.b/?c=", ""), without("&#"));
+        assert_eq!(in_address("https://a.b/?", ""), None);
+        assert_eq!(in_address("https://a.b/?c=1&", ""), None);
+        assert_eq!(in_address("https://a.b/?", "&d=1"), without("&#"));
+        assert_eq!(in_address("https://a.b/#", ""), None);
+        assert_eq!(super::in_address("repos/", Some("/issues"), true), below("?#"));
+        assert_eq!(super::in_address("", Some(""), true), None);
+        assert_eq!(super::in_address("https://a.b/c/", None, false), below(""));
+        assert_eq!(super::in_address("https://a.b", None, false), None);
+        for text in ["..", "a/../b", "%2E%2e/a", "a/..%2fb", ".", "..\\a"] {
+            assert!(leaves_path(text), "{text}");
+        }
+        for text in ["a/b", "v1.2", "a..b", ".github", "a?b=../c", ""] {
+            assert!(!leaves_path(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn markup() {
+        let without = |characters| Some(Rule::Without { characters });
+        let in_markup = |before: &str| in_markup(before, false);
+        assert_eq!(in_markup("<a>"), without("<"));
+        assert_eq!(in_markup("<?xml version=\"1.0\"?>\n<a><b c=\"1 > 0\">d</b>"), without("<"));
+        assert_eq!(in_markup("<a b=\""), without("\""));
+        assert_eq!(in_markup("<a b='"), without("'"));
+        assert_eq!(in_markup("<a b="), without(SIGNS));
+        assert_eq!(in_markup("<a onclick=\"f('"), without(SIGNS));
+        assert_eq!(in_markup("<"), None);
+        assert_eq!(in_markup("<script>let a = '"), without(SIGNS));
+        assert_eq!(in_markup("<script>let a = 1</script><p>"), without("<"));
+        assert_eq!(in_markup("<a><!-- "), without(">"));
+        assert_eq!(in_markup("<a><!-- b --> "), without("<"));
+        assert_eq!(in_markup("<a><![CDATA["), Some(Rule::Lacks { text: "]]>" }));
+        assert_eq!(in_markup(&format!("<a><![CDATA[{MARK}")), without(">"));
+        assert_eq!(in_markup("a < b "), None);
+        assert_eq!(in_markup("<- "), None);
+    }
+
+    #[test]
+    fn lines() {
+        let without = |characters| Rule::Without { characters };
+        assert_eq!(in_table("a,", ','), without(",;\n\r\""));
+        assert_eq!(in_table("a,\"", ','), without("\""));
+        assert_eq!(in_settings("[a]\nb = "), without("\n\r"));
+        assert_eq!(in_settings("[a]\nb = \""), without("\"\\\n\r"));
+        assert_eq!(in_settings("server { server_name "), without(";{}\"'\n\r"));
     }
 
     #[test]

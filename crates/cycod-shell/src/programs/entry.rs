@@ -46,6 +46,7 @@ pub(crate) struct Entry<'a> {
     /// It may take settings from files of the user and of the machine.
     pub(crate) has_settings: bool,
     pub(crate) writes: Writes,
+    pub(crate) unpacks: Unpacks,
     /// It prints its environment.
     pub(crate) prints_environment: bool,
     /// It prints what it reads: its input, or the files that its last operands name.
@@ -224,6 +225,30 @@ pub(crate) enum Writes {
     Nothing,
     /// Those that its input names, or another file.
     Anything,
+}
+
+/// Whether a program makes files whose content, or name, comes from somewhere that its words name.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Unpacks {
+    pub(crate) into: Into,
+    /// Only with one of these options, if there are any, and with none of the others; by bit of `Entry::watched`.
+    pub(crate) when: u32,
+    pub(crate) unless: u32,
+}
+
+/// Where such files are, if no word is a directory for them.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Into {
+    #[default]
+    Nothing,
+    /// In the directory that it works in.
+    Here,
+    /// In a new one there.
+    Below,
+    /// In the one that its last operand names.
+    Last,
+    /// Where it works, each by the last part of its address.
+    Named,
 }
 
 impl<'a> Place<'a> {

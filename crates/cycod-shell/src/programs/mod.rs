@@ -15,7 +15,7 @@ mod walk;
 
 use std::sync::LazyLock;
 
-pub(crate) use entry::{Entry, Input, Loads, Place, PlaceKind, Writes};
+pub(crate) use entry::{Entry, Input, Into as UnpacksInto, Loads, Place, PlaceKind, Writes};
 use entry::{Number, Operand, Options, Syntax, Takes, Unlisted};
 pub use project::{Built, Directory, Project, ScriptPath, Scripts};
 use stated::Said;
