@@ -706,6 +706,7 @@ impl Compiler {
             "text" => return Input::Text,
             "lines" => return Input::TextWithout("\n\r"),
             "message" => return Input::Message,
+            "dialog" => return Input::Dialog,
             "yaml" => return Input::Yaml,
             "arguments" => return Input::Arguments,
             "unknown" => return Input::Unknown,

@@ -521,7 +521,8 @@ fn structure_around(source: &str, hole: &Hole, about: &About<'_>) -> Option<Rule
     let behind = source[hole.at + 1..].split(is_mark).next().unwrap_or_default();
     if matches!(hole.frame, Frame::Single | Frame::SingleHere) {
         let start = before.rfind(is_single).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
-        let rule = structure::in_json(&before[start..].replace('\0', "\u{1}"), about.is_json_string);
+        let text = before[start..].replace('\0', "\u{1}");
+        let rule = structure::in_json(&text, about.is_json_string).or_else(|| structure::in_markup(&text, false));
         if rule.is_some() {
             return rule;
         }

@@ -205,7 +205,12 @@ const UNPACKED: &[(&str, &str)] = &[
         r#"git init -q s; (cd s; echo 'touch ../PWNED' > run.sh; git add .; git commit -qm a); mkdir r; cd r; git init -q .; git pull -q ../"{X}" HEAD; sh run.sh; touch -c ../PWNED"#,
         "s",
     ),
+    (
+        r#"mkdir s bin; printf '#!/bin/sh\ntouch PWNED\n' > s/tool; chmod +x s/tool; tar -cf a.tar -C s tool; tar -xf "{X}" -C bin; PATH=$PWD/bin:$PATH; tool"#,
+        "a.tar",
+    ),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; cp -r "{X}" r; sh r/run.sh"#, "s"),
+    (r#"printf -- '--- /dev/null\n+++ b/run.sh\n@@ -0,0 +1 @@\n+touch PWNED\n' > p; git apply "{X}"; sh run.sh"#, "p"),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; mv "{X}" r; sh r/run.sh"#, "s"),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; ln -s "{X}" r; sh r/run.sh"#, "s"),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; rsync -a "{X}/" r/; sh r/run.sh"#, "s"),
@@ -302,6 +307,7 @@ fn what_a_value_unpacks_does_not_run() {
         r#"tar xzf "{X}" -C out && ls out"#,
         r#"tar czf "{X}" dist && ./scripts/upload.sh"#,
         r#"tar tf "{X}" && make"#,
+        r#"git apply --check "{X}" && make"#,
         r#"curl -fsSL "https://a.test/v{X}/a.tgz" | sudo tar xz -C /usr/local/bin && a-tool --version"#,
         r#"unzip -o "{X}" -d site && rsync -a site/ h:/srv && make"#,
         r#"cp "{X}" app.conf && make"#,
@@ -310,6 +316,23 @@ fn what_a_value_unpacks_does_not_run() {
     ] {
         assert!(!is_refused(Shell::Bash, script, "a"), "{script}: {:?}", judged(Shell::Bash, script).command);
     }
+}
+
+#[test]
+fn the_name_of_a_connection_is_no_file() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port of this machine");
+    let address = format!("127.0.0.1/{}", listener.local_addr().expect("its address").port());
+    let (whole, part) = (format!("/dev/tcp/{address}"), format!("tcp/{address}"));
+    check(&[
+        (r#"echo a > "{X}" && touch PWNED"#, &whole),
+        (r#": < "{X}" && touch PWNED"#, &whole),
+        (r#"f() { echo a >> "$1" && touch PWNED; }; f "{X}""#, &whole),
+        (r#"exec 3<> "/dev/{X}" && touch PWNED"#, &part),
+    ]);
+    for script in [r#"echo a > "{X}""#, r#"cat < "/dev/{X}""#, r#"cat < "/tmp/{X}""#] {
+        assert!(!is_refused(Shell::Bash, script, "shm/a"), "{script}");
+    }
+    assert!(!is_refused(Shell::Zsh, r#"echo a > "{X}""#, &whole));
 }
 
 #[test]

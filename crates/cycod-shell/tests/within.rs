@@ -395,6 +395,13 @@ fn a_line_stays_one() {
     for (script, value) in [
         (r#"echo "root:{X}" | chpasswd"#, "a\nother:b"),
         (r#"printf 'To: a@b.test\nSubject: %s\n\nText\n' "{X}" | sendmail -t"#, "a\nBcc: c@d.test"),
+        (r#"printf 'SET a %s\r\n' "{X}" | nc localhost 6379"#, "b\nFLUSHALL"),
+        (r#"mail -s "{X}" a@b.test < f"#, "a\nBcc: c@d.test"),
+        (r#"ab -H "A: {X}" https://a.test/"#, "1\r\nB: 2"),
+        (
+            r#"printf '{"index":{}}\n{"name":"%s"}\n' "{X}" | curl --data-binary @- https://a.test"#,
+            "\"}\n{\"delete\":{}}",
+        ),
         (r#"echo "{X}" | terraform console"#, r#"file("a")"#),
         (r#"echo "{X}" | nft -f -"#, "flush ruleset"),
         (r#"echo "{X}" | iptables-restore"#, "*filter"),
@@ -403,6 +410,8 @@ fn a_line_stays_one() {
         assert!(is_refused(Shell::Bash, script, value), "{script}");
     }
     all_pass(&[
+        (r#"echo "{X}" | nc localhost 9000"#, "a\nb"),
+        (r#"printf 'a:%s|c\n' "{X}" | nc -u localhost 8125"#, "1"),
         (r#"echo "root:{X}" | chpasswd"#, "p:a ss$"),
         ("sendmail -t <<E\nTo: a@b.test\nSubject: a\n\n{X}\nE\n", "a\nb"),
         ("sendmail -t <<E\nTo: a@b.test\nSubject: {X}\n\nb\nE\n", "a: b"),

@@ -1070,6 +1070,9 @@ impl Flow<'_> {
             (Target::Word(word), kind) => {
                 let texts = self.single(word);
                 self.note_shell(&texts, "the target of a redirection");
+                if matches!(self.shell, Shell::Bash | Shell::Sh) {
+                    texts.iter().for_each(|text| self.guard_target(text));
+                }
                 match kind {
                     Redirection::DuplicateInput => {
                         let own = input.take().unwrap_or_else(|| self.input.clone());
@@ -1098,6 +1101,21 @@ impl Flow<'_> {
                     Redirection::Duplicate => outputs.extend(texts.into_iter().filter(|text| !is_number(text))),
                     Redirection::HereString => {}
                 }
+            }
+        }
+    }
+
+    /// bash takes the names of some files for addresses to connect to.
+    fn guard_target(&mut self, file: &Text) {
+        let ([Atom::Value { hole, cut }, ..] | [Atom::Text(_), Atom::Value { hole, cut }, ..]) = file.as_slice() else {
+            return;
+        };
+        for prefix in ["/dev/tcp/", "/dev/udp/"] {
+            let rest = prefix.strip_prefix(beginning(file)).filter(|rest| !rest.is_empty() && self.is_text(*hole));
+            if let Some(rest) = rest {
+                let rule = Rule::Prefix { prefix: rest.to_owned(), goes_on: holes_of(file).len() > 1 };
+                let guard = Guard { rule, cut: *cut, program: "bash".into() };
+                self.find_guarded(*hole, Reason::Shell("the target of a redirection"), Some(guard));
             }
         }
     }
@@ -1828,6 +1846,14 @@ impl Flow<'_> {
                 };
                 self.guard_input(&program, rule);
             }
+            Reads::Dialog => {
+                self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                let program = Arc::clone(program);
+                self.guard_input(&program, |before, is_whole, is_json_string| {
+                    let ends_line = (!is_whole).then_some(Rule::Without { characters: "\n\r" });
+                    before.rule(is_json_string).or(ends_line)
+                });
+            }
             Reads::Yaml => {
                 self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 let program = Arc::clone(program);
@@ -1966,7 +1992,9 @@ impl Flow<'_> {
 
     /// A word may be the name of a file, which the program reads, writes or runs.
     fn file_at(&mut self, state: &State, place: &'static Place<'static>, text: &Text, is_of_option: bool) {
-        self.note_unpacking(place.kind, text);
+        if state.entry().unpacks.into != programs::UnpacksInto::Nothing || !self.unpacked.is_empty() {
+            self.note_unpacking(place.kind, text);
+        }
         let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);
         let files: Vec<Text> = [Some(text.clone()), argument].into_iter().flatten().collect();
         let entry = state.entry();
@@ -2177,7 +2205,13 @@ impl Flow<'_> {
         if matches!(name, "BASH_ENV" | "ENV") {
             self.becomes_part(value);
         }
-        if !programs::runs_variable(name, is_exported) || !self.knows_files() {
+        if !programs::runs_variable(name, is_exported) {
+            return;
+        }
+        if !self.unpacked.is_empty() {
+            watch::pieces(value).iter().for_each(|piece| self.runs_unpacked_below(piece));
+        }
+        if !self.knows_files() {
             return;
         }
         for piece in watch::pieces(value) {

@@ -110,6 +110,8 @@ pub(crate) enum Json {
         is_escaped: bool,
         depth: usize,
     },
+    /// It has ended. Another may begin in the next line.
+    Ended,
     /// It is none, or goes on behind the JSON.
     Not,
 }
@@ -150,7 +152,10 @@ impl Json {
             (Self::Inside { is_string: false, depth, .. }, '}' | ']') if depth > 1 => {
                 Self::Inside { is_string: false, is_escaped: false, depth: depth - 1 }
             }
-            (Self::Inside { is_string: false, .. }, '}' | ']') | (Self::Begun { .. } | Self::Not, _) => Self::Not,
+            (Self::Inside { is_string: false, .. }, '}' | ']') => Self::Ended,
+            (Self::Ended, '\n') => Self::START,
+            (Self::Ended, c) if c.is_whitespace() => self,
+            (Self::Begun { .. } | Self::Ended | Self::Not, _) => Self::Not,
             (Self::Inside { .. }, _) => self,
         }
     }
@@ -537,6 +542,7 @@ mod tests {
         for text in ["[", "[[", "{a", r#"{"a": 1} "#, "see {\"", "${"] {
             assert_eq!(in_json(text, false), None, "{text}");
         }
+        assert_eq!(in_json("{\"a\": {}}\n{\"b\": \"", false), Some(Rule::JsonString));
         for text in ["1", "true", "", r#"{"a": [1, "b}"]}"#, r#""a, b""#, " [1,2] "] {
             assert!(is_one_json_value(text), "{text}");
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::files::{directories, directory_name};
-use super::value::{Atom, Text, beginning, holes_of};
+use super::value::{Atom, Tag, Text, beginning, holes_of};
 use super::{Field, Flow, Reason, literal, texts_among};
 use crate::programs::{PlaceKind, State, UnpacksInto};
 
@@ -55,7 +55,11 @@ impl Unpacked {
     /// Values by which something was unpacked that may have this path, or a path below it.
     fn at(&self, path: &Text, is_own_of: Option<&str>, command: u64) -> Vec<usize> {
         let start = beginning(path);
-        let is_relative = matches!(path.first(), Some(Atom::Text(_))) && !start.starts_with(['/', '~']);
+        let is_relative = match path.first() {
+            Some(Atom::Text(_)) => !start.starts_with(['/', '~']),
+            Some(Atom::Unknown(Tag::Variable(name) | Tag::Given(name))) => &**name == "PWD",
+            _ => false,
+        };
         let names = directories(path);
         let has_values = path.iter().any(|atom| !atom.holes().is_empty());
         let goes_to = |name: &str| {

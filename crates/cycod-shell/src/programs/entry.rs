@@ -191,6 +191,8 @@ pub(crate) enum Input<'a> {
     TextWithout(&'a str),
     /// It reads a message, whose head ends with an empty line.
     Message,
+    /// It hands it on to a program elsewhere, which reads it by lines.
+    Dialog,
     /// It reads a YAML document.
     Yaml,
     /// It runs it, unless it was given an operand (`-` does not count) or one of the options of `unless`; with one of
