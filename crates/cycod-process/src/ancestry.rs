@@ -9,6 +9,8 @@ pub enum Below {
     Warden,
     /// It has the limit that every program of a run gets, and no warden is seen above it.
     Limit,
+    /// It is in a job of Windows in which every program of a run is.
+    Job,
 }
 
 /// Whether one of our runs has started this process, by however many others, and by what that is known.
@@ -16,13 +18,13 @@ pub enum Below {
 /// Everything that a run starts stays below its warden, which has a name of its own. So it is found by looking upwards.
 /// Where that fails, because the process sees no others or was left behind by a warden that was killed, it has a limit that
 /// is inherited and that nothing without the rights of the system's administrator raises. A process that wants to be taken
-/// for one below a run can be; one that may write our memory, or another's, can hide. On systems without wardens and limits
-/// nothing is known.
+/// for one below a run can be; one that may write our memory, or another's, can hide. On Windows, a job tells it, which no
+/// process leaves. On other systems nothing is known.
 pub fn below_a_run() -> Option<Below> {
     if system::ancestors().any(|ancestor| ancestor.is_warden) {
         return Some(Below::Warden);
     }
-    system::is_marked().then_some(Below::Limit)
+    system::is_marked().then_some(if cfg!(windows) { Below::Job } else { Below::Limit })
 }
 
 /// Whether one of our runs has started this process, see [`below_a_run`].
@@ -140,6 +142,9 @@ mod system {
     use std::ffi::{OsStr, OsString};
 
     pub(super) fn is_marked() -> bool {
+        #[cfg(windows)]
+        return crate::windows::is_marked();
+        #[cfg(not(windows))]
         false
     }
 

@@ -62,7 +62,7 @@ mod system {
     use std::io::{self, PipeReader, Write};
 
     use crate::Program;
-    use crate::windows::{self, Console};
+    use crate::windows;
 
     pub(super) fn start(program: &Program, input: &[u8]) -> io::Result<PipeReader> {
         let (output, its_output) = io::pipe()?;
@@ -70,7 +70,7 @@ mod system {
         let errors = File::options().write(true).open("NUL")?;
         let streams = [&its_input.into(), &its_output.into(), &errors.into()];
         // The process has its own life: what became of it is for those who read its output.
-        drop(windows::start(program, streams, Console::None)?);
+        drop(windows::start_outside(program, streams)?);
         give.write_all(input).map(|()| output)
     }
 }

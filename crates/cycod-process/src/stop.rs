@@ -94,6 +94,7 @@ impl Stop {
 impl Inner {
     /// Raises the urgency. Async-signal-safe: an atomic and `write`.
     pub(crate) fn raise(&self, urgency: Urgency) {
+        #[cfg_attr(windows, expect(unused_variables, reason = "no bell rings there"))]
         let before = self.urgency.fetch_max(urgency as u8, Ordering::SeqCst);
         // Each step rings once, so that no bell is ever full: ringing a full one would wait.
         #[cfg(unix)]

@@ -18,6 +18,17 @@ fn main() {
         Some("--fill") => println!("{}", vec![1_u8; 400 << 20].len()),
         Some("--compute") => while std::hint::black_box(true) {},
         Some("--exit") => std::process::exit(arguments.next().and_then(|code| code.parse().ok()).unwrap_or(0)),
+        Some("--below") => print!("{:?}", cycod_process::below_a_run()),
+        Some("--run-below") => print!("{}", tests::output_of(&tests::own(&["--below"]))),
+        Some("--control") => {
+            let control = cycod_process::ControlPipe::new().expect("a pipe");
+            println!("{}", control.path().display());
+            std::thread::sleep(std::time::Duration::from_secs(60));
+        }
+        Some("--detach") => match cycod_process::start_detached(&tests::own(&["--print", "on"]), b"") {
+            Ok(mut output) => drop(std::io::copy(&mut output, &mut std::io::stdout())),
+            Err(error) => print!("{error}"),
+        },
         _ => tests::all(),
     }
 }
@@ -31,9 +42,10 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use cycod_process::{
-        Conversation, EndedProcess, Ending, FileCreation, FileExposure, FileWriting, Inbox, Input, ProcessLimits,
-        Program, Received, Session, Spec, StartError, Stop, Stream, create_private_directory, file_exposure,
-        open_private_file, path_exposure, protect_for_user, unprotect_for_user,
+        ControlPipe, Conversation, EndedProcess, Ending, FileCreation, FileExposure, FileWriting, Inbox, Input,
+        ProcessLimits, Program, Received, Session, Spec, StartError, Stop, Stream, create_private_directory,
+        file_exposure, is_below_a_run, open_private_file, path_exposure, protect_for_user, speak, start_detached,
+        unprotect_for_user,
     };
     use windows_sys::Win32::Foundation::{
         CloseHandle, GENERIC_READ, HANDLE_FLAG_INHERIT, INVALID_HANDLE_VALUE, SetHandleInformation,
@@ -45,7 +57,7 @@ mod tests {
     use windows_sys::Win32::Storage::FileSystem::{CREATE_NEW, CreateFileW, FILE_ATTRIBUTE_NORMAL};
 
     pub(super) fn all() {
-        let tests: [(&str, fn()); 15] = [
+        let tests: [(&str, fn()); 19] = [
             ("arguments_arrive_as_they_are", arguments_arrive_as_they_are),
             ("an_exit_code_and_input_arrive", an_exit_code_and_input_arrive),
             ("a_deadline_ends_the_whole_tree", a_deadline_ends_the_whole_tree),
@@ -60,6 +72,10 @@ mod tests {
             ("what_others_may_use_is_exposed", what_others_may_use_is_exposed),
             ("an_inbox_gets_what_each_writer_writes", an_inbox_gets_what_each_writer_writes),
             ("an_inbox_has_limits", an_inbox_has_limits),
+            ("a_control_hears_each_that_speaks", a_control_hears_each_that_speaks),
+            ("a_control_is_gone_with_its_process", a_control_is_gone_with_its_process),
+            ("what_outlives_us_is_in_no_job_of_ours", what_outlives_us_is_in_no_job_of_ours),
+            ("a_process_knows_that_it_is_below_a_run", a_process_knows_that_it_is_below_a_run),
             ("only_the_user_decrypts_what_is_protected", only_the_user_decrypts_what_is_protected),
         ];
         for (name, test) in tests {
@@ -68,7 +84,7 @@ mod tests {
         }
     }
 
-    fn own(arguments: &[&str]) -> Program {
+    pub(super) fn own(arguments: &[&str]) -> Program {
         let path = std::env::current_exe().expect("this program");
         arguments
             .iter()
@@ -107,6 +123,11 @@ mod tests {
             }
         });
         (ended.expect("it starts"), String::from_utf8_lossy(&output).into_owned())
+    }
+
+    /// What a program writes, in a run.
+    pub(super) fn output_of(program: &Program) -> String {
+        run(&Spec::new(program.clone()), &stop()).1
     }
 
     fn stop() -> Stop {
@@ -230,7 +251,7 @@ mod tests {
         streams.stdout.read_exact(&mut line).expect("it answers");
         assert_eq!(conversation.end(Duration::from_millis(300)), Ending::Stopped { killed: true });
         // The pipe ends when no process of the tree has it.
-        drop(streams.stdout.read_to_end(&mut Vec::new()).expect("the pipe ends"));
+        streams.stdout.read_to_end(&mut Vec::new()).expect("the pipe ends");
     }
 
     /// Windows keeps both limits. Wine takes them and keeps neither, and there a program with a limit must not start.
@@ -387,6 +408,83 @@ mod tests {
         writers.clear();
         assert_eq!(received(&mut inbox).len(), 64);
         assert_ne!(Inbox::new().expect("a pipe").path(), path);
+    }
+
+    /// Says one byte to a control.
+    fn say(path: &Path, byte: u8) {
+        let mut pipe = speak(path).expect("it is there").expect("its process is");
+        pipe.write_all(&[byte]).expect("it is heard");
+    }
+
+    fn a_control_hears_each_that_speaks() {
+        let mut control = ControlPipe::new().expect("a pipe");
+        let path = control.path().to_owned();
+        // One that speaks and goes before anyone listens, and one that opens the pipe and says nothing.
+        say(&path, b'a');
+        assert_eq!(control.hear().expect("it works"), b'a');
+        let silent = speak(&path).expect("it is there").expect("its process is");
+        let hearing = std::thread::spawn(move || {
+            let heard = [control.hear().expect("it works"), control.hear().expect("it works")];
+            (heard, control)
+        });
+        // While the silent one is there, others are heard after it.
+        say(&path, b'b');
+        drop(silent);
+        say(&path, b'c');
+        let (heard, control) = hearing.join().expect("no panic");
+        assert_eq!(heard, [b'b', b'c']);
+        assert_ne!(ControlPipe::new().expect("a pipe").path(), control.path());
+        // Nothing can be read from it.
+        assert!(std::fs::File::options().read(true).write(true).open(&path).is_err());
+        drop(control);
+        assert!(speak(&path).expect("nothing is there").is_none());
+    }
+
+    fn a_control_is_gone_with_its_process() {
+        let (conversation, mut streams) =
+            Conversation::start(own(&["--control"]), ProcessLimits::default()).expect("it starts");
+        let mut path = Vec::new();
+        let mut byte = [0];
+        while streams.stdout.read_exact(&mut byte).is_ok() && byte != *b"\n" {
+            path.extend(byte);
+        }
+        let path = PathBuf::from(String::from_utf8(path).expect("a path").trim_end());
+        assert!(speak(&path).expect("it is there").is_some());
+        drop(conversation);
+        assert!(speak(&path).expect("nothing is there").is_none());
+    }
+
+    fn what_outlives_us_is_in_no_job_of_ours() {
+        let mut said = String::new();
+        let mut output = start_detached(&own(&["--copy"]), b"given").expect("it starts");
+        output.read_to_string(&mut said).expect("it ends");
+        assert_eq!(said, "given");
+        // In a job that ends all of it, the same is refused.
+        let (ended, said) = run(&Spec::new(own(&["--detach"])), &stop());
+        assert_eq!(ended.ending, Ending::Exited(0));
+        assert!(said.contains("a run of cycod holds this process"), "{said}");
+    }
+
+    fn a_process_knows_that_it_is_below_a_run() {
+        assert!(!is_below_a_run());
+        let said = output_of;
+        assert_eq!(said(&own(&["--below"])), "Some(Job)");
+        // However it was started, and after the one that started it is gone.
+        assert_eq!(said(&cmd(&format!("start /b \"\" {} --below", named()))), "Some(Job)");
+        // While others run, each with a job of its own, and when the first of them is gone.
+        let waiting = || Conversation::start(own(&["--wait"]), ProcessLimits::default()).expect("it starts").0;
+        let (first, second) = (waiting(), waiting());
+        assert_eq!(said(&own(&["--below"])), "Some(Job)");
+        drop(first);
+        assert_eq!(said(&own(&["--below"])), "Some(Job)");
+        drop(second);
+        // A program below a program below a run, by a job of neither.
+        assert_eq!(said(&own(&["--run-below"])), "Some(Job)");
+        assert!(!is_below_a_run());
+        let mut outside = String::new();
+        let mut output = start_detached(&own(&["--below"]), b"").expect("it starts");
+        output.read_to_string(&mut outside).expect("it ends");
+        assert_eq!(outside, "None");
     }
 
     fn only_the_user_decrypts_what_is_protected() {

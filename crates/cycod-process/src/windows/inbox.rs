@@ -13,7 +13,7 @@ use windows_sys::Win32::System::Pipes::{
     PIPE_UNLIMITED_INSTANCES,
 };
 
-use super::private::Descriptor;
+use super::private::private;
 use super::start::terminated;
 
 /// How many writers may come between two looks. A writer for which no end is ready gets an error from the system.
@@ -68,10 +68,7 @@ impl Inbox {
     /// # Errors
     /// When the system doesn't make it.
     pub fn new() -> io::Result<Self> {
-        use std::hash::{BuildHasher, RandomState};
-        // Each state has random keys.
-        let random = RandomState::new().hash_one(0);
-        let path = PathBuf::from(format!(r"\\.\pipe\cycod-{}-{random:016x}", std::process::id()));
+        let path = new_path();
         let first = End::new(&path, FILE_FLAG_FIRST_PIPE_INSTANCE)?;
         let mut inbox = Self { path, ends: vec![first], writers: 0 };
         inbox.make_ready()?;
@@ -128,28 +125,9 @@ impl Inbox {
 
 impl End {
     fn new(path: &Path, first: u32) -> io::Result<Self> {
-        let descriptor = Descriptor::private("")?;
-        let attributes = descriptor.attributes();
-        let path = terminated(path);
         // Both directions, because programs that append open a file for reading as well. Nothing is ever sent.
-        // SAFETY: the path ends with a zero, and the attributes and their descriptor outlive the call.
-        let handle = unsafe {
-            CreateNamedPipeW(
-                path.as_ptr(),
-                PIPE_ACCESS_DUPLEX | first,
-                PIPE_TYPE_BYTE | PIPE_NOWAIT | PIPE_REJECT_REMOTE_CLIENTS,
-                PIPE_UNLIMITED_INSTANCES,
-                0,
-                CHUNK as u32,
-                0,
-                &raw const attributes,
-            )
-        };
-        if handle == INVALID_HANDLE_VALUE {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the handle was just opened for us.
-        let pipe = unsafe { OwnedHandle::from_raw_handle(handle) };
+        let mode = PIPE_ACCESS_DUPLEX | first;
+        let pipe = new_pipe(path, mode, PIPE_UNLIMITED_INSTANCES, PIPE_NOWAIT, CHUNK as u32)?;
         let end = Self { pipe, writer: None };
         end.listen();
         Ok(end)
@@ -192,4 +170,37 @@ impl End {
             _ => Err(error),
         }
     }
+}
+
+/// A path for a pipe, with a name that no one can guess.
+pub(super) fn new_path() -> PathBuf {
+    use std::hash::{BuildHasher, RandomState};
+    // Each state has random keys.
+    let random = RandomState::new().hash_one(0);
+    PathBuf::from(format!(r"\\.\pipe\cycod-{}-{random:016x}", std::process::id()))
+}
+
+/// Makes one end of a pipe of bytes that only programs of this user on this machine can open.
+pub(super) fn new_pipe(path: &Path, access: u32, most: u32, waiting: u32, room: u32) -> io::Result<OwnedHandle> {
+    let descriptor = private("")?;
+    let attributes = descriptor.attributes();
+    let path = terminated(path);
+    // SAFETY: the path ends with a zero, and the attributes and their descriptor outlive the call.
+    let handle = unsafe {
+        CreateNamedPipeW(
+            path.as_ptr(),
+            access,
+            PIPE_TYPE_BYTE | waiting | PIPE_REJECT_REMOTE_CLIENTS,
+            most,
+            0,
+            room,
+            0,
+            &raw const attributes,
+        )
+    };
+    if handle == INVALID_HANDLE_VALUE {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the handle was just opened for us.
+    Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }

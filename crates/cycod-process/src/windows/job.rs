@@ -6,13 +6,15 @@ use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use windows_sys::Win32::Foundation::{HANDLE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::IO::{CreateIoCompletionPort, GetQueuedCompletionStatus};
 use windows_sys::Win32::System::JobObjects::{
-    AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_JOB_MEMORY, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
-    JOB_OBJECT_LIMIT_PROCESS_TIME, JOBOBJECT_ASSOCIATE_COMPLETION_PORT, JOBOBJECT_BASIC_ACCOUNTING_INFORMATION,
+    AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_LIMIT_BREAKAWAY_OK,
+    JOB_OBJECT_LIMIT_JOB_MEMORY, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE, JOB_OBJECT_LIMIT_PROCESS_TIME,
+    JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK, JOBOBJECT_ASSOCIATE_COMPLETION_PORT, JOBOBJECT_BASIC_ACCOUNTING_INFORMATION,
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectAssociateCompletionPortInformation,
     JobObjectBasicAccountingInformation, JobObjectExtendedLimitInformation, QueryInformationJobObject,
     SetInformationJobObject, TerminateJobObject,
 };
 use windows_sys::Win32::System::SystemServices::JOB_OBJECT_MSG_JOB_MEMORY_LIMIT;
+use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
 /// A program and all it starts. No process leaves its job, and all end when the last handle to it closes, which is when
 /// this is dropped or we end.
@@ -81,18 +83,7 @@ impl Job {
     }
 
     fn limits(&self) -> io::Result<JOBOBJECT_EXTENDED_LIMIT_INFORMATION> {
-        let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
-        // SAFETY: the structure is of the kind and size that the call names.
-        let asked = unsafe {
-            QueryInformationJobObject(
-                self.handle.as_raw_handle(),
-                JobObjectExtendedLimitInformation,
-                (&raw mut limits).cast(),
-                size_of_val(&limits) as u32,
-                std::ptr::null_mut(),
-            )
-        };
-        if asked == 0 { Err(io::Error::last_os_error()) } else { Ok(limits) }
+        limits_of(self.handle.as_raw_handle())
     }
 
     /// Whether its processes wanted more memory than they may have together.
@@ -135,6 +126,54 @@ impl Job {
     }
 }
 
+/// The limits of a job; without a handle, of the one that we are in.
+fn limits_of(job: HANDLE) -> io::Result<JOBOBJECT_EXTENDED_LIMIT_INFORMATION> {
+    let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
+    // SAFETY: the structure is of the kind and size that the call names.
+    let asked = unsafe {
+        QueryInformationJobObject(
+            job,
+            JobObjectExtendedLimitInformation,
+            (&raw mut limits).cast(),
+            size_of_val(&limits) as u32,
+            std::ptr::null_mut(),
+        )
+    };
+    if asked == 0 { Err(io::Error::last_os_error()) } else { Ok(limits) }
+}
+
+/// What a job that we are in means for a program that is to outlive us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// No job ends it, or it isn't in that.
+    None,
+    /// It has to leave the job, which lets it.
+    Leave,
+    /// The job ends it.
+    Ends,
+}
+
+/// Returns what the job that we are in means for a program that is to outlive us.
+pub(crate) fn hold_above() -> io::Result<Hold> {
+    let mut is_in_one = 0;
+    // SAFETY: plain call about ourselves; the result is written to a variable of its type.
+    if unsafe { IsProcessInJob(GetCurrentProcess(), std::ptr::null_mut(), &raw mut is_in_one) } == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if is_in_one == 0 {
+        return Ok(Hold::None);
+    }
+    let flags = limits_of(std::ptr::null_mut())?.BasicLimitInformation.LimitFlags;
+    let has = |flag| flags & flag != 0;
+    Ok(if has(JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK) || !has(JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE) {
+        Hold::None
+    } else if has(JOB_OBJECT_LIMIT_BREAKAWAY_OK) {
+        Hold::Leave
+    } else {
+        Hold::Ends
+    })
+}
+
 /// Where the system tells what happens in a job.
 #[derive(Debug)]
 struct Port(OwnedHandle);
@@ -174,7 +213,7 @@ impl Port {
     }
 }
 
-fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
+pub(super) fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     if handle.is_null() {
         return Err(io::Error::last_os_error());
     }

@@ -5,16 +5,23 @@
 //! The standard library's `Command` starts programs with every handle that may be inherited, escapes what is meant for
 //! `cmd.exe`, and runs batch files. So programs are started here by `CreateProcessW`, and only here.
 
+mod access;
+mod control;
 mod inbox;
 mod job;
+mod machine;
+mod mark;
 mod private;
 mod protected;
 mod start;
 
+pub use control::{ControlPipe, is_pipe_deserted, speak};
 pub use inbox::{Inbox, Received};
-pub(crate) use job::{Job, JobLimits};
+pub(crate) use job::{Hold, Job, JobLimits, hold_above};
+pub use machine::{MachineFlaw, create_machine_directory, machine_flaw, system_drive};
+pub(crate) use mark::is_marked;
 pub use private::{
     FileCreation, FileExposure, FileWriting, create_private_directory, file_exposure, open_private_file, path_exposure,
 };
 pub use protected::{protect_for_user, unprotect_for_user};
-pub(crate) use start::{Console, Process, own_stream, start, start_in};
+pub(crate) use start::{Console, Process, own_stream, start, start_in, start_outside};

@@ -11,16 +11,10 @@ use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use windows_sys::Win32::Foundation::{GENERIC_READ, GENERIC_WRITE, HANDLE, INVALID_HANDLE_VALUE, LocalFree};
-use windows_sys::Win32::Security::Authorization::{
-    ConvertSidToStringSidW, ConvertStringSecurityDescriptorToSecurityDescriptorW, GetSecurityInfo, SDDL_REVISION_1,
-    SE_FILE_OBJECT,
-};
+use windows_sys::Win32::Foundation::{GENERIC_READ, GENERIC_WRITE, HANDLE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::Security::{
-    ACCESS_ALLOWED_ACE, ACE_HEADER, ACL, CopySid, DACL_SECURITY_INFORMATION, EqualSid, GetAce, GetLengthSid,
-    GetTokenInformation, IsWellKnownSid, OWNER_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR, PSID, SECURITY_ATTRIBUTES,
-    TOKEN_QUERY, TOKEN_USER, TokenUser, WELL_KNOWN_SID_TYPE, WinBuiltinAdministratorsSid, WinCreatorOwnerRightsSid,
-    WinCreatorOwnerSid, WinLocalSystemSid,
+    CopySid, EqualSid, GetLengthSid, GetTokenInformation, IsWellKnownSid, PSID, TOKEN_QUERY, TOKEN_USER, TokenUser,
+    WELL_KNOWN_SID_TYPE, WinBuiltinAdministratorsSid, WinCreatorOwnerRightsSid, WinCreatorOwnerSid, WinLocalSystemSid,
 };
 use windows_sys::Win32::Storage::FileSystem::{
     CREATE_NEW, CreateDirectoryW, CreateFileW, FILE_APPEND_DATA, FILE_ATTRIBUTE_NORMAL, FILE_FLAG_BACKUP_SEMANTICS,
@@ -28,6 +22,8 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_WRITE_DATA, OPEN_ALWAYS, OPEN_EXISTING, READ_CONTROL,
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
+
+use super::access::{Descriptor, Entry, text_of};
 
 /// Where a private file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +61,7 @@ pub enum FileExposure {
 /// # Errors
 /// Those of the file system; `AlreadyExists` when something is there.
 pub fn create_private_directory(path: &Path) -> io::Result<()> {
-    let descriptor = Descriptor::private("OICI")?;
+    let descriptor = private("OICI")?;
     let attributes = descriptor.attributes();
     let path = wide(path)?;
     // SAFETY: the path ends with a zero, and the attributes and their descriptor outlive the call.
@@ -78,7 +74,7 @@ pub fn create_private_directory(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Those of the file system.
 pub fn open_private_file(path: &Path, writing: FileWriting, creation: FileCreation) -> io::Result<File> {
-    let descriptor = Descriptor::private("")?;
+    let descriptor = private("")?;
     let attributes = descriptor.attributes();
     let path = wide(path)?;
     let writing = match writing {
@@ -124,67 +120,18 @@ pub fn path_exposure(path: &Path) -> io::Result<Option<FileExposure>> {
 /// # Errors
 /// When its access list can't be read.
 pub fn file_exposure(file: &File) -> io::Result<Option<FileExposure>> {
-    let (mut owner, mut list, mut descriptor) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: the handle is open, and each result is written to a variable of its type.
-    let failed = unsafe {
-        GetSecurityInfo(
-            file.as_raw_handle(),
-            SE_FILE_OBJECT,
-            OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION,
-            &raw mut owner,
-            std::ptr::null_mut(),
-            &raw mut list,
-            std::ptr::null_mut(),
-            &raw mut descriptor,
-        )
-    };
-    if failed != 0 {
-        return Err(io::Error::from_raw_os_error(failed.cast_signed()));
-    }
-    // What owner and list point to is in here.
-    let _descriptor = Descriptor(descriptor);
+    let descriptor = Descriptor::of(file)?;
     let user = user()?;
-    if owner.is_null() || !is_any_of(owner, user, &[WinLocalSystemSid, WinBuiltinAdministratorsSid]) {
+    let is_ours = |owner| is_any_of(owner, user, &[WinLocalSystemSid, WinBuiltinAdministratorsSid]);
+    if !descriptor.owner().is_some_and(is_ours) {
         return Ok(Some(FileExposure::Owner));
     }
-    // Without a list, every user may do everything.
-    if list.is_null() || !lets_no_others(list, user)? {
-        return Ok(Some(FileExposure::Others));
-    }
-    Ok(None)
-}
-
-/// Whether each entry of a list that allows something is for this user, the system, its administrators or the owner.
-fn lets_no_others(list: *const ACL, user: &User) -> io::Result<bool> {
-    const ALLOWED: u8 = 0;
-    const ALLOWED_IF: u8 = 9;
-    const DENIED: [u8; 4] = [1, 6, 10, 12];
     let known = [WinLocalSystemSid, WinBuiltinAdministratorsSid, WinCreatorOwnerSid, WinCreatorOwnerRightsSid];
-    // SAFETY: the caller has the list of a descriptor that the system made.
-    let count = unsafe { (*list).AceCount };
-    for index in 0..u32::from(count) {
-        let mut entry = std::ptr::null_mut();
-        // SAFETY: the list is one that the system made, and the result is written to a variable of its type.
-        if unsafe { GetAce(list, index, &raw mut entry) } == 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: every entry begins with its header.
-        let kind = unsafe { (*entry.cast::<ACE_HEADER>()).AceType };
-        if DENIED.contains(&kind) {
-            continue;
-        }
-        // The entries of these two types begin alike. What others mean isn't known here, so they may let anyone in.
-        if !matches!(kind, ALLOWED | ALLOWED_IF) {
-            return Ok(false);
-        }
-        let entry = entry.cast::<ACCESS_ALLOWED_ACE>();
-        // SAFETY: an entry of such a type has a mask, and after it the number of a user or group, which begins at `SidStart`.
-        let (mask, whose) = unsafe { ((*entry).Mask, (&raw mut (*entry).SidStart).cast()) };
-        if mask != 0 && !is_any_of(whose, user, &known) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let is_for_no_others =
+        |entry: &Entry| entry.rights == 0 || entry.whose.is_some_and(|whose| is_any_of(whose, user, &known));
+    // Without a list, every user may do everything.
+    let is_private = descriptor.entries()?.is_some_and(|entries| entries.iter().all(is_for_no_others));
+    Ok((!is_private).then_some(FileExposure::Others))
 }
 
 /// Whether a user or group is this user or one that Windows knows by such a name.
@@ -204,21 +151,13 @@ impl User {
 
     /// As access lists write it.
     fn text(&self) -> io::Result<String> {
-        let mut text = std::ptr::null_mut();
-        // SAFETY: the number is whole, and the result is written to a variable of its type.
-        if unsafe { ConvertSidToStringSidW(self.sid(), &raw mut text) } == 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let mut units = Vec::new();
-        // SAFETY: the text ends with a zero; it is ours to free, once.
-        unsafe {
-            while *text.add(units.len()) != 0 {
-                units.push(*text.add(units.len()));
-            }
-            LocalFree(text.cast());
-        }
-        Ok(String::from_utf16_lossy(&units))
+        text_of(self.sid())
     }
+}
+
+/// The number of the user of this process, as access lists write it.
+pub(super) fn user_text() -> io::Result<String> {
+    user()?.text()
 }
 
 /// The user of this process.
@@ -263,48 +202,15 @@ fn user() -> io::Result<&'static User> {
     Ok(USER.get_or_init(|| User(number.into())))
 }
 
-/// Who owns something and who may use it, in memory that the system gave.
-#[derive(Debug)]
-pub(super) struct Descriptor(PSECURITY_DESCRIPTOR);
-
-impl Descriptor {
-    /// One that names this user as the owner, gives access to no one else but the system and its administrators, and takes
-    /// over nothing. The flags tell what is made in a directory.
-    pub(super) fn private(flags: &str) -> io::Result<Self> {
-        let user = user()?.text()?;
-        let text = format!("O:{user}D:P(A;{flags};FA;;;SY)(A;{flags};FA;;;BA)(A;{flags};FA;;;{user})\0");
-        let text: Vec<u16> = text.encode_utf16().collect();
-        let mut descriptor = std::ptr::null_mut();
-        // SAFETY: the text ends with a zero, and the result is written to a variable of its type.
-        let made = unsafe {
-            ConvertStringSecurityDescriptorToSecurityDescriptorW(
-                text.as_ptr(),
-                SDDL_REVISION_1,
-                &raw mut descriptor,
-                std::ptr::null_mut(),
-            )
-        };
-        if made == 0 { Err(io::Error::last_os_error()) } else { Ok(Self(descriptor)) }
-    }
-
-    pub(super) fn attributes(&self) -> SECURITY_ATTRIBUTES {
-        SECURITY_ATTRIBUTES {
-            nLength: size_of::<SECURITY_ATTRIBUTES>() as u32,
-            lpSecurityDescriptor: self.0,
-            bInheritHandle: 0,
-        }
-    }
-}
-
-impl Drop for Descriptor {
-    fn drop(&mut self) {
-        // SAFETY: the system gave it to us, and this is the only one to free it.
-        unsafe { LocalFree(self.0) };
-    }
+/// Who may use what only this user may use: no one else but the system and its administrators. Nothing is taken over. The flags
+/// tell what is made in a directory.
+pub(super) fn private(flags: &str) -> io::Result<Descriptor> {
+    let user = user_text()?;
+    Descriptor::from_text(&format!("O:{user}D:P(A;{flags};FA;;;SY)(A;{flags};FA;;;BA)(A;{flags};FA;;;{user})"))
 }
 
 /// A path for the system. Its longest usual one has 260 units; a longer one takes another form, which means the same.
-fn wide(path: &Path) -> io::Result<Vec<u16>> {
+pub(super) fn wide(path: &Path) -> io::Result<Vec<u16>> {
     let path = std::path::absolute(path)?;
     let mut units: Vec<u16> = path.as_os_str().encode_wide().collect();
     if units.contains(&0) {

@@ -12,14 +12,15 @@ use std::process::ExitStatus;
 use windows_sys::Win32::Foundation::{DUPLICATE_SAME_ACCESS, DuplicateHandle, WAIT_OBJECT_0};
 use windows_sys::Win32::System::Console::{GetStdHandle, STD_HANDLE};
 use windows_sys::Win32::System::Threading::{
-    CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, CREATE_SUSPENDED, CREATE_UNICODE_ENVIRONMENT, CreateProcessW,
-    DETACHED_PROCESS, DeleteProcThreadAttributeList, EXTENDED_STARTUPINFO_PRESENT, GetCurrentProcess,
-    GetExitCodeProcess, INFINITE, InitializeProcThreadAttributeList, PROC_THREAD_ATTRIBUTE_HANDLE_LIST,
-    PROCESS_INFORMATION, ResumeThread, STARTF_USESTDHANDLES, STARTUPINFOEXW, TerminateProcess,
-    UpdateProcThreadAttribute, WaitForSingleObject,
+    CREATE_BREAKAWAY_FROM_JOB, CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, CREATE_SUSPENDED,
+    CREATE_UNICODE_ENVIRONMENT, CreateProcessW, DETACHED_PROCESS, DeleteProcThreadAttributeList,
+    EXTENDED_STARTUPINFO_PRESENT, GetCurrentProcess, GetExitCodeProcess, INFINITE, InitializeProcThreadAttributeList,
+    PROC_THREAD_ATTRIBUTE_HANDLE_LIST, PROCESS_INFORMATION, ResumeThread, STARTF_USESTDHANDLES, STARTUPINFOEXW,
+    TerminateProcess, UpdateProcThreadAttribute, WaitForSingleObject,
 };
 
-use super::Job;
+use super::mark::mark;
+use super::{Hold, Job, hold_above, is_marked};
 use crate::command_line::command_line;
 use crate::{Program, StartError};
 
@@ -30,8 +31,11 @@ pub(crate) enum Console {
     Ours,
     /// One of its own that no one sees.
     Hidden,
-    /// None.
-    None,
+    /// None, because it outlives us.
+    None {
+        /// Whether it has to leave the job that we are in.
+        leaves_job: bool,
+    },
 }
 
 /// A process that we started. Dropping it lets it run.
@@ -81,6 +85,8 @@ pub(crate) fn start_in(
         unsafe { TerminateProcess(process.0.as_raw_handle(), 1) };
         StartError::Prepare { program: program.path.clone(), doing, source }
     };
+    // Of the two jobs, the one with less in it comes last.
+    mark(&process.0).map_err(|source| prepare("mark it as a program of a run", source))?;
     job.add(&process.0).map_err(|source| prepare("put it into a job", source))?;
     resume(&thread).map_err(|source| prepare("let it run", source))?;
     Ok(process)
@@ -96,6 +102,21 @@ pub(crate) fn start(program: &Program, streams: [&OwnedHandle; 3], console: Cons
     })?;
     resume(&thread)?;
     Ok(process)
+}
+
+/// Starts a program that outlives us. Fails where a job that we are in would end it.
+pub(crate) fn start_outside(program: &Program, streams: [&OwnedHandle; 3]) -> io::Result<Process> {
+    if is_marked() {
+        return Err(io::Error::other("a run of cycod holds this process, and ends all that it starts"));
+    }
+    let leaves_job = match hold_above()? {
+        Hold::None => false,
+        Hold::Leave => true,
+        Hold::Ends => {
+            return Err(io::Error::other("a job of Windows holds this process, and ends all that it starts"));
+        }
+    };
+    start(program, streams, Console::None { leaves_job })
 }
 
 /// One of our own standard streams, for a program that shares it.
@@ -151,7 +172,9 @@ fn create(
     let flags = match console {
         Console::Ours => 0,
         Console::Hidden => CREATE_NO_WINDOW,
-        Console::None => DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP,
+        Console::None { leaves_job } => {
+            DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP | if leaves_job { CREATE_BREAKAWAY_FROM_JOB } else { 0 }
+        }
     };
     let mut created = PROCESS_INFORMATION::default();
     let (wide_file, wide_directory) = (terminated(&file), terminated(&directory));

@@ -150,7 +150,7 @@ fn answer(context: &Context, id: &RequestId, answer: &Answer) -> Result<(), Comm
 pub(crate) fn by_a_person(command: &str) -> Result<(), CommandError> {
     let why = match below_a_run() {
         None => return Ok(()),
-        Some(Below::Warden) => format!("`{command}` was started by a tool, and no tool grants anything"),
+        Some(Below::Warden | Below::Job) => format!("`{command}` was started by a tool, and no tool grants anything"),
         Some(Below::Limit) => format!(
             "`{command}` was started by a tool, and no tool grants anything; cycod knows it by the limit of file locks, \
              which is 0 (`ulimit -Hx`)"

@@ -60,6 +60,7 @@ impl Unpacked {
     }
 
     /// Writes a file of the tool, unless it came with the project.
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "only Unix has a mode for programs"))]
     fn add(&self, path: &str, bytes: &[u8], is_executable: bool) -> Result<(), String> {
         let failed = |error: io::Error| format!("its files can't be written: {error}");
         let is_below = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
