@@ -363,7 +363,7 @@ fn global_directories(host: &Host, overrides: &Overrides) -> Vec<PathBuf> {
         return vec![directory.clone()];
     }
     match host.platform {
-        Platform::Windows => vec![PathBuf::from(cycod_file::MACHINE_PLACE_ON_WINDOWS)],
+        Platform::Windows => vec![cycod_file::machine_place_on_windows()],
         Platform::Linux | Platform::Macos => cycod_file::MACHINE_PLACES.map(PathBuf::from).into(),
     }
 }

@@ -133,7 +133,7 @@ impl<'a> Writer<'a> {
         let target = directory.join(format!("{name}.{ending}"));
         self.check_name(name.as_str(), text, &target)?;
 
-        fs::create_dir_all(&directory).map_err(io_error("create the directory", &directory))?;
+        cycod_file::create_directories(&directory).map_err(io_error("create the directory", &directory))?;
         let _lock = lock(&directory)?;
         cycod_file::sweep(&directory);
         let mut rivals = self.holders(scope, &name.key(), None);

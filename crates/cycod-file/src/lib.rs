@@ -26,7 +26,9 @@ mod stamp;
 pub use folder::{EntryKind, Folder, Replaced, temporary_name};
 pub use lock::lock;
 pub use look::{Look, is_nothing};
-pub use machine::{LoosePath, Looseness, MACHINE_PLACE_ON_WINDOWS, MACHINE_PLACES, loose_machine_path};
+pub use machine::{
+    LoosePath, Looseness, MACHINE_PLACES, create_directories, loose_machine_path, machine_place_on_windows,
+};
 pub use pending::{Durability, FileAccess, PendingFile, remove, replace, sweep};
 pub use plain::{append_plain, create_plain, open_plain};
 pub use private::{

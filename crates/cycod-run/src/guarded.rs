@@ -191,7 +191,7 @@ impl Guarded {
         let or_itself = |path: &Path| place(path).unwrap_or_else(|| path.to_owned());
         let user = variable("CYCOD_HOME").map_or_else(|| host.home.join(".cycod"), PathBuf::from);
         let mut global: Vec<PathBuf> = match host.platform {
-            Platform::Windows => vec![cycod_file::MACHINE_PLACE_ON_WINDOWS.into()],
+            Platform::Windows => vec![cycod_file::machine_place_on_windows()],
             _ => cycod_file::MACHINE_PLACES.map(PathBuf::from).into(),
         };
         global.extend(variable("CYCOD_GLOBAL_DIR").map(PathBuf::from));

@@ -176,7 +176,7 @@ pub(crate) fn change<T>(
             let _lock = match lock {
                 Some(lock) => lock,
                 None => {
-                    fs::create_dir_all(directory).map_err(io_error("create the directory", directory))?;
+                    cycod_file::create_directories(directory).map_err(io_error("create the directory", directory))?;
                     self::lock(directory)?
                 }
             };
