@@ -7,10 +7,11 @@ set -eu
 program=$1 directory=$2
 rm -rf "$directory"
 mkdir -p "$directory/project/.cycod/tools"
-mkdir -m 700 "$directory/home"
 cd "$directory/project"
-export USERPROFILE="Z:$(echo "$directory/home" | tr / '\\')" CYCOD_HOME="Z:$(echo "$directory/home" | tr / '\\')"
-unset HOME
+unset HOME CYCOD_HOME
+# Wine decides where the home of its user is.
+home=$(wine winepath -u "$(wine cmd /c 'echo %USERPROFILE%' 2>/dev/null | tr -d '\r')" 2>/dev/null | tr -d '\r')/.cycod
+rm -rf "$home"
 
 cycod() {
     timeout 120 wine "$program" "$@"
@@ -39,6 +40,18 @@ cmd: ping -n 60 127.0.0.1
 tags: [read]
 timeout: 3000
 END
+tool patient <<'END'
+name: patient
+description: Waits for a long time, with another program below it.
+cmd: echo begun & ping -n 60 127.0.0.1
+tags: [read]
+END
+tool brief <<'END'
+name: brief
+description: Ends soon.
+cmd: echo from the background & exit 3
+tags: [read]
+END
 tool confined <<'END'
 name: confined
 description: May reach nothing.
@@ -46,6 +59,34 @@ cmd: echo reached
 tags: [read]
 security:
   required-permissions: ["filesystem:read:."]
+END
+for privilege in reduced elevated; do
+    tool $privilege <<END
+name: $privilege
+description: Asks for other rights.
+cmd: echo reached
+tags: [read]
+security: {execution-privilege: $privilege}
+END
+done
+tool container <<'END'
+name: container
+description: Asks for a container.
+cmd: echo reached
+tags: [read]
+security: {isolation: container}
+END
+tool grants <<END
+name: grants
+description: Starts cycod.
+cmd: '$(printf 'Z:%s' "$program" | tr / '\\') trust --all --yes'
+tags: [run]
+END
+tool detaches <<END
+name: detaches
+description: Starts cycod.
+cmd: '$(printf 'Z:%s' "$program" | tr / '\\') tool run brief --background'
+tags: [run]
 END
 tool steps <<'END'
 name: steps
@@ -112,12 +153,12 @@ check "a hostile value is refused" 1 'unplaceable-value' tool run greet --param 
 check "list" 0 'greet' tool list
 check "history" 0 'greet' runs list
 check "the chain of the history" 0 '' runs verify
-chmod 755 "$directory/home"
-check "a directory that others can use is refused" 1 'home. is open to others.*icacls' runs list
-chmod 700 "$directory/home"
-chmod 644 "$directory/home/history.db"
+chmod 755 "$home"
+check "a directory that others can use is refused" 1 '.cycod. is open to others.*icacls' runs list
+chmod 700 "$home"
+chmod 644 "$home/history.db"
 check "a history that others can read is refused" 1 'history.db. is open to others' runs list
-chmod 600 "$directory/home/history.db"
+chmod 600 "$home/history.db"
 check "the history, private again" 0 'greet' runs list
 check "steps" 0 'got "one"' tool run steps
 check "the environment without what is inherited" 0 'SYSTEMROOT|SystemRoot' tool run bare
@@ -127,16 +168,20 @@ input=$directory/input
 check "a secret" 0 '' secret set token --yes
 input=/dev/null
 check "secrets" 0 'token' secret list
-case $(cat "$directory/home/secrets.key") in
+case $(cat "$home/secrets.key") in
 *AGE-SECRET-KEY*) wrong "the key of secrets is encrypted" "it is plain" ;;
 *DPAPI:*) echo "ok    the key of secrets is encrypted" ;;
-*) wrong "the key of secrets is encrypted" "$(head -c 100 "$directory/home/secrets.key")" ;;
+*) wrong "the key of secrets is encrypted" "$(head -c 100 "$home/secrets.key")" ;;
 esac
 for file in secrets.age secrets.key history.db; do
-    mode=$(stat -c %A "$directory/home/$file")
+    mode=$(stat -c %A "$home/$file")
     case $mode in *---) echo "ok    $file is private" ;; *) wrong "$file is private" "$mode" ;; esac
 done
-check "confinement is refused" 3 'confinement-unavailable' tool run confined
+for confined in confined reduced elevated container; do
+    check "confinement is refused: $confined" 3 'confinement-unavailable' tool run $confined
+done
+check "no tool grants anything" 3 'approval-by-a-tool' tool run grants
+check "nothing outlives a run" 1 'background-unavailable' tool run detaches
 # Wine keeps no limit of memory.
 check "a limit that isn't kept is refused" 126 'a memory limit on this platform' tool run memory
 check "several lines for cmd.exe are refused" 126 'runs only the first' tool run lines
@@ -161,12 +206,62 @@ interrupted() { # interrupted TITLE SIGNAL STATUS
 interrupted "Ctrl-C" INT 130
 interrupted "a kill" KILL 137
 
+# Runs that outlive the process that started them, which others list, end and wait for.
+in_background() { # in_background TITLE TOOL: starts it, and takes its ID
+    # Into a file: what Wine starts keeps the standard error of the program that started it, which would be a pipe of ours.
+    got=0
+    cycod tool run "$2" --background --timeout 300000 >"$directory/begun" 2>"$directory/begun.err" </dev/null || got=$?
+    id=$(tr -d '\r' <"$directory/begun" | grep -Ex '[0-9a-f]{32}' || echo none)
+    if [ $got = 0 ] && [ "$id" != none ]; then
+        echo "ok    $1"
+    else
+        wrong "$1" "exit code $got: $(cat "$directory/begun" "$directory/begun.err")"
+    fi
+}
+has_begun() { # has_begun TITLE
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        [ -z "$(still_running)" ] || return 0
+        sleep 1
+    done
+    wrong "$1" "nothing is there"
+}
+in_background "a run in the background" patient
+has_begun "a run in the background runs"
+check "it is in the list" 0 'patient.*running|running.*patient' runs list --status running
+check "waiting for it" 124 'still runs' runs wait "$id" --timeout 1s
+check "another process ends it" 0 "^$id: " runs cancel "$id"
+none_left "a canceled run leaves nothing"
+check "it has ended already" 0 'has ended already' runs cancel "$id"
+left=$(find "$home/runs" -type f)
+if [ -z "$left" ]; then echo "ok    no control is left"; else wrong "no control is left" "$left"; fi
+in_background "another run in the background" brief
+check "its output and exit code" 3 'from the background' runs wait "$id"
+in_background "a run whose process is killed" patient
+has_begun "a run whose process is killed runs"
+mode=$(stat -c %A "$home/runs/$id/control")
+case $mode in *---) echo "ok    its control is private" ;; *) wrong "its control is private" "$mode" ;; esac
+# shellcheck disable=SC2046 # a list of numbers
+kill -9 $(pgrep -f -- --background-run)
+none_left "nothing is left of it"
+check "the history reports it" 0 'interrupted' runs show "$id"
+
+# Under Wine, every file belongs to the user, as one does that a user has put there.
+machine=$WINEPREFIX/drive_c/ProgramData/cycod
+rm -rf "$machine"
+mkdir -p "$machine/tools"
+printf 'name: greet\ndescription: Another one.\ncmd: echo replaced\ntags: [read]\n' >"$machine/tools/greet.yaml"
+check "a tool of the machine that a user owns is broken" 1 'unsafe-machine-file|belongs to S-1-5-21' run greet WHO=a
+check "it is told how to take it over" '[01]' 'icacls .*setowner' validate greet
+printf 'allow: [run]\n' >"$machine/policy.yaml"
+check "with rules of the machine that a user owns nothing runs" 3 'policy-broken' run brief
+rm -rf "$machine"
+
 # A server that cycod starts: itself, in another project.
 mkdir -p ../served/.cycod/tools
 cp .cycod/tools/greet.yaml ../served/.cycod/tools/
 own=$(printf 'Z:%s' "$program" | tr / '\\')
 served=$(printf 'Z:%s' "$directory/served" | tr / '\\')
-check "a server is added" 0 'own' mcp add own --yes --env "CYCOD_HOME=$CYCOD_HOME" --cwd "$served" -- "$own" mcp serve
+check "a server is added" 0 'own' mcp add own --yes --cwd "$served" -- "$own" mcp serve
 check "a server is tested" 0 'mcp_own_greet' mcp test own
 check "a tool of a server" 0 'hello .*a & b' run mcp_own_greet 'WHO=a & b'
 
