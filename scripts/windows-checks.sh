@@ -46,6 +46,14 @@ description: Waits for a long time, with another program below it.
 cmd: echo begun & ping -n 60 127.0.0.1
 tags: [read]
 END
+tool lasting <<'END'
+name: lasting
+description: Goes on where it was interrupted.
+tags: [read]
+steps:
+  - {name: first, cmd: 'echo first>> ran.txt & echo one'}
+  - {name: second, cmd: 'if exist go (echo after {first.output}) else (ping -n 60 127.0.0.1)'}
+END
 tool brief <<'END'
 name: brief
 description: Ends soon.
@@ -244,6 +252,20 @@ case $mode in *---) echo "ok    its control is private" ;; *) wrong "its control
 kill -9 $(pgrep -f -- --background-run)
 none_left "nothing is left of it"
 check "the history reports it" 0 'interrupted' runs show "$id"
+
+# A durable run that is interrupted, and goes on elsewhere with what it had.
+wine "$program" tool run lasting --durable >/dev/null 2>&1 </dev/null &
+run=$!
+has_begun "a durable run"
+kill -9 $run
+ended_as "a durable run is killed" 137
+none_left "nothing is left of it but its state"
+: >go
+check "it is interrupted" 0 'lasting.*interrupted' runs list
+check "it goes on" 0 'after .*one' runs resume last
+ran=$(tr -d '\r ' <ran.txt)
+if [ "$ran" = first ]; then echo "ok    its first step ran once"; else wrong "its first step ran once" "$ran"; fi
+check "the chain of the history is whole" 0 '' runs verify
 
 # Under Wine, every file belongs to the user, as one does that a user has put there.
 machine=$WINEPREFIX/drive_c/ProgramData/cycod

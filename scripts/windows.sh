@@ -107,7 +107,7 @@ run)
     sh scripts/windows-checks.sh "$program" "$place/checks" || failed=1
     # shellcheck disable=SC2046,SC2086 # lists of words
     suite $(printf -- '-p %s ' $suites) >"$place/programs"
-    suite -p cycod-file -p cycod-process --lib --test windows >>"$place/programs"
+    suite -p cycod-file -p cycod-process -p cycod-store --lib --test windows >>"$place/programs"
     suite -p cycod-shell --test real_cmd >>"$place/programs"
     while IFS="$(printf '\t')" read -r directory test; do
         echo "== $(basename "$test")"

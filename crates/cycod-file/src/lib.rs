@@ -29,7 +29,7 @@ pub use look::{Look, is_nothing};
 pub use machine::{
     LoosePath, Looseness, MACHINE_PLACES, create_directories, loose_machine_path, machine_place_on_windows,
 };
-pub use pending::{Durability, FileAccess, PendingFile, remove, replace, sweep};
+pub use pending::{Durability, FileAccess, PendingFile, remove, replace, sweep, sync_name};
 pub use plain::{append_plain, create_plain, open_plain};
 pub use private::{
     Exposure, PrivateOptions, create_private_directories, create_private_directory, exposure, exposure_at,

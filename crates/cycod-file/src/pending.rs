@@ -182,6 +182,16 @@ impl Drop for PendingFile {
     }
 }
 
+/// Makes the name of a new file in a directory outlast a power failure.
+///
+/// Windows has no directories that could be written to the disk. NTFS writes the name with the file, which its log has before.
+///
+/// # Errors
+/// Those of the file system.
+pub fn sync_name(file: &File, directory: &Path) -> io::Result<()> {
+    if cfg!(windows) { file.sync_all() } else { File::open(directory)?.sync_all() }
+}
+
 /// The directory of a path, and the name in it.
 fn split(place: &Path) -> io::Result<(Folder, &OsStr)> {
     let name = place.file_name().ok_or(io::ErrorKind::InvalidInput)?;

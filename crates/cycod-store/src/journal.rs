@@ -37,7 +37,7 @@ impl Journal {
         let file = private::open(private::options().append(true), path)?;
         let mut journal = Self::locked(file, path)?;
         let (values, whole) = read(&mut journal.file, path)?;
-        journal.file.set_len(whole).map_err(StoreError::io("shorten", path))?;
+        private::shorten(&journal.file, path, whole)?;
         Ok((journal, values))
     }
 
@@ -66,7 +66,7 @@ impl Journal {
         let line = format!("{value}\n");
         self.file.write_all(line.as_bytes()).map_err(|error| {
             // What cannot be taken away now is, when it is opened again.
-            drop(self.file.set_len(length));
+            drop(private::shorten(&self.file, &self.path, length));
             StoreError::io("write", &self.path)(error)
         })
     }
@@ -85,7 +85,7 @@ impl Journal {
 impl Drop for Journal {
     /// Lets go at once: a process that was started meanwhile may hold the file for a moment longer.
     fn drop(&mut self) {
-        drop(self.file.unlock());
+        drop(private::unlock(&self.file));
     }
 }
 

@@ -315,7 +315,7 @@ impl Part {
         if kept.is_err() {
             remove(&self.path);
         }
-        kept.and_then(|()| file.unlock()).map_err(StoreError::io("keep", &path))?;
+        kept.and_then(|()| private::unlock(&file)).map_err(StoreError::io("keep", &path))?;
         // The output is safe; that others could not be removed is told when the store is opened.
         let _ = self.outputs.sweep(Some(&path));
         Ok(file)

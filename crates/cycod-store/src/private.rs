@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, Metadata, TryLockError},
-    io::ErrorKind,
+    io::{self, ErrorKind},
     path::Path,
 };
 
@@ -65,6 +65,29 @@ pub(crate) fn lock_alone(file: &File, path: &Path) -> Result<(), StoreError> {
         TryLockError::WouldBlock => StoreError::InUse { path: path.to_owned() },
         TryLockError::Error(error) => StoreError::io("lock", path)(error),
     })
+}
+
+/// Lets go of a lock.
+pub(crate) fn unlock(file: &File) -> io::Result<()> {
+    /// What Wine answers where there is no lock any more. Windows has another number for that, which the standard library
+    /// knows: it unlocks twice there.
+    const NOT_LOCKED_BY_WINE: i32 = 33;
+    match file.unlock() {
+        Err(error) if cfg!(windows) && error.raw_os_error() == Some(NOT_LOCKED_BY_WINE) => Ok(()),
+        unlocked => unlocked,
+    }
+}
+
+/// Takes away what is behind so many bytes of a file that is open for appending.
+pub(crate) fn shorten(file: &File, path: &Path, length: u64) -> Result<(), StoreError> {
+    let shortened = (|| {
+        if file.metadata()?.len() == length {
+            return Ok(());
+        }
+        // Windows shortens nothing that is open for appending alone.
+        if cfg!(windows) { options().write(true).open(path)?.set_len(length) } else { file.set_len(length) }
+    })();
+    shortened.map_err(StoreError::io("shorten", path))
 }
 
 /// Lists the files of a directory with this ending, without it, in order; a directory that is not there is empty.

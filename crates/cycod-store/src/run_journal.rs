@@ -184,7 +184,7 @@ impl RunJournal {
         let mut text = Vec::new();
         events.read_to_end(&mut text).map_err(StoreError::io("read", &path))?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        events.set_len(whole as u64).map_err(StoreError::io("shorten", &path))?;
+        private::shorten(&events, &path, whole as u64)?;
         let lines =
             text[..whole].split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Json>(line).ok());
         let (mut begun, mut ended) = (HashSet::new(), HashSet::new());

@@ -44,7 +44,7 @@ impl RunState {
         private::parent(&path)?;
         let file = private::open(private::options().append(true).create_new(true), &path)?;
         // The name must outlast a power failure as its content does.
-        File::open(directory).and_then(|directory| directory.sync_all()).map_err(StoreError::io("sync", directory))?;
+        cycod_file::sync_name(&file, directory).map_err(StoreError::io("sync", directory))?;
         private::lock_alone(&file, &path)?;
         Self::of(file, path, directory, run)
     }
@@ -63,7 +63,7 @@ impl RunState {
         private::lock_alone(&file, &path)?;
         let mut state = Self::of(file, path, directory, run)?;
         let (entries, whole) = state.entries()?;
-        state.file.set_len(whole).map_err(StoreError::io("shorten", &state.path))?;
+        private::shorten(&state.file, &state.path, whole)?;
         Ok(Some((state, entries)))
     }
 
@@ -130,7 +130,7 @@ impl RunState {
         let written = if must_last { written.and_then(|()| self.file.sync_data()) } else { written };
         written.map_err(|error| {
             // What cannot be taken away now is, when it is opened again.
-            drop(self.file.set_len(before));
+            drop(private::shorten(&self.file, &self.path, before));
             StoreError::io("write", &self.path)(error)
         })?;
         self.count += 1;

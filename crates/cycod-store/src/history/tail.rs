@@ -93,7 +93,7 @@ impl Turn {
     /// Lets others write, and keeps the files open for the next turn.
     pub(super) fn release(self) -> Option<Kept> {
         let are = self.are?;
-        self.file.unlock().ok()?;
+        private::unlock(&self.file).ok()?;
         Some(Kept { head: self.file, tail: self.tail, are, compared: self.compared })
     }
 
@@ -125,7 +125,7 @@ impl Turn {
         let written = if must_last { written.and_then(|()| self.tail.sync_data()) } else { written };
         written.map_err(|error| {
             // What cannot be taken away now is, before the next row is added.
-            drop(self.tail.set_len(self.length));
+            drop(private::shorten(&self.tail, &self.tail_path, self.length));
             StoreError::io("write", &self.tail_path)(error)
         })?;
         self.length += line.len() as u64;
@@ -195,7 +195,7 @@ impl Turn {
             let aside = self.tail_path.with_extension("tail.damaged");
             std::fs::copy(&self.tail_path, &aside).map_err(StoreError::io("write", &aside))?;
         }
-        self.tail.set_len(0).map_err(StoreError::io("shorten", &self.tail_path))?;
+        private::shorten(&self.tail, &self.tail_path, 0)?;
         self.length = 0;
         let head = self.head().filter(|head| head.seq >= before.seq).unwrap_or(before);
         self.note(head)?;
