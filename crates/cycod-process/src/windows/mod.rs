@@ -1,6 +1,6 @@
-//! How Windows starts programs: the whole command line as one text, the handles that a program gets by name, and a job
-//! that holds all it starts. And how it makes files, pipes and secrets that
-//! only their owner can read.
+//! How Windows starts programs: the whole command line as one text, the handles that a program gets by name, a job that
+//! holds all it starts, and one that marks it as a program of a run. And how it makes files, pipes and secrets that only
+//! their owner can read, and tells whether only the administrators can change a file.
 //!
 //! The standard library's `Command` starts programs with every handle that may be inherited, escapes what is meant for
 //! `cmd.exe`, and runs batch files. So programs are started here by `CreateProcessW`, and only here.
