@@ -293,6 +293,10 @@ fn what_a_value_unpacks_does_not_run() {
         r#"aws s3 sync "s3://{X}" r; sh r/run.sh"#,
         r#"git clone "https://a.test/{X}.git"; cd "{X}"; npm ci"#,
         r#"tar xzf "{X}"; eslint ."#,
+        r#"git clone "{X}" r; cargo build --manifest-path r/Cargo.toml"#,
+        r#"git clone "{X}" r; . r/env.sh"#,
+        r#"f() { git clone "$1" "$2"; make -C "$2"; }; f "{X}" r"#,
+        r#"bash -c 'git clone "$1" r && make -C r' _ "{X}""#,
     ] {
         assert!(is_refused(Shell::Bash, script, "a"), "{script}");
     }
@@ -306,6 +310,8 @@ fn what_a_value_unpacks_does_not_run() {
         r#"git pull origin "{X}" && make"#,
         r#"tar xzf "{X}" -C out && ls out"#,
         r#"tar czf "{X}" dist && ./scripts/upload.sh"#,
+        r#"git clone "{X}" r; python3 tools/scan.py r"#,
+        r#"git clone "{X}" r; eslint r"#,
         r#"tar tf "{X}" && make"#,
         r#"git apply --check "{X}" && make"#,
         r#"curl -fsSL "https://a.test/v{X}/a.tgz" | sudo tar xz -C /usr/local/bin && a-tool --version"#,
