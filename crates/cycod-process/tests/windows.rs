@@ -470,7 +470,9 @@ mod tests {
         let said = output_of;
         assert_eq!(said(&own(&["--below"])), "Some(Job)");
         // However it was started, and after the one that started it is gone.
-        assert_eq!(said(&cmd(&format!("start /b \"\" {} --below", named()))), "Some(Job)");
+        let orphan = cmd(&format!("start /b \"\" {} --below", named()));
+        let spec = Spec { linger: Duration::from_secs(30), ..Spec::new(orphan) };
+        assert_eq!(run(&spec, &stop()).1, "Some(Job)");
         // While others run, each with a job of its own, and when the first of them is gone.
         let waiting = || Conversation::start(own(&["--wait"]), ProcessLimits::default()).expect("it starts").0;
         let (first, second) = (waiting(), waiting());
