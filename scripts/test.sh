@@ -79,12 +79,9 @@ step() { # step COMMAND…: says what runs, and afterwards how long it took
     printf '== %s took %s s\n' "$*" "$(($(date +%s) - since))"
 }
 beside=$(mktemp -d)
-begin() { # begin NAME COMMAND…: runs beside the steps, and gets only the processor time that they leave
-    name=$1
-    shift
-    "$@" >"$beside/$name.log" 2>&1 &
-    renice -n 15 -p $! >/dev/null
-    echo $! >"$beside/$name.pid"
+begin() { # begin NAME COMMANDS: runs beside the steps, and gets only the processor time that they leave
+    nice -n 15 sh -euc "$2" >"$beside/$1.log" 2>&1 &
+    echo $! >"$beside/$1.pid"
 }
 ended() { # ended NAME…: waits for what was begun, and shows what it said
     for name; do
@@ -101,24 +98,18 @@ left() { # when a step fails, nothing runs on
 }
 trap left EXIT
 
-deny() {
-    command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --debug --quiet
-    cargo deny check bans licenses sources
-}
-fuzz_targets() {
-    command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug --quiet
-    cargo xtask fuzz 0
-}
 step cargo fmt --all --check
 step cargo xtask tidy
-begin prose sh scripts/prose.sh
-begin deny deny
-begin runners sh scripts/runners.sh
-begin outside sh scripts/outside.sh install servers analysers providers page apps login fleet deploy telemetry interpreters
+begin prose 'sh scripts/prose.sh'
+begin deny 'command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --debug --quiet
+    cargo deny check bans licenses sources'
+begin runners 'sh scripts/runners.sh'
+begin outside 'sh scripts/outside.sh install servers analysers providers page apps login fleet deploy telemetry interpreters'
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 step ended prose deny runners
 step cargo test --workspace --locked --no-run
-begin fuzz fuzz_targets
+begin fuzz 'command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug --quiet
+    cargo xtask fuzz 0'
 step cargo test --workspace --locked --no-fail-fast
 step cargo test -p cycod --no-default-features --test smoke --locked
 # The programs as the tests had them: alone, their dependencies would have other features, and be built once more.
