@@ -556,7 +556,8 @@ impl Compiler {
             match about.split_once('=') {
                 Some(("behind", characters)) => {
                     // A blank divides kinds, and a `;` what is said here.
-                    without_behind = kept(&characters.replace("\\s", " \t\r\n").replace("\\d", ";"));
+                    without_behind =
+                        kept(&characters.replace("\\s", " \t\r\n").replace("\\d", ";").replace("\\b", "{}"));
                 }
                 Some(("end", characters)) => without_at_end = characters,
                 Some((language, beginning)) if language.starts_with("code:") => {

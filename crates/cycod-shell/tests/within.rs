@@ -545,8 +545,7 @@ fn what_is_data_says_what_a_value_must_be() {
         [
             "without `\"` and `\\`, because it is in a JSON string",
             "beginning with `/`, `?` or `#`, because it comes after a host",
-            "without any of `[]`",
-            "without any of `{}`"
+            "without any of `[]{}`"
         ]
     );
 }

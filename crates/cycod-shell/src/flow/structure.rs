@@ -267,8 +267,11 @@ fn behind_tag(inside: &str) -> Result<&str, Rule> {
                     return Ok(behind);
                 }
                 // In there is another language.
-                let end = format!("</{name}");
-                let end = behind.to_ascii_lowercase().find(&end);
+                let is_end = |at: usize| {
+                    let end = behind.as_bytes()[at + 2..].get(..name.len());
+                    end.is_some_and(|end| end.eq_ignore_ascii_case(name.as_bytes()))
+                };
+                let end = behind.match_indices("</").map(|(at, _)| at).find(|at| is_end(*at));
                 return end.map(|end| &behind[end..]).ok_or(Rule::Without { characters: SIGNS });
             }
             None => {}
@@ -513,7 +516,7 @@ mod tests {
         assert_eq!(in_markup("<a onclick=\"f('"), without(SIGNS));
         assert_eq!(in_markup("<"), None);
         assert_eq!(in_markup("<script>let a = '"), without(SIGNS));
-        assert_eq!(in_markup("<script>let a = 1</script><p>"), without("<"));
+        assert_eq!(in_markup("<script>let a = 1</SCRIPT><p>"), without("<"));
         assert_eq!(in_markup("<a><!-- "), without(">"));
         assert_eq!(in_markup("<a><!-- b --> "), without("<"));
         assert_eq!(in_markup("<a><![CDATA["), Some(Rule::Lacks { text: "]]>" }));
