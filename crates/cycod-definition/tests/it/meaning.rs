@@ -42,11 +42,11 @@ fn check(value: &impl std::fmt::Debug, expect: Expect) {
 fn nothing_is_wrong_with_the_file_that_has_every_key() {
     let (_, lines) = report(EVERYTHING, Some("everything"));
     expect![[r#"
-        17:16-17:21 warning[secret-in-argument]: `URL` is secret, and stands among the arguments of `curl`
+        18:16-18:21 warning[secret-in-argument]: `URL` is secret, and stands among the arguments of `curl`
           help: let `curl` read it from its environment or its standard input
-        38:18-38:32 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `make` would read it as an option
+        39:18-39:32 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `make` would read it as an option
           fix: write `-- {fetch.output}`; then any value passes
-        141:60-141:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
+        142:60-142:74 hint[could-be-option]: a value of `fetch` that begins with `-` is refused: `rm` would read it as an option
           fix: write `-- {fetch.output}`; then any value passes
     "#]]
     .assert_eq(&lines);

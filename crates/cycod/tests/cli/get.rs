@@ -124,7 +124,7 @@ fn everything_about_a_command() {
                   City or airport code
                   must: have 2 to 40 characters; match ^[A-Z]
                   examples: New York, SFO
-                  placed as: data: `curl` takes it as an url
+                  placed as: data: `curl` takes it as an url; without `..` and any of `?#`, because it is in the path of an address; without any of `[]{}`
                   A city, or the code
                   of an airport.
               DAYS  integer, required
