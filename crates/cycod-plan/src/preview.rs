@@ -67,16 +67,24 @@ impl<S: Steps> Steps for OfItem<'_, S> {
     }
 }
 
-/// The same in a text: the placeholder itself stands for its value.
+/// The same in a text: the placeholder itself stands for its value. Its braces mean something to some programs, which would refuse
+/// it, so until it is shown, there are characters in their place that mean nothing to any.
 struct AsWritten;
+
+const OPEN: char = '\u{f8f0}';
+const CLOSE: char = '\u{f8f1}';
+
+fn written(text: &str) -> String {
+    text.replace(OPEN, "{").replace(CLOSE, "}")
+}
 
 impl Steps for AsWritten {
     fn value(&self, step: &str, attribute: StepAttribute) -> StepValue {
-        StepValue::Known(Value::Text(format!("{{{step}.{}}}", attribute.name())))
+        StepValue::Known(Value::Text(format!("{OPEN}{step}.{}{CLOSE}", attribute.name())))
     }
 
     fn item(&self) -> StepValue {
-        StepValue::Known(Value::Text(format!("{{{ITEM}}}")))
+        StepValue::Known(Value::Text(format!("{OPEN}{ITEM}{CLOSE}")))
     }
 }
 
@@ -86,7 +94,8 @@ impl Plan {
         let plan = self.with_secrets(&Masked).unwrap_or(Cow::Borrowed(self));
         let cleanup = plan.cleanup.iter().filter_map(|action| plan.cleanup_text(action)).collect();
         let steps = plan.steps.iter().map(|step| plan.preview_step(step, scripts)).collect();
-        Preview { tool: plan.tool().name.to_string(), reach: plan.confinement.lines(), steps, cleanup }
+        let preview = Preview { tool: plan.tool().name.to_string(), reach: plan.confinement.lines(), steps, cleanup };
+        preview.written()
     }
 
     fn preview_step(&self, step: &PlannedStep, scripts: &dyn TransformRunner) -> StepPreview {
@@ -188,6 +197,24 @@ fn refers_to_steps(tool_use: &ToolUse) -> bool {
 }
 
 impl Preview {
+    /// With the results of steps that have not run as their placeholders.
+    fn written(mut self) -> Self {
+        let written_command = |command: &mut Result<String, Refusal>| match command {
+            Ok(command) => *command = written(command),
+            Err(refusal) => {
+                refusal.why = written(&refusal.why);
+                refusal.attempt = refusal.attempt.as_deref().map(written);
+            }
+        };
+        self.reach.iter_mut().chain(&mut self.cleanup).for_each(|line| *line = written(line));
+        for step in &mut self.steps {
+            written_command(&mut step.command);
+            step.fallback.iter_mut().for_each(written_command);
+            step.nested = step.nested.take().map(|nested| Box::new(nested.written()));
+        }
+        self
+    }
+
     /// Every command in it, nested ones included, in order.
     pub fn commands(&self) -> Vec<String> {
         let of_step = |step: &StepPreview| match &step.nested {

@@ -314,3 +314,19 @@ fn stopping_within_a_pause_is_a_cancellation() {
     "#]]
     .assert_eq(&story(&report));
 }
+
+#[test]
+fn a_dry_run_refuses_nothing_because_of_how_it_names_a_result() {
+    let place = Place::new(
+        "description: d\ntags: [run]\nsteps:\n  - {name: one, bash: echo a}\n  - {name: two, use-tool: inner, with: {X: '{one.output}'}}\n",
+    )
+    .tool(
+        "inner",
+        "description: d\ntags: [run]\nparameters: {X: {description: x}}\nbash: curl -s \"https://h.test/{X}\"\n",
+    );
+    let engine = place.engine();
+    let preview = engine.preview(&place.plan(&engine, &[]));
+    assert!(preview.refusal().is_none(), "{:?}", preview.refusal());
+    let shown = preview.everything().join("\n");
+    assert!(shown.contains("https://h.test/") && shown.contains("{one.output}"), "{shown}");
+}
