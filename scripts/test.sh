@@ -36,6 +36,7 @@ need script bsdutils
 need tmux tmux
 need ip iproute2
 need setpriv util-linux
+need setsid util-linux
 # Programs whose ways of running code are tried for real.
 need ruby ruby
 need php php-cli
@@ -80,7 +81,7 @@ step() { # step COMMAND…: says what runs, and afterwards how long it took
 }
 beside=$(mktemp -d)
 begin() { # begin NAME COMMANDS: runs beside the steps, and gets only the processor time that they leave
-    nice -n 15 sh -euc "$2" >"$beside/$1.log" 2>&1 &
+    setsid nice -n 15 sh -euc "$2" >"$beside/$1.log" 2>&1 &
     echo $! >"$beside/$1.pid"
 }
 ended() { # ended NAME…: waits for what was begun, and shows what it said
@@ -93,10 +94,11 @@ ended() { # ended NAME…: waits for what was begun, and shows what it said
     done
 }
 left() { # when a step fails, nothing runs on
-    for pid in "$beside"/*.pid; do [ ! -e "$pid" ] || kill "$(cat "$pid")" 2>/dev/null || :; done
+    for pid in "$beside"/*.pid; do [ ! -e "$pid" ] || kill -- "-$(cat "$pid")" 2>/dev/null || :; done
     rm -rf "$beside"
 }
 trap left EXIT
+trap 'exit 130' INT TERM
 
 step cargo fmt --all --check
 step cargo xtask tidy
