@@ -30,6 +30,8 @@ class Place(Home):
         # The certificates that this machine trusts, where that is said.
         kept = ("SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "NO_PROXY")
         self.environment.update({name: os.environ[name] for name in kept if name in os.environ})
+        # Without that, those of the system: uv has a list of its own, which lacks that of a proxy.
+        self.environment["UV_SYSTEM_CERTS"] = "1"
         if with_uv:
             self.environment["PATH"] = f"{UV.parent}:{self.environment['PATH']}"
         self.tool("open", TOOL + HANDLER + CODE)
