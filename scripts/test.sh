@@ -36,7 +36,6 @@ need script bsdutils
 need tmux tmux
 need ip iproute2
 need setpriv util-linux
-need setsid util-linux
 # Programs whose ways of running code are tried for real.
 need ruby ruby
 need php php-cli
@@ -81,7 +80,7 @@ step() { # step COMMAND…: says what runs, and afterwards how long it took
 }
 beside=$(mktemp -d)
 begin() { # begin NAME COMMANDS: runs beside the steps, and gets only the processor time that they leave
-    setsid nice -n 15 sh -euc "$2" >"$beside/$1.log" 2>&1 &
+    nice -n 15 sh -euc "$2" >"$beside/$1.log" 2>&1 &
     echo $! >"$beside/$1.pid"
 }
 ended() { # ended NAME…: waits for what was begun, and shows what it said
@@ -93,8 +92,9 @@ ended() { # ended NAME…: waits for what was begun, and shows what it said
         [ "$status" = 0 ] || return "$status"
     done
 }
-left() { # when a step fails, nothing runs on
-    for pid in "$beside"/*.pid; do [ ! -e "$pid" ] || kill -- "-$(cat "$pid")" 2>/dev/null || :; done
+# Not in a session of its own: Linux divides the processor between sessions before it looks at priorities.
+left() { # when a step fails, nothing new begins
+    for pid in "$beside"/*.pid; do [ ! -e "$pid" ] || kill "$(cat "$pid")" 2>/dev/null || :; done
     rm -rf "$beside"
 }
 trap left EXIT
