@@ -403,6 +403,9 @@ fn offer(
     is_cancelled: bool,
     now: Timestamp,
 ) -> Result<(), HubError> {
+    if commit.offers.is_empty() {
+        return Ok(());
+    }
     let of_run = flow.text(6)?;
     let ticket: TicketDocument = serde_json::from_str(&flow.text(3)?).map_err(|error| broken("a ticket", error))?;
     for (index, offer) in commit.offers.iter().enumerate() {
