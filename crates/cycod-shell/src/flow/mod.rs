@@ -2156,11 +2156,11 @@ impl Flow<'_> {
     /// A program looks for files by itself: its settings, and code that other code names. One with a value that was written before
     /// may be among them, unless it is known to look for no such file.
     fn finds_files(&mut self, state: &State) {
-        // What a loop or a function runs may run again after what it writes.
         let is_known = !state.is_of_unknown_program() && !state.is_of_project();
         if is_known && state.entry().loads == Loads::Unknown {
             self.finds_unpacked(state.label());
         }
+        // What a loop or a function runs may run again after what it writes.
         let is_once = self.loops == 0 && self.arguments.len() == 1;
         let earlier: &[_] = if is_once { &[] } else { &self.kept_before };
         if self.kept.is_empty() && earlier.is_empty() {
@@ -2168,11 +2168,7 @@ impl Flow<'_> {
         }
         let entry = state.entry();
         let may_find = |name: &files::FileName| {
-            let is_own = if state.is_of_unknown_program() || state.is_of_project() {
-                name.is_code()
-            } else {
-                entry.loads == Loads::Unknown && !name.is_inert()
-            };
+            let is_own = if is_known { entry.loads == Loads::Unknown && !name.is_inert() } else { name.is_code() };
             is_own
                 || entry.has_settings && name.is_hidden() && !name.is_inert()
                 || entry.modules.iter().any(|end| name.ends_with(end))
