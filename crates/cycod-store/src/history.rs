@@ -253,6 +253,8 @@ impl History {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let prepare = |connection: &Connection| {
             connection.busy_timeout(PATIENCE)?;
+            // A statement is read once, and not for each value again.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             // The last process to end would wait for the disk; the next to open finds everything in the log.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)

@@ -134,10 +134,17 @@ impl History {
 
     /// Returns the calls whose name begins with `id`, at most two: more than one is too many.
     pub fn find(&self, id: &str) -> Result<Vec<Run>, StoreError> {
-        let found = self.find_once(id)?;
-        // A process writes the end of its run before it goes. One that went after its rows were read looks interrupted, and has
-        // written the end by now.
-        if found.iter().any(|run| run.state == State::Interrupted) { self.find_once(id) } else { Ok(found) }
+        Ok(self.find_once(id)?.into_iter().map(|run| self.looked_at_again(run)).collect())
+    }
+
+    /// A process writes the end of its run before it goes. One that went after its rows were read looks interrupted, and has
+    /// written the end by now.
+    fn looked_at_again(&self, run: Run) -> Run {
+        if run.state != State::Interrupted {
+            return run;
+        }
+        let found = self.find_once(&run.id).unwrap_or_default();
+        found.into_iter().find(|again| again.id == run.id).unwrap_or(run)
     }
 
     fn find_once(&self, id: &str) -> Result<Vec<Run>, StoreError> {
@@ -191,7 +198,7 @@ impl History {
         })?;
         let mut left = if filter.limit == 0 { usize::MAX } else { filter.limit };
         while let Some(row) = found.next()? {
-            let run = self.run_of(row)?;
+            let run = self.looked_at_again(self.run_of(row)?);
             if filter.state.is_none_or(|state| state == run.state) {
                 left -= 1;
                 if !take(run) || left == 0 {

@@ -11,26 +11,19 @@ use cycod_store::{
     approvals::{Asked, PendingRequest, RequestId, StandingAnswer},
 };
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::{child, files};
+use crate::{Place, child, files};
 
 /// A moment. Time is what the caller says it is.
 const NOW: u64 = 1_000_000;
 
-struct Place(TempDir);
-
 impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
     fn approvals(&self) -> Approvals {
-        Approvals::open(&self.0.path().join("approvals"))
+        Approvals::open(&self.path().join("approvals"))
     }
 
     fn queue(&self) -> Vec<String> {
-        let queue = self.0.path().join("approvals/queue");
+        let queue = self.path().join("approvals/queue");
         if queue.exists() { files(&queue) } else { Vec::new() }
     }
 }
@@ -142,10 +135,10 @@ fn processes_race_to_answer_and_to_take() {
     let place = Place::new();
     let approvals = place.approvals();
     let ids: Vec<RequestId> = (0..40).map(|at| park(&approvals, &at.to_string())).collect();
-    let answer: Vec<_> = (0..2).map(|_| child::start("answer all", place.0.path())).collect();
+    let answer: Vec<_> = (0..2).map(|_| child::start("answer all", place.path())).collect();
     let won: usize = answer.into_iter().map(|child| said(child, "answered")).sum();
     assert_eq!(won, ids.len());
-    let take: Vec<_> = (0..2).map(|_| child::start("take all", place.0.path())).collect();
+    let take: Vec<_> = (0..2).map(|_| child::start("take all", place.path())).collect();
     let taken: usize = take.into_iter().map(|child| said(child, "taken")).sum();
     assert_eq!(taken, ids.len());
 }
@@ -210,7 +203,7 @@ fn a_kill_at_any_moment_leaves_whole_requests_and_no_dead_ones() {
     let place = Place::new();
     let approvals = place.approvals();
     for round in 0..25 {
-        let mut children = ["wait forever", "answer forever"].map(|part| child::start(part, place.0.path()));
+        let mut children = ["wait forever", "answer forever"].map(|part| child::start(part, place.path()));
         for child in &mut children {
             let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
             lines.find(|line| line.as_ref().unwrap().contains("ready")).expect("it begins").unwrap();
@@ -232,7 +225,7 @@ fn a_thousand_wait_and_no_more() {
     let approvals = place.approvals();
     // The others are made by hand: what is slow about real ones is waiting for the disk.
     park(&approvals, "0");
-    let queue = place.0.path().join("approvals/queue");
+    let queue = place.path().join("approvals/queue");
     let first = fs::read_dir(&queue).unwrap().next().unwrap().unwrap().path();
     let names = (0..999).map(|at: u32| {
         let letters: String = format!("{at:03}").chars().map(|digit| char::from(b'a' + (digit as u8 - b'0'))).collect();
@@ -261,7 +254,7 @@ fn hostile_names_and_files_are_refused() {
     let place = Place::new();
     let approvals = place.approvals();
     let id = park(&approvals, "a");
-    let queue = place.0.path().join("approvals/queue");
+    let queue = place.path().join("approvals/queue");
     // An answer to another request is no answer to this one.
     let answer = queue.join(format!("{id}.answer"));
     let write = |path: &Path, text: &str| {
@@ -277,7 +270,7 @@ fn hostile_names_and_files_are_refused() {
     #[cfg(unix)]
     {
         // Neither a link to somewhere else nor a file that others can write is followed.
-        let elsewhere = place.0.path().join("elsewhere");
+        let elsewhere = place.path().join("elsewhere");
         write(&elsewhere, &json!({"key": key("a").to_string(), "expires": NOW + 9, "answer": "yes"}).to_string());
         std::os::unix::fs::symlink(&elsewhere, &answer).unwrap();
         assert!(approvals.ask(&key("a"), &json!({}), false, NOW).is_err());
@@ -321,7 +314,7 @@ fn what_cannot_be_read_stands_for_nothing() {
     let (one, other) = (standing("a", None, None), standing("b", None, None));
     approvals.remember(&one).unwrap();
     approvals.remember(&other).unwrap();
-    let path = |of: &StandingAnswer| place.0.path().join(format!("approvals/standing/{}.json", of.name()));
+    let path = |of: &StandingAnswer| place.path().join(format!("approvals/standing/{}.json", of.name()));
     // One that was moved to the name of another does not stand for that.
     fs::rename(path(&one), path(&other)).unwrap();
     assert!(approvals.standing(&key("b"), None, NOW).is_err());
@@ -333,7 +326,7 @@ fn what_cannot_be_read_stands_for_nothing() {
 fn what_was_acknowledged_survives_a_kill() {
     let place = Place::new();
     for round in 0..20 {
-        let mut child = child::start("remember forever", place.0.path());
+        let mut child = child::start("remember forever", place.path());
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut kept = Vec::new();
         let began = Instant::now();

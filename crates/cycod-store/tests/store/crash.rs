@@ -9,7 +9,7 @@ use std::{
 
 use cycod_store::{History, OutputId, Outputs, Pins, Retention, State};
 
-use crate::{child, files, store};
+use crate::{Place, child, files, store};
 
 /// How often a process is killed at least, and at most where a machine is so slow that nothing gets done before.
 const ROUNDS: std::ops::Range<u64> = 25..1_000;
@@ -73,7 +73,7 @@ fn a_spool_that_is_dropped_leaves_nothing() {
 
 #[test]
 fn pins_survive_a_kill_at_any_moment() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Place::new();
     let path = directory.path().join("pins.json");
     for round in 0..ROUNDS.end {
         kill_at_work("pin forever", &path, Duration::from_micros(round * 900));
@@ -107,7 +107,7 @@ fn acknowledged(writer: &mut Child) -> thread::JoinHandle<Vec<String>> {
 
 #[test]
 fn no_run_that_was_written_is_lost_to_a_kill() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     let (mut written, mut killed, mut round) = (Vec::new(), 0, 0);
     // Several at once, so that one is killed while it waits for another, holds a lock, or brings the log in.
     while written.len() < 1_000 {
@@ -136,7 +136,7 @@ fn no_run_that_was_written_is_lost_to_a_kill() {
 
 #[test]
 fn rows_are_dropped_whole_or_not_at_all() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     for round in 0..25 {
         kill_at_work("write and drop runs forever", place.path(), Duration::from_micros(round * 900));
         assert_eq!(History::at(place.path()).verify(None).unwrap().findings, []);

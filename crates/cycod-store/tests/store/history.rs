@@ -7,11 +7,8 @@ use cycod_store::{
 };
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-fn place() -> TempDir {
-    tempfile::tempdir().unwrap()
-}
+use crate::Place;
 
 /// Writes a call with its end, and returns its name.
 pub(crate) fn write_run(history: &History, tool: &str) -> String {
@@ -46,8 +43,8 @@ fn findings(history: &History) -> Vec<(u64, Wrong)> {
 }
 
 /// Ten runs, and something that somebody does to the database behind our back.
-fn tampered(sql: &str) -> (TempDir, Vec<(u64, Wrong)>) {
-    let place = place();
+fn tampered(sql: &str) -> (Place, Vec<(u64, Wrong)>) {
+    let place = Place::new();
     let history = History::at(place.path());
     for _ in 0..10 {
         write_run(&history, "t");
@@ -60,7 +57,7 @@ fn tampered(sql: &str) -> (TempDir, Vec<(u64, Wrong)>) {
 
 #[test]
 fn what_is_written_is_there() {
-    let place = place();
+    let place = Place::new();
     let history = History::at(place.path());
     assert_eq!(history.runs(&Filter::default()).unwrap(), []);
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "reading makes nothing");
@@ -96,6 +93,35 @@ fn what_is_written_is_there() {
     let rows: Vec<_> = other.rows_after(1, 10).unwrap().into_iter().map(|row| (row.seq, row.kind)).collect();
     assert_eq!(rows, [(2, "end".into()), (3, "call".into()), (4, "call".into())]);
     assert_eq!(findings(&other), []);
+}
+
+/// A process writes the end of its run before it goes: a run that ends while the rows are read was not interrupted.
+#[test]
+fn what_ends_meanwhile_was_not_interrupted() {
+    for state in [None, Some(State::Interrupted)] {
+        let place = Place::new();
+        let mut writer = Some(History::at(place.path()));
+        let ending = begin(writer.as_ref().unwrap(), "ending", "", &json!({}));
+        let lost = History::at(place.path());
+        _ = begin(&lost, "lost", "", &json!({}));
+        drop(lost);
+        let mut told = Vec::new();
+        let reader = History::at(place.path());
+        let filter = Filter { state, ..Filter::default() };
+        let mut take = |run: cycod_store::Run| {
+            if let Some(writer) = writer.take() {
+                end(&writer, &ending, "ok");
+            }
+            told.push((run.tool, run.state));
+            true
+        };
+        reader.each_run(&filter, &mut take).unwrap();
+        let mut expect = vec![("lost".to_owned(), State::Interrupted)];
+        if state.is_none() {
+            expect.push(("ending".to_owned(), State::Ok));
+        }
+        assert_eq!(told, expect);
+    }
 }
 
 #[test]
@@ -148,7 +174,7 @@ fn rows_that_are_lost_stay_told() {
 /// What a process leaves that is killed between its first row and the head.
 #[test]
 fn a_first_row_without_its_head_is_no_damage() {
-    let place = place();
+    let place = Place::new();
     let head = place.path().join("history.head");
     let history = History::at(place.path());
     begin(&history, "t", "", &json!({}));
@@ -162,7 +188,7 @@ fn a_first_row_without_its_head_is_no_damage() {
 /// The newest rows are in the tail: whatever a crash leaves of it, rows that were told of are there, and others do no harm.
 #[test]
 fn the_tail_survives_whatever_a_crash_leaves() {
-    let place = place();
+    let place = Place::new();
     let history = History::at(place.path());
     let (head, tail) = (place.path().join("history.head"), place.path().join("history.tail"));
     let count = || history.runs(&Filter::default()).unwrap().len();
@@ -199,7 +225,7 @@ fn what_somebody_did_to_the_tail_shows() {
         (|_| String::new(), Wrong::CutOff(12)),
     ];
     for (edit, wrong) in cases {
-        let place = place();
+        let place = Place::new();
         let history = History::at(place.path());
         write_run(&history, "t");
         assert_eq!(findings(&history), []);
@@ -212,7 +238,7 @@ fn what_somebody_did_to_the_tail_shows() {
         assert_eq!(findings(&history).first().map(|(_, wrong)| wrong), Some(&wrong));
     }
     // What cannot be read is put aside.
-    let place = place();
+    let place = Place::new();
     let history = History::at(place.path());
     write_run(&history, "t");
     fs::write(place.path().join("history.tail"), vec![b'x'; 900]).unwrap();
@@ -224,7 +250,7 @@ fn what_somebody_did_to_the_tail_shows() {
 #[test]
 fn the_database_is_compared_again_when_others_have_written() {
     let folded = || {
-        let place = place();
+        let place = Place::new();
         let history = History::at(place.path());
         let run = begin(&history, "t", "", &json!({"long": "x".repeat(2 << 20)}));
         assert_eq!(fs::metadata(place.path().join("history.tail")).unwrap().len(), 0, "it is in the database");
@@ -255,7 +281,7 @@ fn the_database_is_compared_again_when_others_have_written() {
 /// Who opens the database first reads the whole log, so it stays short; a reader keeps it for a while, and blocks nobody.
 #[test]
 fn the_log_of_the_database_stays_short() {
-    let place = place();
+    let place = Place::new();
     let log = place.path().join("history.db-wal");
     let history = History::at(place.path());
     let long = json!({"long": "x".repeat(1 << 20)});
@@ -273,7 +299,7 @@ fn the_log_of_the_database_stays_short() {
 
 #[test]
 fn a_head_kept_elsewhere_shows_a_history_written_anew() {
-    let place = place();
+    let place = Place::new();
     let history = History::at(place.path());
     write_run(&history, "t");
     let kept = history.head().unwrap().unwrap();
@@ -300,7 +326,7 @@ fn a_head_kept_elsewhere_shows_a_history_written_anew() {
 
 #[test]
 fn what_is_dropped_leaves_the_rest_to_be_verified() {
-    let place = place();
+    let place = Place::new();
     let history = History::at(place.path());
     let runs: Vec<String> = (0..20).map(|_| write_run(&history, "t")).collect();
     let kept = history.head().unwrap().unwrap();
@@ -332,7 +358,7 @@ fn what_is_dropped_leaves_the_rest_to_be_verified() {
 
 #[test]
 fn what_is_dropped_is_not_in_the_file() {
-    let place = place();
+    let place = Place::new();
     let history = History::at(place.path());
     begin(&history, "t", "refused", &json!({"text": "a marker that goes"}));
     for _ in 0..600 {
@@ -347,7 +373,7 @@ fn what_is_dropped_is_not_in_the_file() {
 
 #[test]
 fn a_history_that_cannot_be_used_is_told() {
-    let place = place();
+    let place = Place::new();
     let history = History::at(place.path());
     write_run(&history, "t");
     let path = history.path();
@@ -401,7 +427,7 @@ fn a_history_that_cannot_be_used_is_told() {
 #[test]
 fn it_is_ours_alone() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let place = place();
+    let place = Place::new();
     let history = History::at(&place.path().join("new"));
     begin(&history, "t", "", &json!({}));
     let directory = place.path().join("new");
@@ -424,7 +450,7 @@ fn it_is_ours_alone() {
 
 #[test]
 fn threads_and_processes_take_turns() {
-    let place = place();
+    let place = Place::new();
     let children: Vec<_> = (0..3).map(|_| super::child::start("write runs", place.path())).collect();
     let history = History::at(place.path());
     thread::scope(|scope| {
@@ -457,7 +483,7 @@ pub(crate) fn fill(place: &Path) {
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_told_and_loses_nothing() {
-    let place = place();
+    let place = Place::new();
     let said = super::child::run("fill the history", place.path());
     assert!(said.contains("full failed to "), "{said}");
     let written: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("written ")).collect();

@@ -1,14 +1,13 @@
 //! Directories in which somebody else had a hand.
 
-use std::{fs, io::Write, path::Path};
+use std::{io::Write, path::Path};
+
+use cycod_file::PrivateOptions;
 
 /// Writes a file that only we can read.
 pub(crate) fn write_private(path: &Path, content: &[u8]) {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).and_then(|mut file| file.write_all(content)).unwrap();
+    let mut file = PrivateOptions::default().write(true).create(true).open(path).unwrap();
+    file.set_len(0).and_then(|()| file.write_all(content)).unwrap();
 }
 
 #[cfg(unix)]
@@ -24,7 +23,7 @@ mod unix {
     use serde_json::json;
 
     use super::write_private;
-    use crate::{id, store};
+    use crate::{Place, id, store};
 
     const NOTHING: Retention = Retention { max_age: Duration::ZERO, max_bytes: 0, max_one: 0 };
 
@@ -68,7 +67,7 @@ mod unix {
 
     #[test]
     fn what_belongs_to_somebody_else_is_refused() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = Place::new();
         let path = directory.path().join("key");
         write_private(&path, &[7; 32]);
         // Only the administrator can give a file away.
@@ -114,7 +113,7 @@ mod unix {
 
     #[test]
     fn a_fifo_in_the_place_of_a_file_does_not_hold_us_up() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = Place::new();
         let path = directory.path().join("key");
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         assert!(matches!(secret_key(&path), Err(StoreError::NotPrivate { why: "is not a file", .. })));

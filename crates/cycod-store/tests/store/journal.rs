@@ -5,9 +5,11 @@ use std::{fs, io::Write};
 use cycod_store::{Journal, StoreError};
 use serde_json::json;
 
+use crate::Place;
+
 #[test]
 fn what_was_added_is_there_and_a_begun_line_is_not() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     let path = place.path().join("agents/one.jsonl");
     let mut journal = Journal::create(&path).unwrap();
     journal.add(&json!({"said": "a\nb"})).unwrap();
@@ -24,7 +26,7 @@ fn what_was_added_is_there_and_a_begun_line_is_not() {
 
 #[test]
 fn one_process_at_a_time_adds() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     let path = place.path().join("one.jsonl");
     let journal = Journal::create(&path).unwrap();
     assert!(matches!(Journal::open(&path), Err(StoreError::InUse { .. })));
@@ -35,7 +37,7 @@ fn one_process_at_a_time_adds() {
 
 #[test]
 fn what_is_no_journal_is_left_alone() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     let path = place.path().join("one.jsonl");
     drop(Journal::create(&path).unwrap());
     fs::write(&path, "not json\n{}\n").unwrap();

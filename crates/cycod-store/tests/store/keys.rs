@@ -2,11 +2,11 @@ use std::fs;
 
 use cycod_store::{StoreError, bearer_token, secret_key};
 
-use crate::{child, hostile::write_private};
+use crate::{Place, child, hostile::write_private};
 
 #[test]
 fn a_key_is_made_once() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Place::new();
     let path = directory.path().join("deep/below/key");
     let key = secret_key(&path).unwrap();
     assert_eq!(secret_key(&path).unwrap(), key);
@@ -16,7 +16,7 @@ fn a_key_is_made_once() {
 
 #[test]
 fn processes_that_begin_together_get_the_same_key() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Place::new();
     for round in 0..5 {
         let path = directory.path().join(round.to_string());
         let children: Vec<_> = (0..6).map(|_| child::start("key", &path)).collect();
@@ -30,7 +30,7 @@ fn processes_that_begin_together_get_the_same_key() {
 
 #[test]
 fn a_token_can_be_printed_and_edited() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Place::new();
     let path = directory.path().join("token");
     let token = bearer_token(&path).unwrap();
     assert_eq!(token.len(), 43);
@@ -41,7 +41,7 @@ fn a_token_can_be_printed_and_edited() {
 
 #[test]
 fn another_file_is_refused_and_left_alone() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Place::new();
     let path = directory.path().join("notes");
     for content in [b"buy milk".as_slice(), &[b'x'; 44], &[0xff; 43], &[b'x'; 100_000]] {
         write_private(&path, content);

@@ -20,16 +20,36 @@ mod slice;
 mod tickets;
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use cycod_file::create_private_directory;
 use cycod_store::{Maker, OutputId, Outputs, Retention, RunId, StoredOutput};
 use tempfile::TempDir;
 
+/// A directory that only its user may open, as cycod's own is: on Windows, one for temporary files may be open to others.
+struct Place {
+    path: PathBuf,
+    _above: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("place");
+        create_private_directory(&path).unwrap();
+        Self { path, _above: above }
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 /// A store of its own.
 struct Store {
-    directory: TempDir,
+    directory: Place,
     outputs: Outputs,
 }
 
@@ -38,7 +58,7 @@ fn store() -> Store {
 }
 
 fn store_with(retention: Retention) -> Store {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Place::new();
     let outputs = Outputs::open(&directory.path().join("outputs"), retention).unwrap();
     Store { directory, outputs }
 }

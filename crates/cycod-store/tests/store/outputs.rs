@@ -7,7 +7,7 @@ use std::{
 use cycod_store::{Digest, Maker, OutputId, Outputs, Retention, RunId, StoreError};
 use proptest::prelude::*;
 
-use crate::{all, child, id, store, store_with};
+use crate::{Place, all, child, id, store, store_with};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
@@ -206,7 +206,7 @@ fn an_output_is_there_for_its_owner_only() {
 
 #[test]
 fn processes_that_make_room_leave_each_other_alone() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Place::new();
     let place = directory.path().join("outputs");
     let children: Vec<_> = (0..4).map(|_| child::start("spool and tidy", &place)).collect();
     for child in children {

@@ -4,11 +4,11 @@ use cycod_store::{Pin, PinKey, Pins, StoreError, diff, render};
 use expect_test::expect;
 use serde_json::json;
 
-use crate::{child, files, hostile::write_private};
+use crate::{Place, child, files, hostile::write_private};
 
 #[test]
 fn pins_are_set_read_and_removed() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Place::new();
     let pins = Pins::open(&directory.path().join("below/pins.json"));
     let (send, read) = (PinKey::new("tool", "mail", "send"), PinKey::new("tool", "mail", "read"));
     assert_eq!(pins.get(&send).unwrap(), None);
@@ -37,7 +37,7 @@ fn a_pin_shows_what_changed() {
 
 #[test]
 fn writers_do_not_lose_each_others_pins() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Place::new();
     let path = directory.path().join("pins.json");
     let children: Vec<_> = (0..5).map(|_| child::start("pin", &path)).collect();
     for child in children {
@@ -49,7 +49,7 @@ fn writers_do_not_lose_each_others_pins() {
 
 #[test]
 fn a_file_that_is_not_understood_accepts_nothing() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = Place::new();
     let path = directory.path().join("pins.json");
     let pins = Pins::open(&path);
     pins.set(PinKey::new("tool", "mail", "send"), Pin::new(json!({"description": "Sends"}), 5)).unwrap();

@@ -10,6 +10,8 @@ use cycod_store::{RunId, RunJournal, RunReader, StoreError};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::Place;
+
 fn read(directory: &Path, run: &str) -> Vec<Value> {
     let mut reader = RunReader::open(directory, run).unwrap().expect("a journal");
     let mut events = Vec::new();
@@ -28,7 +30,7 @@ fn kinds(events: &[Value]) -> Vec<&str> {
 
 #[test]
 fn a_journal_tells_what_it_was_told() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     let directory = place.path().join("journals");
     let run = RunId::random().unwrap().to_string();
     let journal = RunJournal::begin(&directory, &run, json!({"tool": "t"}));
@@ -63,7 +65,7 @@ fn a_journal_tells_what_it_was_told() {
 
 #[test]
 fn what_is_over_at_once_needs_no_file() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     let run = RunId::random().unwrap().to_string();
     let journal = RunJournal::begin(place.path(), &run, json!({}));
     journal.output("a", 1, b"one\n");
@@ -74,7 +76,7 @@ fn what_is_over_at_once_needs_no_file() {
 
 #[test]
 fn what_goes_on_can_be_read_soon() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     let run = RunId::random().unwrap().to_string();
     let journal = RunJournal::begin(place.path(), &run, json!({}));
     journal.output("a", 1, b"one\n");
@@ -100,7 +102,7 @@ fn what_goes_on_can_be_read_soon() {
 
 #[test]
 fn a_journal_that_cannot_be_written_says_so_at_the_end() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     let file = place.path().join("journals");
     fs::write(&file, "no directory").unwrap();
     let run = RunId::random().unwrap().to_string();
@@ -113,7 +115,7 @@ fn a_journal_that_cannot_be_written_says_so_at_the_end() {
 
 #[test]
 fn names_lead_nowhere_else() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     assert!(matches!(RunReader::open(place.path(), "../x"), Err(StoreError::BadId(_))));
 }
 
@@ -139,7 +141,7 @@ proptest! {
 
     #[test]
     fn anything_told_comes_back_and_any_cut_is_a_prefix(all in prop::collection::vec(told(), 0..20), cut in 0.0..1.0_f64) {
-        let place = tempfile::tempdir().unwrap();
+        let place = Place::new();
         let run = RunId::random().unwrap().to_string();
         let journal = RunJournal::begin(place.path(), &run, json!({}));
         let mut wrote: Vec<(String, u8, u8)> = Vec::new();

@@ -5,13 +5,15 @@ use std::fs;
 use cycod_store::{RunId, RunState, StoreError};
 use proptest::prelude::*;
 
+use crate::Place;
+
 fn run() -> String {
     RunId::random().unwrap().to_string()
 }
 
 #[test]
 fn what_was_added_comes_back() {
-    let place = tempfile::tempdir().unwrap();
+    let place = Place::new();
     let (run, other) = (run(), run());
     let mut state = RunState::create(place.path(), &run).unwrap();
     state.add(b"one", true).unwrap();
@@ -48,7 +50,7 @@ proptest! {
         all in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..6),
         at in 0.0..1.0_f64,
     ) {
-        let place = tempfile::tempdir().unwrap();
+        let place = Place::new();
         let run = run();
         let mut state = RunState::create(place.path(), &run).unwrap();
         for entry in &all {
