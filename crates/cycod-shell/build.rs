@@ -14,7 +14,8 @@ use std::{
 };
 
 use entry::{
-    Entry, Input, Into, Loads, Number, Operand, Options, Place, PlaceKind, Syntax, Takes, Unlisted, Unpacks, Writes,
+    Entry, FileNames, Input, Into, Loads, Number, Operand, Options, Place, PlaceKind, Syntax, Takes, Unlisted, Unpacks,
+    Writes,
 };
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
@@ -104,6 +105,7 @@ struct Compiler {
     data: Vec<String>,
     /// Programs that put files at other names, and how their words say so.
     copying: BTreeMap<String, Vec<String>>,
+    files: FileNames<'static>,
     /// What counts for the programs of a file, or the subcommands of a program, unless they say otherwise.
     inherited: Inherited,
     place: String,
@@ -117,12 +119,22 @@ struct Inherited {
     own: Vec<&'static str>,
     modules: Vec<&'static str>,
     has_settings: bool,
+    remembers: bool,
+    lists: bool,
 }
 
 impl Default for Inherited {
     fn default() -> Self {
         let (own, modules) = (Vec::new(), Vec::new());
-        Self { loads: Loads::Unknown, writes: Writes::Named, own, modules, has_settings: true }
+        Self {
+            loads: Loads::Unknown,
+            writes: Writes::Named,
+            own,
+            modules,
+            has_settings: true,
+            remembers: true,
+            lists: false,
+        }
     }
 }
 
@@ -144,6 +156,8 @@ impl Compiler {
         numbers.insert(String::new(), u64::from(self.add(&(data_patterns, patterns))?));
         let copying: Vec<_> = std::mem::take(&mut self.copying).into_iter().collect();
         numbers.insert(" copying".to_owned(), u64::from(self.add(&copying)?));
+        let files = std::mem::take(&mut self.files);
+        numbers.insert(" files".to_owned(), u64::from(self.add(&files)?));
         let named = |names: Vec<String>, number| names.into_iter().map(move |name| (format!("${name}"), number));
         numbers.extend(named(data, IS_DATA));
         numbers.extend(named(variables, IS_RUN));
@@ -194,7 +208,38 @@ impl Compiler {
             }
             _ if table.contains_key("names") => self.program(file, table),
             _ if table.contains_key("variables") => {}
+            _ if let Some(files) = table.get("files").and_then(Item::as_table) => self.file_names(files),
             _ => self.problem("neither `names` nor `[[program]]`"),
+        }
+    }
+
+    /// What the names of files say.
+    fn file_names(&mut self, table: &Table) {
+        for (key, item) in table {
+            let words: Vec<&'static str> = self.words(item).iter().map(|word| kept(word)).collect();
+            let names = &mut self.files;
+            let list = match key {
+                "yaml" => &mut names.yaml,
+                "commas" => &mut names.commas,
+                "tabs" => &mut names.tabs,
+                "markup" => &mut names.markup,
+                "settings" => &mut names.settings,
+                "inert" => &mut names.inert,
+                "code" => &mut names.code,
+                "data" => &mut names.data,
+                "packed" => &mut names.packed,
+                "of-jobs" => &mut names.of_jobs,
+                "of-shells" => &mut names.of_shells,
+                "documents" => &mut names.documents,
+                "below-shells" => &mut names.below_shells,
+                "below-rules" => &mut names.below_rules,
+                "rules" => &mut names.rules,
+                other => {
+                    self.problem(format!("`files` has no `{other}`"));
+                    continue;
+                }
+            };
+            list.extend(words);
         }
     }
 
@@ -274,6 +319,8 @@ impl Compiler {
             own: self.list(table, "own").unwrap_or(above.own),
             modules: self.list(table, "modules").unwrap_or(above.modules),
             has_settings: self.flag(table, "settings", above.has_settings),
+            remembers: self.flag(table, "remembers", above.remembers),
+            lists: self.flag(table, "lists", above.lists),
         }
     }
 
@@ -297,10 +344,11 @@ impl Compiler {
         match self.text(table, "writes") {
             None => self.inherited.writes,
             Some("nothing") => Writes::Nothing,
+            Some("empty") => Writes::Empty,
             Some("named") => Writes::Named,
             Some("anything") => Writes::Anything,
             Some(other) => {
-                self.problem(format!("`writes` is {other:?}, not nothing, named or anything"));
+                self.problem(format!("`writes` is {other:?}, not nothing, empty, named or anything"));
                 Writes::Named
             }
         }
@@ -308,7 +356,7 @@ impl Compiler {
 
     /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
     fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
-        const KEYS: [&str; 34] = [
+        const KEYS: [&str; 39] = [
             "names",
             "source",
             "aliases",
@@ -331,6 +379,11 @@ impl Compiler {
             "modules",
             "settings",
             "prints-environment",
+            "remembers",
+            "shows-processes",
+            "lists",
+            "builds",
+            "keeps-input",
             "filter",
             "inherit",
             "drops-end",
@@ -358,9 +411,10 @@ impl Compiler {
             "expression" => Syntax::Expression,
             "none" => Syntax::None,
             "opaque" => Syntax::Opaque,
+            "undescribed" => Syntax::Undescribed,
             other => {
                 self.problem(format!(
-                    "`syntax` is {other:?}, not gnu, posix, long, long-first, expression, none or opaque"
+                    "`syntax` is {other:?}, not gnu, posix, long, long-first, expression, none, opaque or undescribed"
                 ));
                 Syntax::Opaque
             }
@@ -414,15 +468,18 @@ impl Compiler {
             self.flag(table, "inherit", false),
         );
         let is_filter = self.flag(table, "filter", false);
+        let builds = self.flag(table, "builds", false);
+        let keeps_input = self.flag(table, "keeps-input", false);
         let skips = self.list(table, "skips").unwrap_or_default();
         let drops_end = self.flag(table, "drops-end", false);
         let mut inherited = self.inherit(table);
-        if syntax == Syntax::Opaque && table.get("loads").is_none() {
+        if syntax.is_opaque() && table.get("loads").is_none() {
             // What is not described may do anything, whatever its neighbours do.
             inherited.loads = Loads::Unknown;
         }
         let inherited_above = std::mem::replace(&mut self.inherited, inherited.clone());
         let prints_environment = self.flag(table, "prints-environment", false);
+        let shows_processes = self.flag(table, "shows-processes", false);
         let end = match table.get("end") {
             None if matches!(syntax, Syntax::Gnu | Syntax::Posix) => "--",
             None => "",
@@ -480,7 +537,12 @@ impl Compiler {
             has_settings: inherited.has_settings,
             writes: inherited.writes,
             unpacks,
+            builds,
+            keeps_input,
             prints_environment,
+            shows_processes,
+            remembers: inherited.remembers,
+            lists: inherited.lists,
             is_filter,
             runs_shell_code,
             options,
@@ -550,6 +612,7 @@ impl Compiler {
         let text_behind = parts.map(kept).collect();
         let (kind, without) = kind.split_once('~').unwrap_or((kind, ""));
         let (mut without_behind, mut without_at_end, mut code_behind) = ("", "", ("", ""));
+        let mut pasted = "";
         let (kind, rest) = kind.split_once('{').unwrap_or((kind, ""));
         let (about, prefixes) = rest.split_once('}').unwrap_or(("", rest));
         for about in about.split(';').filter(|about| !about.is_empty()) {
@@ -560,6 +623,7 @@ impl Compiler {
                         kept(&characters.replace("\\s", " \t\r\n").replace("\\d", ";").replace("\\b", "{}"));
                 }
                 Some(("end", characters)) => without_at_end = characters,
+                Some(("pasted", mark)) => pasted = mark,
                 Some((language, beginning)) if language.starts_with("code:") => {
                     code_behind = (&language["code:".len()..], beginning);
                 }
@@ -599,6 +663,7 @@ impl Compiler {
             code_behind: (kept(code_behind.0), kept(code_behind.1)),
             text_behind,
             word_behind: kept(word_behind),
+            pasted: kept(pasted),
         }
     }
 
@@ -657,8 +722,13 @@ impl Compiler {
             "below" => Into::Below,
             "last" => Into::Last,
             "named" => Into::Named,
+            "kept" => Into::Kept,
+            "from-kept" => Into::FromKept,
+            "from-any-kept" => Into::FromAnyKept,
             other => {
-                self.problem(format!("`unpacks` is {other:?}, not here, below, last or named"));
+                self.problem(format!(
+                    "`unpacks` is {other:?}, not here, below, last, named, kept, from-kept or from-any-kept"
+                ));
                 Into::Nothing
             }
         };
@@ -697,6 +767,7 @@ impl Compiler {
         known: &[&'static str],
     ) -> Input<'static> {
         let text = match table.get("stdin") {
+            None if syntax == Syntax::Undescribed => "code:undescribed".to_owned(),
             None if syntax == Syntax::Opaque => "code:code".to_owned(),
             None => "text".to_owned(),
             Some(_) => self.text(table, "stdin").unwrap_or("text").to_owned(),

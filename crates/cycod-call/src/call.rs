@@ -9,6 +9,7 @@ use std::{
 
 use cycod_definition::{FilePaths, Host, Literal, Platform, Secret, Tool, Value, speaks_of_secret};
 use cycod_mask::can_be_masked;
+use cycod_shell::parameter_variable;
 use cycod_syntax::{condition::Expr, template::Template};
 
 use crate::{OwnedPiece, PlaceholderChange, ResolveError, Steps, json, resolve::Scope, transform};
@@ -214,7 +215,7 @@ impl Call {
         let mut variables: Vec<(String, String)> = Vec::new();
         for bound in &self.values {
             let Some(value) = &bound.value else { continue };
-            let name = environment_name(&bound.name);
+            let name = parameter_variable(&bound.name);
             let text = transform::plain_text(value);
             let fits = text.len() <= LARGEST_VALUE && sum + text.len() <= LARGEST_SUM;
             if fits && variables.iter().all(|(other, _)| *other != name) {
@@ -257,11 +258,6 @@ pub fn normalize_path(paths: &FilePaths, platform: Platform, path: &str) -> Stri
 /// Returns the directory as text, or nothing when it is not Unicode.
 pub(crate) fn path_text(path: &Path) -> Option<&str> {
     path.to_str()
-}
-
-fn environment_name(parameter: &str) -> String {
-    let letters = parameter.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' });
-    "CYCOD_PARAM_".chars().chain(letters).collect()
 }
 
 pub(crate) fn collect_texts(value: &Value, into: &mut Vec<String>) {

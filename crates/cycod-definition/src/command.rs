@@ -1,3 +1,5 @@
+//! A command as its author wrote it: for one platform or for several, with who reads it and what is proven about it.
+
 use cycod_shell::Verdict;
 use cycod_syntax::template::Template;
 
@@ -43,6 +45,13 @@ pub struct CommandText {
     pub verdicts: Verdicts,
 }
 
+impl CommandText {
+    /// A text without options, about which nothing is proven yet.
+    pub(crate) fn of(interpreter: Interpreter, template: Template) -> Self {
+        Self { interpreter, template, options: Vec::new(), verdicts: Verdicts::default() }
+    }
+}
+
 /// What is proven about the placeholders of a command and of everything that reaches it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdicts {
@@ -52,18 +61,23 @@ pub struct Verdicts {
     pub environment: Vec<(String, Vec<Verdict>)>,
     /// Of each placeholder of what it reads from standard input.
     pub input: Vec<Verdict>,
+    /// Of each parameter whose value its code takes itself, by the name of the parameter.
+    pub taken: Box<[(String, Verdict)]>,
 }
 
 impl Verdicts {
     /// Every verdict.
     pub fn all(&self) -> impl Iterator<Item = &Verdict> {
-        self.command.iter().chain(self.environment.iter().flat_map(|(_, verdicts)| verdicts)).chain(&self.input)
+        let of_variables = self.environment.iter().flat_map(|(_, verdicts)| verdicts);
+        let taken = self.taken.iter().map(|(_, verdict)| verdict);
+        self.command.iter().chain(of_variables).chain(&self.input).chain(taken)
     }
 
     /// Visits every verdict.
     pub(crate) fn each_mut(&mut self, visit: &mut dyn FnMut(&mut Verdict)) {
         let of_variables = self.environment.iter_mut().flat_map(|(_, verdicts)| verdicts);
-        self.command.iter_mut().chain(of_variables).chain(&mut self.input).for_each(visit);
+        let taken = self.taken.iter_mut().map(|(_, verdict)| verdict);
+        self.command.iter_mut().chain(of_variables).chain(&mut self.input).chain(taken).for_each(visit);
     }
 }
 

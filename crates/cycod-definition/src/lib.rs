@@ -35,6 +35,7 @@ mod judge;
 mod level;
 mod load;
 mod lower;
+mod order;
 mod parameter;
 mod placement;
 mod platform;
@@ -48,8 +49,10 @@ mod step;
 mod table;
 mod test_case;
 mod tool;
+mod used;
 mod value;
 mod violations;
+mod worker_label;
 
 pub use codes::CODES;
 pub use command::{Command, CommandText, Interpreter, PlatformCommands, PlatformKey, ProgramTemplate, Verdicts};
@@ -78,7 +81,7 @@ pub use lower::static_value;
 pub use parameter::{
     CodeReader, NamedTransform, Parameter, ParameterType, ParameterValidation, Placing, Shape, Transform, ValueFormat,
 };
-pub use placement::{FleetWorkspace, RunSite, WORKER_LABEL, is_worker_label, worker_with};
+pub use placement::{FleetWorkspace, RunSite, SHARED_NAME, SharedName, worker_with};
 pub use platform::Platform;
 pub use programs_file::{Beside, ProgramsFile, Stated};
 pub use security::{AccessKind, Approval, Demand, Isolation, Permission, Privilege, Security};
@@ -94,7 +97,12 @@ pub use step::{
 pub use table::{file_schema, key_reference, programs_schema};
 pub use test_case::{Expected, TestCase};
 pub use tool::{Body, RemoteRequest, RemoteTool, SourceOrigin, Tool, ToolName};
+pub use used::{Crossing, crossings};
 pub use value::{Literal, Value};
 pub use violations::{
     Disclosure, Fault, PathPart, Rejection, UnknownChoice, ValuePath, Violation, shown, visible_or_hidden,
+};
+pub use worker_label::{
+    WORKER_LABEL, is_offered_label, is_plain_label, is_worker_label, missing_labels, offers, other_version,
+    program_label, version_in,
 };

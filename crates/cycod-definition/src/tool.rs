@@ -11,7 +11,7 @@ use crate::{
     Caching, ChangelogEntry, Cleanup, Command, CommandText, Deprecation, Environment, FilePaths, FleetWorkspace,
     FunctionCalling, Handler, Hints, Interactive, JsonSchema, Level, Literal, Metadata, OfferedAs, OnLost, Parameter,
     Platform, Produces, Requires, Resources, RunSite, Secret, Security, Stated, Step, StepAction, TaskSupport,
-    TestCase, ToolPage, ToolQuestion, ToolUse, Value,
+    TestCase, ToolPage, ToolQuestion, ToolUse, Value, order::Place,
 };
 
 /// The name of a tool: `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`, compared without regard to case.
@@ -276,6 +276,38 @@ pub(crate) struct Reached<'a> {
     pub(crate) is_elsewhere: bool,
     /// Where it works.
     pub(crate) directory: Directory,
+    /// When it runs, among the commands of its tool.
+    pub(crate) when: When<'a>,
+}
+
+impl When<'_> {
+    /// Its place in the order of the commands of a tool, of which it is the one of this number.
+    pub(crate) fn place(self, number: usize) -> Place {
+        match self {
+            Self::Alone => Place::Step(0, 0),
+            Self::Step { index, is_fallback, .. } => Place::Step(index, usize::from(is_fallback)),
+            Self::Cleanup | Self::Tested(_) => Place::Behind(number),
+        }
+    }
+}
+
+impl Reached<'_> {
+    /// Nothing reaches it, and where it works is not known.
+    pub(crate) const NOTHING: Self =
+        Self { environment: &[], input: None, is_elsewhere: false, directory: Directory::Other, when: When::Alone };
+}
+
+/// When a command runs, among those of its tool.
+#[derive(Clone, Copy)]
+pub(crate) enum When<'a> {
+    /// It is the tool's only one.
+    Alone,
+    /// As this step, or as its fallback.
+    Step { index: usize, step: &'a Step, is_fallback: bool },
+    /// Behind all steps, to clean up.
+    Cleanup,
+    /// Behind the test of this name.
+    Tested(&'a str),
 }
 
 /// Where commands work whose author says this about it.
@@ -424,7 +456,8 @@ impl Tool {
     /// Every command text with what reaches it beside the tool's own variables.
     pub(crate) fn command_texts(&self) -> Vec<(&CommandText, Reached<'_>)> {
         let directory = directory(self.file_paths.working_directory.as_ref());
-        let nothing = Reached { environment: &[], input: None, is_elsewhere: false, directory };
+        let when = When::Alone;
+        let nothing = Reached { environment: &[], input: None, is_elsewhere: false, directory, when };
         let own = Reached { input: self.input.as_ref(), ..nothing };
         let mut commands: Vec<(&Command, Reached<'_>)> = Vec::new();
         match &self.body {
@@ -438,7 +471,10 @@ impl Tool {
                         StepAction::Command(command) => Some(command),
                         StepAction::Use(_) => None,
                     };
-                    commands.extend(action.into_iter().chain(&step.fallback).map(|command| (command, reached)));
+                    for (is_fallback, command) in [(false, action), (true, step.fallback.as_ref())] {
+                        let when = When::Step { index, step, is_fallback };
+                        commands.extend(command.map(|command| (command, Reached { when, ..reached })));
+                    }
                 }
             }
             _ => {}
@@ -447,8 +483,11 @@ impl Tool {
             Cleanup::Command(command) => Some(command),
             Cleanup::DeleteTempFiles => None,
         });
-        let of_tests = self.tests.iter().flat_map(|test| &test.cleanup);
-        commands.extend(cleanup.chain(of_tests).map(|command| (command, nothing)));
+        commands.extend(cleanup.map(|command| (command, Reached { when: When::Cleanup, ..nothing })));
+        for test in &self.tests {
+            let when = When::Tested(&test.name);
+            commands.extend(test.cleanup.iter().map(|command| (command, Reached { when, ..nothing })));
+        }
         let texts = commands.into_iter().flat_map(|(command, reached)| {
             command.texts_by_place().map(move |(text, is_elsewhere)| (text, Reached { is_elsewhere, ..reached }))
         });

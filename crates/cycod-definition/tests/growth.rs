@@ -75,6 +75,18 @@ const DIMENSIONS: &[(&str, Grown)] = &[
             i => format!("bash: echo\n    wait-for: s{}", i - 1),
         })
     }),
+    ("steps that write files", |n| {
+        steps(n, |i| format!("bash: echo {{TEXT}} > f{i}"))
+            .replace("steps:\n", "parameters: {TEXT: {type: string, description: d}}\nsteps:\n")
+    }),
+    ("steps that write and read files beside each other", |n| {
+        steps(n, |i| format!("bash: echo {{TEXT}} > f{i}; cat f{}\n    parallel: true", i / 2))
+            .replace("steps:\n", "parameters: {TEXT: {type: string, description: d}}\nsteps:\n")
+    }),
+    ("steps that unpack", |n| {
+        steps(n, |i| format!("bash: git clone {{TEXT}} r{i}; make -C other"))
+            .replace("steps:\n", "parameters: {TEXT: {type: string, description: d}}\nsteps:\n")
+    }),
     ("steps in a circle", |n| steps(n, |i| format!("bash: echo {i}\n    wait-for: s{}", (i + 1) % n))),
     ("steps that wait for the same", |n| {
         steps(n, |i| match i {

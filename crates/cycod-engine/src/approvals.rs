@@ -1,6 +1,9 @@
 //! Who asks, what somebody is asked about it, and which answers stand.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{
+    borrow::Cow,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
 use cycod_call::Given;
 use cycod_catalog::ScopeFilter;
@@ -145,7 +148,7 @@ impl Engine {
             arguments: masks.apply(&plan.call.arguments_json()).into_owned(),
             editable: arguments.map(|arguments| editable(arguments, plan).to_string()),
             working_directory: plan.working_directory.display().to_string(),
-            reach: site.into_iter().chain(files.map(str::to_owned)).chain(plan.reach()).collect(),
+            reach: site.into_iter().chain(files.map(Cow::into_owned)).chain(plan.reach()).collect(),
             rule: decision.rule.clone(),
             yields: decision.yields,
             justification: tool.security.justification.clone(),

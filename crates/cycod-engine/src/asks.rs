@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use cycod_call::{Bound, Call, Given, NoSteps, OwnedPiece, RunContext, ValueOrigin, bind};
-use cycod_definition::{Body, Tool, ToolQuestion, Value, Whom, form_schema};
+use cycod_definition::{Body, Host, Tool, ToolQuestion, Value, Whom, form_schema};
 use cycod_diagnostic::{Code, Refusal, visible};
 use cycod_mask::Masks;
 use cycod_plan::{Plan, PlanError};
@@ -132,6 +132,22 @@ impl Engine {
         let definition = self.library(tool)?.effective(tool)?;
         let arguments = with_answers(&definition, arguments, answers)?;
         self.plan_on(&self.host_of(beginning), &beginning.run_id, tool, arguments, answers, timeout)
+    }
+
+    /// As [`Engine::plan_answered`] without answers, as if called on another host, such as one that works in other files.
+    ///
+    /// # Errors
+    /// As for [`Engine::plan_answered`].
+    pub fn plan_at(
+        &self,
+        host: &Arc<Host>,
+        tool: &Arc<Tool>,
+        arguments: Vec<(String, Given)>,
+        timeout: Duration,
+    ) -> Result<Plan, PlanError> {
+        let definition = self.library(tool)?.effective(tool)?;
+        let arguments = with_answers(&definition, arguments, &[])?;
+        self.plan_on(host, &self.begin().run_id, tool, arguments, &[], Some(timeout))
     }
 
     /// Plans a call to be shown, asking nobody: answers that are not there are left empty, and the plan is never approved.

@@ -134,6 +134,15 @@ impl Engine {
         self.fingerprint_at(&plan.asked, &used, &plan.host().working_directory)
     }
 
+    /// The scripts of the project that a tool and those that it reaches start, by their paths.
+    ///
+    /// # Errors
+    /// When some of them can't be known.
+    pub fn scripts_started(&self, tool: &Tool, library: &Library) -> Result<Vec<(String, String)>, Refusal> {
+        let refused = |why| Refusal::new(cycod_diagnostic::Code::NotForFleet, why).place(tool.name.as_str());
+        self.scripts_of(tool, library, &self.host().working_directory).map_err(refused)
+    }
+
     /// The scripts of the project that a tool and those that it reaches start, each with its digest or what else is known of
     /// it now.
     ///

@@ -15,8 +15,9 @@ use cycod_engine::{
 use tempfile::TempDir;
 
 /// Warnings that a guide shows on purpose.
-const SHOWN: [(&str, &str); 3] = [
+const SHOWN: [(&str, &str); 4] = [
     ("docs/guide/values.md", "value-in-code"),
+    ("docs/guide/values.md", "evaluated-again"),
     ("docs/guide/security.md", "raw-placing"),
     // Its file has the ending that Mimir's files have.
     ("docs/guide/run-tests.md", "name-mismatch"),

@@ -88,6 +88,14 @@ impl Look {
         }
     }
 
+    /// What is at a path of which nothing but its state matters, as [`Seen::is_current_in`] asks for it.
+    pub fn state(&self, path: &Path) -> Seen {
+        self.stamp(path).map_or_else(
+            || Seen::restored(path.to_owned(), None),
+            |stamp| Seen::found(path.to_owned(), stamp, self.began),
+        )
+    }
+
     /// Whether it is known already that nothing is at a path.
     pub fn knows_missing(&self, path: &Path) -> bool {
         self.knows_missing_in(path, split(path))

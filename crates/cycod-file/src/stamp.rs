@@ -128,6 +128,11 @@ impl Seen {
         self.stamp.is_some()
     }
 
+    /// Whether nothing has certainly changed since the other look. A file that had just been changed then is never sure.
+    pub fn is_as(&self, before: &Self) -> bool {
+        before.is_settled && self.stamp == before.stamp
+    }
+
     /// Whether what was read is certainly what is there now. A file that had just been changed is never sure to be.
     pub fn is_current(&self) -> bool {
         self.is_settled && Stamp::at(&self.path) == self.stamp

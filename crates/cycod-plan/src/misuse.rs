@@ -3,7 +3,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use cycod_definition::{
-    Body, Disclosure, Fault, Literal, StepAction, Tool, ToolUse, Value, argument_verdicts, static_value,
+    Body, Crossing, Disclosure, Fault, Literal, StepAction, Tool, ToolUse, Value, argument_verdicts, crossings,
+    static_value,
 };
 use cycod_diagnostic::{Code, Refusal, closest};
 
@@ -56,7 +57,7 @@ pub fn misuses(tool: &Tool, find: &dyn Fn(&str) -> Option<Arc<Tool>>) -> Vec<Mis
         found.missing(&tool_use.with);
         found.found
     };
-    match &tool.body {
+    let mut found = match &tool.body {
         Body::Use(tool_use) => of_use(None, tool_use),
         Body::Steps(steps) => {
             let uses = steps.iter().filter_map(|step| match &step.action {
@@ -67,7 +68,27 @@ pub fn misuses(tool: &Tool, find: &dyn Fn(&str) -> Option<Arc<Tool>>) -> Vec<Mis
         }
         Body::Alias { base, .. } => find(base).map(|base| of_alias(tool, &base)).unwrap_or_default(),
         Body::Command(_) | Body::Handler(_) | Body::BuiltIn(_) | Body::Remote(_) => Vec::new(),
-    }
+    };
+    found.extend(crossings(tool, find).into_iter().filter_map(of_crossing));
+    found
+}
+
+/// A value that a later step runs is shown where it stands; in a command, which has no argument, at the step that runs it.
+fn of_crossing(crossing: Crossing) -> Option<Misuse> {
+    let code = crossing.verdict.code?;
+    let why = crossing.verdict.reason;
+    let help = Some(crossing.verdict.help).filter(|help| !help.is_empty());
+    Some(match (crossing.used, crossing.by) {
+        (Some(used), _) => Misuse { step: crossing.step, used, argument: Some(crossing.argument), code, why, help },
+        (None, Some((step, used))) => {
+            let why = match crossing.step {
+                Some(from) => format!("in step `{from}`, {why}"),
+                None => why,
+            };
+            Misuse { step: Some(step), used, argument: None, code, why, help }
+        }
+        (None, None) => return None,
+    })
 }
 
 /// Holds what an alias sets against the parameters of its base.

@@ -336,7 +336,7 @@ impl Plan {
     }
 
     /// The labels that a worker must offer to run all of it.
-    pub fn worker_labels(&self) -> BTreeSet<&str> {
+    pub fn worker_labels(&self) -> BTreeSet<String> {
         let tools = std::iter::once(self.tool()).chain(self.library.tools().map(|tool| &**tool));
         tools.flat_map(Tool::worker_labels).collect()
     }

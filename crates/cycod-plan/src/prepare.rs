@@ -11,7 +11,7 @@ use cycod_call::{OwnedPiece, OwnedWords, ResolveError, Steps, delivered, speaks_
 use cycod_definition::{CommandText, Interpreter, Platform, Verdicts};
 use cycod_diagnostic::{Code, Refusal};
 use cycod_mask::Masks;
-use cycod_shell::{Shell, Verdict, admit, place, place_argv, place_inline, quoted_if_needed};
+use cycod_shell::{PARAMETERS_FILE, Shell, Verdict, admit, place, place_argv, place_inline, quoted_if_needed};
 use cycod_syntax::template::Template;
 
 use crate::{
@@ -104,8 +104,8 @@ impl Plan {
         let (mut environment, mut secrets) = self.environment(step, Some(&command.verdicts), steps)?;
         if matches!(command.interpreter, Interpreter::Program(_)) {
             environment.extend(self.call.environment().into_iter().map(|(name, value)| (name.into(), value.into())));
-            environment
-                .insert("CYCOD_PARAMS".into(), self.parameters_file(step).unwrap_or_else(|| DESCRIPTOR.into()).into());
+            let file = self.parameters_file(step).unwrap_or_else(|| DESCRIPTOR.into());
+            environment.insert(PARAMETERS_FILE.into(), file.into());
         }
         secrets.extend(self.masked_values(step, steps));
         secrets.extend(in_command.secrets());

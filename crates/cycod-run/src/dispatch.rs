@@ -412,7 +412,9 @@ impl<'a, 'e, 'd> Dispatcher<'a, 'e, 'd> {
             self.carry_out_all();
             let why = || Refusal::new(Code::TicketRefused, "it isn't the turn of this step");
             let job = self.job(order.work).ok_or_else(why)?;
-            if let Some(lacks) = self.flow.labels(order.work).iter().find(|label| !order.labels.contains(label)) {
+            if let Some(lacks) =
+                self.flow.labels(order.work).iter().find(|label| !cycod_definition::offers(&order.labels, label))
+            {
                 let why = format!("this machine doesn't offer `{lacks}`, which the step needs");
                 return Err(Refusal::new(Code::TicketRefused, why));
             }

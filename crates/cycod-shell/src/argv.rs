@@ -170,9 +170,6 @@ fn unreadable(piece: usize, value: &Value<'_>) -> Refusal {
         piece,
         offset: 0,
         message: format!("the value of `{}` would be read as code by this interpreter", value.name),
-        try_: format!(
-            "read it from the environment variable `CYCOD_PARAM_{}` in the script",
-            crate::judge::environment_name(value.name)
-        ),
+        try_: crate::variable::advice(value.name),
     }
 }

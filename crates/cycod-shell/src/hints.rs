@@ -3,9 +3,11 @@
 use cycod_code::Code;
 
 use crate::flow::Finding;
-use crate::hole::Trust;
+use crate::flow::value::{Atom, Cut, Tag, Text};
+use crate::hole::{Hole, Trust};
+use crate::piece::Mode;
 use crate::rewrite::{Position, Rewriter};
-use crate::script::{Form, Part};
+use crate::script::{Form, Part, Word};
 use crate::track::HOLE;
 use crate::verdict::{Hint, Rule};
 
@@ -18,13 +20,7 @@ pub(crate) fn of(finding: &Finding, rewriter: &Rewriter<'_>) -> Option<Hint> {
     let program = &guard.program;
     match guard.rule {
         Rule::Option { .. } => {
-            let base = program.split(' ').next().unwrap_or(program);
-            let end = crate::programs::end_of_options(program);
-            let insert = end.and_then(|end| Some((format!("{end} "), before_word(finding.hole, base, rewriter)?)));
-            let help = match (end, hole.shown.as_ref()) {
-                (Some(end), shown) => format!("write `{end} {shown}`; then any value passes"),
-                (None, _) => format!("`{program}` has no end of options; a path can begin with `./` (`path: true`)"),
-            };
+            let (help, insert) = against_option(finding, hole, program, rewriter);
             Some(Hint {
                 code: Code::CouldBeOption,
                 message: format!(
@@ -53,23 +49,86 @@ pub(crate) fn of(finding: &Finding, rewriter: &Rewriter<'_>) -> Option<Hint> {
     }
 }
 
-/// The author's text between the beginning of the word and the placeholder, when the end of options can stand before the word:
-/// nothing behind it is meant as an option.
-fn before_word(hole: usize, program: &str, rewriter: &Rewriter<'_>) -> Option<String> {
+/// What lets a value begin with `-`; and the text to insert, with the author's text between that place and the placeholder.
+fn against_option(
+    finding: &Finding,
+    hole: &Hole<'_>,
+    program: &str,
+    rewriter: &Rewriter<'_>,
+) -> (String, Option<(String, String)>) {
+    let Some(end) = crate::programs::end_of_options(program) else {
+        let base = program.split(' ').next().unwrap_or(program);
+        let name = hole.name;
+        let path = format!("if `{name}` is a path, write `path: true`, and it begins with `./`");
+        let is_known = crate::programs::is_described(base);
+        return (if is_known { format!("`{program}` has no end of options; {path}") } else { path }, None);
+    };
+    let Some((words, index)) = words_around(finding.hole, rewriter) else {
+        return (format!("write `{end}` before it in the command of `{program}`; then any value passes"), None);
+    };
+    let is_option = |word: &Word| matches!(word.parts.first(), Some(Part::Text { text, .. }) if text.starts_with('-'));
+    let texts: Vec<Option<Text>> = words.iter().map(|word| text_of(word, rewriter)).collect();
+    // The program may be behind another one, such as `sudo`, or its name a variable.
+    let first = crate::programs::first_operand(&texts).filter(|first| *first <= index);
+    let begin = first.unwrap_or(index);
+    let word = rewriter.shown(words[begin].span.clone());
+    let before = index.checked_sub(1).and_then(|before| words[before].literal());
+    if let Some(option) = before.filter(|option| first.is_none() && is_of(words, program) && is_open_option(option)) {
+        let equals = if option.starts_with("--") { "=" } else { "" };
+        return (format!("write `{option}{equals}{word}` if `{option}` takes it; then any value passes"), None);
+    }
+    if words[begin..].iter().any(is_option) {
+        return (format!("write the options first, then `{end} {word}`; then any value passes"), None);
+    }
+    let insert =
+        first.and_then(|_| Some((format!("{end} "), before_placeholder(finding.hole, words, begin, rewriter)?)));
+    (format!("write `{end} {word}`; then any value passes"), insert)
+}
+
+/// Whether a command begins with the program that people call so.
+fn is_of(words: &[Word], program: &str) -> bool {
+    let name = words.first().and_then(Word::literal).and_then(|name| name.rsplit('/').next());
+    name.is_some() && name == program.split(' ').next()
+}
+
+/// Whether a word is an option whose argument may be the next word.
+fn is_open_option(word: &str) -> bool {
+    word.starts_with('-') && !word.trim_start_matches('-').is_empty() && !word.contains('=')
+}
+
+/// The words of the simple command in which a hole stands, and which of them it is in.
+fn words_around<'a>(hole: usize, rewriter: &Rewriter<'a>) -> Option<(&'a [Word], usize)> {
     let (command, Position::Word(index)) = rewriter.command_of(hole)? else { return None };
     let Form::Simple { words, .. } = &command.form else { return None };
-    // The program must be the command itself, not one behind a wrapper.
-    if words.first()?.literal()?.rsplit('/').next() != Some(program) {
-        return None;
-    }
-    let is_option = |index: usize| match words[index].parts.first() {
-        Some(Part::Text { text, .. }) => text.starts_with('-'),
-        _ => false,
+    Some((words, index))
+}
+
+/// A word as programs read it; nothing where it may be several words, or none.
+fn text_of(word: &Word, rewriter: &Rewriter<'_>) -> Option<Text> {
+    let is_one = |hole: &Hole<'_>| matches!(hole.mode, Mode::Word | Mode::Bare | Mode::Fragment) && !hole.is_list;
+    let atom = |part: &Part| match part {
+        Part::Text { text, .. } => Some(Atom::text(text)),
+        Part::Hole { hole, quoted } => {
+            let about = rewriter.holes.get(*hole).filter(|about| !about.shown.is_empty())?;
+            (*quoted || is_one(about)).then_some(Atom::Value { hole: *hole, cut: Cut::WHOLE })
+        }
+        Part::Expansion(expansion) => {
+            let is_one = expansion.quoted && expansion.name != "@" && expansion.subscript.is_none();
+            is_one.then_some(Atom::Unknown(Tag::Somewhere))
+        }
+        Part::Output { quoted, .. } => quoted.then_some(Atom::Unknown(Tag::Somewhere)),
+        _ => None,
     };
-    if (index..words.len()).any(is_option) {
+    word.parts.iter().map(atom).collect()
+}
+
+/// The author's text between the beginning of a word and the placeholder, when there is no other placeholder in between.
+fn before_placeholder(hole: usize, words: &[Word], begin: usize, rewriter: &Rewriter<'_>) -> Option<String> {
+    let is_known = |part: &Part| matches!(part, Part::Text { .. } | Part::Hole { .. });
+    if !words.iter().flat_map(|word| &word.parts).all(is_known) {
         return None;
     }
-    let place = words[index].span.start;
+    let place = words[begin].span.start;
     let behind = &rewriter.source[place..];
     let at = behind.find(HOLE as char)?;
     let is_this = rewriter.order.get(rewriter.source[..place].matches(HOLE as char).count()) == Some(&hole);

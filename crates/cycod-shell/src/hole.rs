@@ -13,6 +13,22 @@ pub enum Segment<'a> {
     Hole(Hole<'a>),
 }
 
+impl<'a> Segment<'a> {
+    /// The places of values in it, those in branches of a condition as well.
+    pub fn holes(&self) -> impl Iterator<Item = &Hole<'a>> {
+        let (one, branches) = match self {
+            Self::Text(_) => (None, &[][..]),
+            Self::Hole(hole) => (Some(hole), &[][..]),
+            Self::Choice(branches) => (None, branches.as_slice()),
+        };
+        let in_branches = branches.iter().filter_map(|branch| match branch {
+            Branch::Hole(hole) => Some(hole),
+            Branch::Text(_) => None,
+        });
+        one.into_iter().chain(in_branches)
+    }
+}
+
 /// What a condition may choose.
 #[derive(Debug, Clone)]
 pub enum Branch<'a> {

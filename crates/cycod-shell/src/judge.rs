@@ -1,12 +1,16 @@
 //! Says of every placeholder of a template, before there are values, whether a value can only be data there.
 
-use cycod_code::Code;
-
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+use cycod_code::Code;
+use indexmap::IndexSet;
 
 use crate::argv;
-use crate::flow::value::{Atom, Text};
+use crate::flow::left::{Around, Before, Left, Trace};
+use crate::flow::value::{Atom, Cut, Tag, Text};
 use crate::flow::{Finding, Input, Reason, follow};
 use crate::hole::{Branch, Format, Hole, Segment, Trust};
 use crate::piece::{Kind, Mode, Shell};
@@ -16,6 +20,9 @@ use crate::script::{Command, Form, Part, Script, Tree, Word, build};
 use crate::track::{HOLE, Spot, parse, track};
 use crate::verdict::{Proof, Rule, Verdict};
 use crate::{cmd, powershell};
+
+/// How often commands that run at the same time are judged until none of them leaves anything new for the others.
+const MOST_ROUNDS: usize = 8;
 
 /// How many programs a template with choices is tried as.
 const MOST_VARIANTS: usize = 64;
@@ -61,44 +68,242 @@ pub struct Judgement {
     pub environment: Vec<Vec<Verdict>>,
     /// Of the input.
     pub input: Vec<Verdict>,
+    /// What a later command of the same place does with them, and which: of the command's, then the input's, then those of variables.
+    pub crossing: Vec<Option<(usize, Verdict)>>,
     /// What stands outside of the tool that any of it may rest on.
     pub grounds: Grounds,
 }
 
 /// Judges a command and what reaches it.
 pub fn judge(question: &Question<'_>) -> Judgement {
-    let counts = [question.command, question.input].map(count_holes);
-    let in_environment: Vec<usize> = question.environment.iter().map(|(_, segments)| count_holes(segments)).collect();
-    let count = counts[0] + counts[1] + in_environment.iter().sum::<usize>();
-    let mut verdicts: Vec<Option<Verdict>> = vec![None; count];
-    if count == 0 {
-        let environment = vec![Vec::new(); question.environment.len()];
-        return Judgement { environment, ..Judgement::default() };
+    let stage = Stage { question: *question, name: "", directory: &[], output: &[], repeats: false };
+    judge_together(&[stage], false, &|_, _| false).pop().unwrap_or_default()
+}
+
+/// One of several commands that work in the same place, so that the later ones find the files of those before.
+#[derive(Debug, Clone, Copy)]
+pub struct Stage<'a> {
+    /// The command.
+    pub question: Question<'a>,
+    /// How messages call it: "step `build`".
+    pub name: &'a str,
+    /// Where it works, when that is not where the others do.
+    pub directory: &'a [Segment<'a>],
+    /// The file that gets what it prints.
+    pub output: &'a [Segment<'a>],
+    /// It may run several times.
+    pub repeats: bool,
+}
+
+/// Judges commands that work in the same place, in the order in which they stand.
+///
+/// `before(a, b)` says whether the first one may have run when the second one starts. Where that holds for one that stands behind,
+/// `is_parallel` says so.
+pub fn judge_together(
+    stages: &[Stage<'_>],
+    is_parallel: bool,
+    before: &dyn Fn(usize, usize) -> bool,
+) -> Vec<Judgement> {
+    let mut place = Together::of(stages);
+    if place.holes.is_empty() {
+        let none = |stage: &Stage<'_>| {
+            let environment = vec![Vec::new(); stage.question.environment.len()];
+            Judgement { environment, ..Judgement::default() }
+        };
+        return stages.iter().map(none).collect();
     }
-    let statements = Statements::new(question.programs);
-    let mut forms = variants(question.command, false);
-    if forms.iter().flatten().any(|variant| !variant.has_plain_formats() || has_misplaced_format(question, variant)) {
-        forms = variants(question.command, true);
-    }
-    match &forms {
-        Some(forms) => {
-            for variant in forms {
-                merge(&mut verdicts, judge_variant(question, variant, &statements));
+    let mut left = Left::default();
+    let mut judged: Vec<Judged<'_>> = Vec::new();
+    for round in 0..MOST_ROUNDS {
+        let mut has_grown = false;
+        judged.clear();
+        for (index, stage) in stages.iter().enumerate() {
+            let counts = |other: usize| before(other, index);
+            let (one, traces) = place.judge_one(index, stage, &left, &counts);
+            judged.push(one);
+            let is_value = |hole: usize| place.holes.get(hole).is_some_and(|hole| hole.kind == Kind::Text);
+            for trace in traces {
+                has_grown |= left.add(index, trace, &is_value);
             }
         }
-        None => {
-            let why = format!("the command has more than {MOST_VARIANTS} forms, by its conditions");
-            let verdict = unclear(&why, "make the conditions steps, or parameters with a `format`");
-            verdicts.iter_mut().for_each(|place| *place = Some(verdict.clone()));
+        if !has_grown || !is_parallel {
+            break;
+        }
+        if round + 1 == MOST_ROUNDS {
+            let why = "what commands that run at the same time leave for each other is not followed to its end";
+            judged.iter_mut().for_each(|one| one.fail(&unclear(why, "let one of them wait for the other")));
         }
     }
-    let mut verdicts = verdicts
-        .into_iter()
-        .map(|verdict| verdict.unwrap_or_else(|| unclear("its place was not reached by what follows values", "")));
-    let command = verdicts.by_ref().take(counts[0]).collect();
-    let input = verdicts.by_ref().take(counts[1]).collect();
-    let environment = in_environment.iter().map(|&count| verdicts.by_ref().take(count).collect()).collect();
-    Judgement { command, environment, input, grounds: statements.into_grounds() }
+    place.gather(stages, judged)
+}
+
+/// What was judged of one command.
+struct Judged<'a> {
+    /// Of its own values.
+    own: Vec<Verdict>,
+    /// Of those of commands before it.
+    of_others: HashMap<usize, Verdict>,
+    statements: Statements<'a>,
+}
+
+impl Judged<'_> {
+    /// Nothing of it is proven.
+    fn fail(&mut self, verdict: &Verdict) {
+        let own = std::mem::take(&mut self.own);
+        self.own = own.into_iter().map(|known| known.and(verdict.clone())).collect();
+    }
+}
+
+/// Commands that work in the same place. Their values are numbered one behind the other: of each command its own, those of its
+/// input, those of its variables.
+struct Together<'a> {
+    holes: Vec<Hole<'a>>,
+    /// The first number of each command, and of one behind the last.
+    starts: Vec<usize>,
+    /// How messages call each command through whose code no value is followed.
+    codes: Vec<Option<&'a str>>,
+}
+
+impl<'a> Together<'a> {
+    fn of(stages: &[Stage<'a>]) -> Self {
+        let mut place = Self { holes: Vec::new(), starts: vec![0], codes: Vec::new() };
+        for stage in stages {
+            place.codes.push(is_not_followed(stage.question.reader).then_some(stage.name));
+            let environment = stage.question.environment.iter().flat_map(|(_, segments)| holes_of(segments));
+            let all = holes_of(stage.question.command).chain(holes_of(stage.question.input)).chain(environment);
+            place.holes.extend(all.cloned());
+            place.starts.push(place.holes.len());
+        }
+        place
+    }
+
+    /// Judges one of them, with what those left that count; says what it leaves itself.
+    fn judge_one(
+        &mut self,
+        index: usize,
+        stage: &Stage<'a>,
+        left: &Left,
+        before: Before<'_>,
+    ) -> (Judged<'a>, Vec<Trace>) {
+        let question = &stage.question;
+        let own = self.starts[index]..self.starts[index + 1];
+        let mut judged =
+            Judged { own: Vec::new(), of_others: HashMap::new(), statements: Statements::new(question.programs) };
+        let mut verdicts: Vec<Option<Verdict>> = vec![None; own.len()];
+        let mut traces = Vec::new();
+        let mut forms = variants(question.command, false);
+        if forms.iter().flatten().any(|variant| !variant.has_plain_formats() || has_misplaced_format(question, variant))
+        {
+            forms = variants(question.command, true);
+        }
+        match &forms {
+            Some(forms) => {
+                for variant in forms {
+                    let run = Run { stage, variant, own: own.clone(), left, before };
+                    let of_variant = self.judge_variant(&run, &judged.statements);
+                    merge(&mut verdicts, of_variant.own);
+                    of_variant.of_others.into_iter().for_each(|(hole, verdict)| judged.of_others_and(hole, verdict));
+                    traces.extend(of_variant.trace);
+                }
+            }
+            None => {
+                let why = format!("the command has more than {MOST_VARIANTS} forms, by its conditions");
+                let verdict = unclear(&why, "make the conditions steps, or parameters with a `format`");
+                verdicts.iter_mut().for_each(|place| *place = Some(verdict.clone()));
+                let of_others = verdict.in_stage(stage.name);
+                left.holes(before).into_iter().for_each(|hole| judged.of_others_and(hole, of_others.clone()));
+            }
+        }
+        let unreached = || unclear("its place was not reached by what follows values", "");
+        judged.own = verdicts.into_iter().map(|verdict| verdict.unwrap_or_else(unreached)).collect();
+        (judged, traces)
+    }
+
+    /// What a later command finds about a value that the code of an earlier one has, through which no value is followed: the code may
+    /// have written it to what runs, and nothing proves that it did.
+    fn of_code(&self, hole: usize, verdict: Verdict, stage: &str) -> Verdict {
+        let of = self.starts.partition_point(|&first| first <= hole).checked_sub(1);
+        let Some(from) = of.and_then(|of| *self.codes.get(of)?) else { return verdict };
+        let about = self.holes.get(hole);
+        let (name, is_meant) = about.map_or(("", false), |hole| (hole.name, hole.trust == Trust::Code));
+        if verdict.proof != Proof::Code || is_meant {
+            // What the code makes of a value is its own: no condition about the value would be one about that.
+            return Verdict { guards: Vec::new(), ..verdict };
+        }
+        let why = format!("nothing proves that `{name}` is data: the code of {from} may write it to what {stage} runs");
+        let help = format!(
+            "if running it is what the tool is for, write `placing: program` at `{name}`; if the code writes it to no such file, \
+             write `placing: data`"
+        );
+        unclear(&why, &help)
+    }
+
+    /// Joins what each found about its own values with what the others found about them.
+    fn gather(&self, stages: &[Stage<'a>], judged: Vec<Judged<'a>>) -> Vec<Judgement> {
+        let mut of_others: HashMap<usize, (usize, Verdict)> = HashMap::new();
+        for (by, one) in judged.iter().enumerate() {
+            for (&hole, verdict) in &one.of_others {
+                let Some(about) = self.holes.get(hole) else { continue };
+                let verdict = settle(Some(verdict.clone()), about);
+                let worst = match of_others.remove(&hole) {
+                    Some((first, known)) if known.proof >= verdict.proof => (first, known.and(verdict)),
+                    Some((_, known)) => (by, known.and(verdict)),
+                    None => (by, verdict),
+                };
+                of_others.insert(hole, worst);
+            }
+        }
+        let gathered = stages.iter().zip(judged).enumerate().map(|(index, (stage, one))| {
+            let first = self.starts[index];
+            let mut crossing = Vec::new();
+            let mut verdicts =
+                one.own.into_iter().enumerate().map(|(at, verdict)| match of_others.get(&(first + at)) {
+                    Some((_, other)) => verdict.and(other.clone()),
+                    None => verdict,
+                });
+            let question = &stage.question;
+            let command = verdicts.by_ref().take(count_holes(question.command)).collect();
+            let input = verdicts.by_ref().take(count_holes(question.input)).collect();
+            let variables = question.environment.iter().map(|(_, segments)| count_holes(segments));
+            let environment = variables.map(|count| verdicts.by_ref().take(count).collect()).collect();
+            crossing.extend((first..self.starts[index + 1]).map(|hole| of_others.get(&hole).cloned()));
+            Judgement { command, environment, input, crossing, grounds: one.statements.into_grounds() }
+        });
+        gathered.collect()
+    }
+}
+
+impl Judged<'_> {
+    fn of_others_and(&mut self, hole: usize, verdict: Verdict) {
+        let known = self.of_others.remove(&hole);
+        self.of_others.insert(hole, known.map_or(verdict.clone(), |known| known.and(verdict)));
+    }
+}
+
+impl Verdict {
+    /// The verdict that a later command gives about a value of an earlier one.
+    fn in_stage(mut self, stage: &str) -> Self {
+        if self.proof >= Proof::Unproven && !stage.is_empty() {
+            self.reason = format!("{}, in {stage}", self.reason);
+        }
+        self.rewrite = None;
+        self.hint = None;
+        self
+    }
+}
+
+/// What a finding in a later command says about the value of an earlier one.
+fn told_of_earlier(finding: &Finding, hole: &Hole<'_>, stage: &str) -> Verdict {
+    let verdict = told(finding, hole);
+    let name = hole.name;
+    let reason = match finding.reason {
+        Reason::Written => format!("the value of `{name}` is part of a file that {stage} then runs"),
+        Reason::Unpacked => {
+            format!("the value of `{name}` decides what is unpacked, and {stage} then runs a part of that")
+        }
+        _ => return verdict.in_stage(stage),
+    };
+    Verdict { reason, ..verdict }
 }
 
 pub(crate) fn count_holes(segments: &[Segment<'_>]) -> usize {
@@ -279,19 +484,53 @@ fn choice<'a>(texts: &[&'a str]) -> Hole<'a> {
     }
 }
 
-/// A verdict for each hole that this variant has.
-fn judge_variant(question: &Question<'_>, variant: &Variant<'_>, statements: &Statements<'_>) -> Vec<Option<Verdict>> {
-    let command = match question.reader {
-        Reader::Shell(Shell::PowerShell) => powershell::judge(&variant.source, &variant.of_source(), statements),
-        Reader::Shell(Shell::Cmd) => cmd::judge(&variant.source, &variant.of_source(), statements),
-        Reader::Interpreter(words) => {
-            let program = words.first().map_or("the interpreter", String::as_str);
-            variant.of_source().iter().map(|hole| inline(hole, program)).collect()
-        }
-        Reader::Shell(shell) => return judge_shell(question, variant, Some(shell), statements),
-        Reader::Words => return judge_shell(question, variant, None, statements),
-    };
-    simple_verdicts(question, variant, command)
+/// One form of a command, among others of its place.
+struct Run<'r, 'a> {
+    stage: &'r Stage<'a>,
+    variant: &'r Variant<'a>,
+    /// The numbers of its values.
+    own: Range<usize>,
+    left: &'r Left,
+    before: Before<'r>,
+}
+
+/// What was found about one form.
+struct OfVariant {
+    own: Vec<Option<Verdict>>,
+    of_others: Vec<(usize, Verdict)>,
+    trace: Option<Trace>,
+}
+
+impl<'a> Together<'a> {
+    /// A verdict for each hole that this variant has.
+    fn judge_variant(&mut self, run: &Run<'_, 'a>, statements: &Statements<'_>) -> OfVariant {
+        let (question, variant) = (&run.stage.question, run.variant);
+        let (command, reader) = match question.reader {
+            Reader::Shell(Shell::PowerShell) => {
+                (powershell::judge(&variant.source, &variant.of_source(), statements), "PowerShell")
+            }
+            Reader::Shell(Shell::Cmd) => (cmd::judge(&variant.source, &variant.of_source(), statements), "cmd.exe"),
+            Reader::Interpreter(words) => {
+                let program = words.first().map_or("the interpreter", String::as_str);
+                (variant.of_source().iter().map(|hole| inline(hole, program)).collect(), program)
+            }
+            Reader::Shell(shell) => return self.judge_shell(run, Some(shell), statements),
+            Reader::Words => return self.judge_shell(run, None, statements),
+        };
+        let why = format!("the code of `{reader}` may run the file that holds it");
+        let named = run.left.named_in(&variant.source, run.before).into_iter();
+        let of_others = named.map(|hole| {
+            let name = self.holes.get(hole).map_or("", |hole| hole.name);
+            let reason = format!("nothing proves that `{name}` is data: {why}");
+            (hole, unclear(&reason, &format!("vouch for it with `placing: data` on `{name}`")).in_stage(run.stage.name))
+        });
+        let of_others = of_others.collect();
+        // What it is given, it may write to each file that it names, and to where its output goes.
+        let values: Vec<usize> = run.own.clone().collect();
+        let output = self.text_of(run.stage.output);
+        let trace = Some(Trace::of_code(&variant.source, output.as_ref(), &values));
+        OfVariant { own: simple_verdicts(question, variant, command), of_others, trace }
+    }
 }
 
 impl<'a> Variant<'a> {
@@ -322,20 +561,14 @@ fn simple_verdicts(question: &Question<'_>, variant: &Variant<'_>, of_source: Ve
     verdicts
 }
 
+/// Whether no value is followed through what this reads.
+fn is_not_followed(reader: Reader<'_>) -> bool {
+    matches!(reader, Reader::Interpreter(_) | Reader::Shell(Shell::PowerShell | Shell::Cmd))
+}
+
 /// Every place of a value, those in branches of conditions as well.
 fn holes_of<'q, 'a>(segments: &'q [Segment<'a>]) -> impl Iterator<Item = &'q Hole<'a>> {
-    segments.iter().flat_map(|segment| {
-        let (one, branches) = match segment {
-            Segment::Text(_) => (None, &[][..]),
-            Segment::Hole(hole) => (Some(hole), &[][..]),
-            Segment::Choice(branches) => (None, branches.as_slice()),
-        };
-        let in_branches = branches.iter().filter_map(|branch| match branch {
-            Branch::Hole(hole) => Some(hole),
-            Branch::Text(_) => None,
-        });
-        one.into_iter().chain(in_branches)
-    })
+    segments.iter().flat_map(Segment::holes)
 }
 
 fn variable(name: &str, hole: &Hole<'_>) -> Verdict {
@@ -366,115 +599,157 @@ fn inline(hole: &Hole<'_>, program: &str) -> Verdict {
         &format!("`{}` is in code for `{program}`: any value would be read as code", hole.name),
     );
     verdict.code = Some(Code::InlineValue);
-    verdict.help =
-        format!("read it from the environment variable `CYCOD_PARAM_{}` in the script", environment_name(hole.name));
+    verdict.help = crate::variable::advice(hole.name);
     verdict
 }
 
-/// A parameter's name as the end of a variable's name.
-pub(crate) fn environment_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
+impl<'a> Together<'a> {
+    fn judge_shell(&mut self, run: &Run<'_, 'a>, shell: Option<Shell>, statements: &Statements<'_>) -> OfVariant {
+        let Run { stage, variant, left, before, .. } = *run;
+        let question = &stage.question;
+        // Every hole has a number: those of all commands, and behind them the choices of this one.
+        let (first, told_of) = (run.own.start, run.own.len());
+        let own = count_holes(question.command);
+        self.holes[first..first + own].clone_from_slice(&variant.holes[..own]);
+        let choices = self.holes.len();
+        self.holes.extend(variant.holes[own..].iter().cloned());
+        let number = |hole: usize| if hole < own { first + hole } else { choices + hole - own };
+        let order: Vec<usize> = variant.order.iter().map(|&hole| number(hole)).collect();
+        let mut next = first + own;
+        let mut input = Text::new();
+        number_text(question.input, &mut next, &mut input);
+        let mut environment = Vec::new();
+        for (name, segments) in question.environment {
+            let mut text = Text::new();
+            number_text(segments, &mut next, &mut text);
+            environment.push((*name, text));
+        }
+        // What stands in them is no value of this command, but of the tool.
+        let directory = self.text_of(stage.directory);
+        let output = self.text_of(stage.output);
+
+        let mut told = Told { verdicts: vec![None; told_of], first, stage: stage.name, of_others: Vec::new() };
+        let (tree, found) = match shell {
+            Some(shell) => {
+                let mut found = parse(shell, variant.source.as_bytes());
+                (build(&mut found, &order, 0), Some(found))
+            }
+            None => (argv::tree(&variant.source, &order), None),
+        };
+        if let Some(found) = &found {
+            for (place, &hole) in found.holes.iter().zip(&order) {
+                match place.spot {
+                    Spot::Unsupported(why) => told.add(hole, misplaced(&self.holes[hole], why)),
+                    Spot::Comment => told.add(hole, Verdict::of(Proof::Data, "it is in a comment")),
+                    _ => {}
+                }
+            }
+        }
+        let mut trace = None;
+        match tree {
+            Err(why) => told.add_all(&not_understood(why, question.reader), left.holes(before)),
+            Ok(tree) => {
+                let reads = if input.is_empty() { Input::Clean } else { Input::Texts(vec![input]) };
+                let around = Around {
+                    environment: &environment,
+                    input: &reads,
+                    directory,
+                    output,
+                    repeats: stage.repeats,
+                    own: run.own.clone(),
+                    choices,
+                    earlier: (!left.is_empty()).then_some((left, before)),
+                };
+                let followed = follow(shell, &tree, &self.holes, statements, &around, None);
+                trace = Some(followed.trace);
+                match followed.findings {
+                    Err(why) => {
+                        let help = "put parts of it into steps, or into a program of the project";
+                        let verdict = unclear(&format!("the command is not followed: {why}"), help);
+                        told.add_all(&verdict, left.holes(before));
+                    }
+                    Ok(findings) => {
+                        let rewriter =
+                            Rewriter { source: &variant.source, tree: &tree, holes: &self.holes, order: &order };
+                        let about = (&run.own, choices, stage.name);
+                        tell_verdicts(&findings, &rewriter, about, statements, &followed.back, |hole, verdict| {
+                            let is_own = run.own.contains(&hole);
+                            told.add(hole, if is_own { verdict } else { self.of_code(hole, verdict, stage.name) });
+                        });
+                    }
+                }
+            }
+        }
+        // What a variable is for counts whether the command looks at it or not.
+        let mut hole = first + own + count_holes(question.input);
+        for (name, segments) in question.environment {
+            for about in holes_of(segments) {
+                told.add(hole, variable(name, about));
+                hole += 1;
+            }
+        }
+        for (at, _) in holes_of(question.input).enumerate() {
+            told.add(first + own + at, Verdict::of(Proof::Data, "it is read from standard input"));
+        }
+        let mut is_here = vec![false; own];
+        variant.order.iter().filter(|&&hole| hole < own).for_each(|&hole| is_here[hole] = true);
+        let settled = told
+            .verdicts
+            .into_iter()
+            .zip(&self.holes[run.own.clone()])
+            .enumerate()
+            .map(|(number, (verdict, hole))| is_here.get(number).unwrap_or(&true).then(|| settle(verdict, hole)));
+        let own = settled.collect();
+        self.holes.truncate(choices);
+        OfVariant { own, of_others: told.of_others, trace }
+    }
+
+    /// A text about a command. A placeholder in it is told from others by its name, and what it is proven to be is not asked here.
+    fn text_of(&self, segments: &[Segment<'a>]) -> Option<Text> {
+        let mut text = Text::new();
+        for segment in segments {
+            let atom = match segment {
+                Segment::Text(author) => Atom::text(author),
+                Segment::Hole(hole) => Atom::Unknown(Tag::Given(hole.shown.as_ref().into())),
+                Segment::Choice(_) => Atom::Unknown(Tag::Somewhere),
+            };
+            crate::flow::value::push(&mut text, atom);
+        }
+        (!text.is_empty()).then_some(text)
+    }
 }
 
-fn judge_shell(
-    question: &Question<'_>,
-    variant: &Variant<'_>,
-    shell: Option<Shell>,
-    statements: &Statements<'_>,
-) -> Vec<Option<Verdict>> {
-    // Every hole has a number: those of the command, those of the input, those of variables, choices.
-    let own = count_holes(question.command);
-    let mut holes: Vec<Hole<'_>> = variant.holes[..own].to_vec();
-    let mut input = Text::new();
-    add_text(question.input, &mut holes, &mut input);
-    let mut environment = Vec::new();
-    for (name, segments) in question.environment {
-        let mut text = Text::new();
-        add_text(segments, &mut holes, &mut text);
-        environment.push((*name, text));
-    }
-    let told_of = holes.len();
-    let choices = holes.len();
-    holes.extend(variant.holes[own..].iter().cloned());
-    let number = |hole: usize| if hole < own { hole } else { choices + hole - own };
-    let order: Vec<usize> = variant.order.iter().map(|&hole| number(hole)).collect();
+/// What is said about values while a command is judged.
+struct Told<'a> {
+    /// How messages call it.
+    stage: &'a str,
+    /// Of its own.
+    verdicts: Vec<Option<Verdict>>,
+    /// The number of the first of these.
+    first: usize,
+    of_others: Vec<(usize, Verdict)>,
+}
 
-    let mut verdicts: Vec<Option<Verdict>> = vec![None; told_of];
-    let mut add = |hole: usize, verdict: Verdict| {
-        if let Some(place) = verdicts.get_mut(hole) {
-            *place = Some(match place.take() {
-                None => verdict,
-                Some(known) => known.and(verdict),
-            });
-        }
-    };
-    let (tree, found) = match shell {
-        Some(shell) => {
-            let mut found = parse(shell, variant.source.as_bytes());
-            (build(&mut found, &order, 0), Some(found))
-        }
-        None => (argv::tree(&variant.source, &order), None),
-    };
-    if let Some(found) = &found {
-        for (index, place) in found.holes.iter().enumerate() {
-            let hole = order[index];
-            match place.spot {
-                Spot::Unsupported(why) => add(hole, misplaced(&holes[hole], why)),
-                Spot::Comment => add(hole, Verdict::of(Proof::Data, "it is in a comment")),
-                _ => {}
+impl Told<'_> {
+    fn add(&mut self, hole: usize, verdict: Verdict) {
+        match hole.checked_sub(self.first).and_then(|at| self.verdicts.get_mut(at)) {
+            Some(place) => {
+                *place = Some(match place.take() {
+                    None => verdict,
+                    Some(known) => known.and(verdict),
+                });
             }
+            None => self.of_others.push((hole, verdict)),
         }
     }
-    let names: Vec<(&str, Text)> = environment;
-    let reads = if input.is_empty() { Input::Clean } else { Input::Texts(vec![input]) };
-    let findings = match tree {
-        Ok(tree) => {
-            let (findings, _) = follow(shell, &tree, &holes, statements, &names, &reads, None);
-            Some((tree, findings))
-        }
-        Err(why) => {
-            let verdict = not_understood(why, question.reader);
-            for hole in 0..told_of {
-                add(hole, verdict.clone());
-            }
-            None
-        }
-    };
-    if let Some((tree, findings)) = findings {
-        match findings {
-            Err(why) => {
-                for hole in 0..told_of {
-                    let help = "put parts of it into steps, or into a program of the project";
-                    add(hole, unclear(&format!("the command is not followed: {why}"), help));
-                }
-            }
-            Ok(findings) => {
-                let rewriter = Rewriter { source: &variant.source, tree: &tree, holes: &holes, order: &order };
-                for (hole, verdict) in verdicts_of(&findings, &rewriter, told_of, statements) {
-                    add(hole, verdict);
-                }
-            }
-        }
+
+    /// The same of every value of its own, and of those that others left.
+    fn add_all(&mut self, verdict: &Verdict, left: impl IntoIterator<Item = usize>) {
+        let own = self.first..self.first + self.verdicts.len();
+        own.for_each(|hole| self.add(hole, verdict.clone()));
+        let stage = self.stage;
+        left.into_iter().for_each(|hole| self.add(hole, verdict.clone().in_stage(stage)));
     }
-    // What a variable is for counts whether the command looks at it or not.
-    let mut hole = own + count_holes(question.input);
-    for (name, segments) in question.environment {
-        for about in holes_of(segments) {
-            add(hole, variable(name, about));
-            hole += 1;
-        }
-    }
-    for (at, _) in holes_of(question.input).enumerate() {
-        add(own + at, Verdict::of(Proof::Data, "it is read from standard input"));
-    }
-    let mut is_here = vec![false; own];
-    variant.order.iter().filter(|&&hole| hole < own).for_each(|&hole| is_here[hole] = true);
-    verdicts
-        .into_iter()
-        .zip(&holes)
-        .enumerate()
-        .map(|(number, (verdict, hole))| is_here.get(number).unwrap_or(&true).then(|| settle(verdict, hole)))
-        .collect()
 }
 
 /// What is said of every place in a command that has no tree.
@@ -488,18 +763,35 @@ fn not_understood(why: &str, reader: Reader<'_>) -> Verdict {
     verdict
 }
 
-/// The verdict of each finding about the first `told_of` holes, with a way to write the command so that the value is data.
-fn verdicts_of(
-    findings: &[Finding],
+/// Tells the verdict of each finding about a hole that is no choice, with a way to write the command so that the value is data,
+/// where that is one of its `own`.
+fn tell_verdicts(
+    findings: &IndexSet<Finding>,
     rewriter: &Rewriter<'_>,
-    told_of: usize,
+    (own, choices, stage): (&Range<usize>, usize, &str),
     statements: &Statements<'_>,
-) -> Vec<(usize, Verdict)> {
+    back: &BTreeMap<usize, Arc<str>>,
+    mut tell: impl FnMut(usize, Verdict),
+) {
     let (mut rewrites, mut hints) = (0, 0);
-    let mut verdicts = Vec::new();
-    for finding in findings {
-        let Some(hole) = rewriter.holes.get(finding.hole).filter(|_| finding.hole < told_of) else { continue };
-        let mut verdict = with_manifest(told(finding, hole), finding, statements);
+    // Of several reasons people are told the first: what is code by itself, before what some file makes of it.
+    let is_of_file = |finding: &&Finding| matches!(finding.reason, Reason::Written | Reason::Unpacked);
+    let others = findings.iter().filter(|finding| !is_of_file(finding));
+    for finding in others.chain(findings.iter().filter(is_of_file)) {
+        let Some(hole) = rewriter.holes.get(finding.hole).filter(|_| finding.hole < choices) else { continue };
+        let is_own = own.contains(&finding.hole);
+        let mut verdict = if is_own {
+            with_manifest(told(finding, hole), finding, statements)
+        } else {
+            told_of_earlier(finding, hole, stage)
+        };
+        if let Some(how) = back.get(&finding.hole).filter(|_| !verdict.is_placeable() && !rewriter.is_direct(finding)) {
+            verdict.reason = format!("{}; {how}", verdict.reason);
+        }
+        if !is_own {
+            tell(finding.hole, verdict);
+            continue;
+        }
         if verdict.proof == Proof::Code && verdict.code != Some(Code::BrokenProgramsFile) && rewrites < MOST_REWRITES {
             rewrites += 1;
             let (help, rewrite) = rewriter.rewrite(finding);
@@ -512,9 +804,8 @@ fn verdicts_of(
             hints += 1;
             verdict.hint = crate::hints::of(finding, rewriter);
         }
-        verdicts.push((finding.hole, verdict));
+        tell(finding.hole, verdict);
     }
-    verdicts
 }
 
 /// The verdict of a hole, with what its author says about it.
@@ -531,7 +822,9 @@ fn settle(verdict: Option<Verdict>, hole: &Hole<'_>) -> Verdict {
         free.guards = verdict.guards;
         return free;
     }
-    if hole.trust == Trust::Code && verdict.proof == Proof::Code {
+    // What may be code may be meant as code.
+    let may_be_code = verdict.proof == Proof::Code || verdict.code == Some(Code::UnknownProgram);
+    if hole.trust == Trust::Code && may_be_code {
         return Verdict { guards: verdict.guards, ..Verdict::raw() };
     }
     if hole.trust != Trust::Data {
@@ -547,24 +840,35 @@ fn settle(verdict: Option<Verdict>, hole: &Hole<'_>) -> Verdict {
     vouched
 }
 
-pub(crate) fn add_text<'a>(segments: &[Segment<'a>], holes: &mut Vec<Hole<'a>>, text: &mut Text) {
-    let mut add = |hole: &Hole<'a>, text: &mut Text| {
-        text.push(Atom::value(holes.len()));
-        holes.push(hole.clone());
+/// A text whose holes have numbers already, of which the next one is given.
+fn number_text(segments: &[Segment<'_>], next: &mut usize, text: &mut Text) {
+    let mut number = |_: &Hole<'_>| {
+        *next += 1;
+        *next - 1
     };
+    push_segments(segments, &mut number, text);
+}
+
+pub(crate) fn add_text<'a>(segments: &[Segment<'a>], holes: &mut Vec<Hole<'a>>, text: &mut Text) {
+    let mut number = |hole: &Hole<'a>| {
+        holes.push(hole.clone());
+        holes.len() - 1
+    };
+    push_segments(segments, &mut number, text);
+}
+
+/// Adds segments to a text, in which `number` says which number each hole has.
+fn push_segments<'a>(segments: &[Segment<'a>], number: &mut dyn FnMut(&Hole<'a>) -> usize, text: &mut Text) {
     for segment in segments {
         match segment {
             Segment::Text(author) => crate::flow::value::push(text, Atom::text(author)),
-            Segment::Hole(hole) => add(hole, text),
-            Segment::Choice(branches) => {
-                text.push(Atom::Unknown(crate::flow::value::Tag::Somewhere));
-                for branch in branches {
-                    if let Branch::Hole(hole) = branch {
-                        add(hole, text);
-                    }
-                }
-            }
+            Segment::Choice(_) => text.push(Atom::Unknown(Tag::Somewhere)),
+            Segment::Hole(_) => {}
         }
+        segment.holes().for_each(|hole| {
+            let cut = if hole.mode == Mode::Fragment { Cut::QUOTED } else { Cut::WHOLE };
+            text.push(Atom::Value { hole: number(hole), cut });
+        });
     }
 }
 
@@ -611,7 +915,7 @@ fn judge_stages(
     // Every value counts as text, whichever is asked about.
     let holes: Vec<Hole<'_>> =
         (0..count).map(|_| Hole { kind: Kind::Text, texts: Vec::new(), ..about.clone() }).collect();
-    match follow(None, &tree, &holes, statements, &[], input, None).0 {
+    match follow(None, &tree, &holes, statements, &Around::alone(&[], input, count), None).findings {
         Ok(findings) => {
             let own = findings.iter().filter(|finding| finding.hole == index);
             settle(
@@ -680,9 +984,10 @@ fn with_manifest(mut verdict: Verdict, finding: &Finding, statements: &Statement
 }
 
 fn a(noun: &str) -> String {
-    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let article = if noun.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
     match noun {
         "text" | "form" => "text".to_owned(),
+        "url" => "a URL".to_owned(),
         noun => format!("{article} {noun}"),
     }
 }

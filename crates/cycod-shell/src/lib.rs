@@ -31,12 +31,13 @@ mod rewrite;
 mod script;
 mod starts;
 mod track;
+mod variable;
 mod verdict;
 mod words;
 
 pub use cycod_code::Code;
 pub use hole::{Branch, Format, Hole, Segment, Trust};
-pub use judge::{Judgement, Question, Reader, judge};
+pub use judge::{Judgement, Question, Reader, Stage, judge, judge_together};
 pub use piece::{Kind, Mode, Piece, Shell, Value, Words};
 pub use programs::{
     Built, Directory, Grounds, Nature, Programs, Project, ScriptPath, Scripts, SharedPrograms, is_described,
@@ -44,6 +45,7 @@ pub use programs::{
 pub use quoted::{quoted, quoted_if_needed};
 pub use refusal::{Placed, Refusal};
 pub use starts::{FilePart, Loader, ReadAs, Started, Starts, starts};
+pub use variable::{PARAMETER_PREFIX, PARAMETERS_FILE, parameter_variable};
 pub use verdict::{Guard, Hint, Proof, Verdict};
 pub use words::{Word, words};
 

@@ -7,9 +7,8 @@ use cycod_code::Code;
 
 use crate::flow::{Finding, Reason};
 use crate::hole::Hole;
-use crate::judge::environment_name;
 use crate::piece::Shell;
-use crate::programs::WITHHELD_LANGUAGE;
+use crate::programs::{UNDESCRIBED_LANGUAGE, WITHHELD_LANGUAGE};
 use crate::script::{Command, Form, Part, Script, Target, Tree, Word};
 use crate::track::{HOLE, Spot, track};
 use crate::verdict::Proof;
@@ -21,6 +20,7 @@ fn reads_twice(by: &str) -> bool {
 
 /// What a reason means against a value: how bad it is, its code, a sentence, and what to do. Nothing for one that proves data.
 pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, String, String)> {
+    let meant_as_code = "if it is to be code, write `placing: program` (level run)";
     let write_beside = "write the code without the value, and hand the value to it as data".to_owned();
     Some(match reason {
         Reason::Code { program, language: WITHHELD_LANGUAGE } => (
@@ -37,6 +37,16 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
                 "list the ones you mean in `validation: {{enum: […]}}` of `{name}`; or mean it, with `placing: program` (level run)"
             ),
         ),
+        Reason::Code { program, language: UNDESCRIBED_LANGUAGE } => (
+            Proof::Unproven,
+            Code::UnknownProgram,
+            format!("cycod does not know which words of `{program}` are code, so `{name}` may be"),
+            match program.contains(' ') {
+                // Much is known of the other commands of the program.
+                true => format!("if it is data, vouch for it with `placing: data` on `{name}`; {meant_as_code}"),
+                false => format!("{}; {meant_as_code}", state_what(program)),
+            },
+        ),
         Reason::Code { program: by, .. } | Reason::Evaluated { by } if reads_twice(by) => (
             Proof::Code,
             Code::EvaluatedAgain,
@@ -48,6 +58,12 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
             Code::ValueInCode,
             format!("`{name}` is in code that `{program}` parses: no quoting keeps it data there"),
             write_beside,
+        ),
+        Reason::Pasted { program, code } => (
+            Proof::Code,
+            Code::ValueInCode,
+            format!("`{program}` pastes the value of `{name}` into its code, which has `{code}`"),
+            format!("write `{}` there, which is the value as one text", quoted_name(code)),
         ),
         Reason::Name { by } => (
             Proof::Code,
@@ -102,6 +118,19 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
     })
 }
 
+/// How to say that a program takes data.
+fn state_what(program: &str) -> String {
+    format!(
+        "if its arguments are text or files, add `programs: {{{program}: text}}` to this file, or `{program}: text` to `.cycod/programs.yaml` for all tools next to it"
+    )
+}
+
+/// `:id` as `:'id'`.
+fn quoted_name(code: &str) -> String {
+    let (mark, name) = code.split_at(code.find(|c: char| c.is_alphanumeric() || c == '_').unwrap_or(0));
+    format!("{mark}'{name}'")
+}
+
 /// The same for a reason that proves nothing, without how bad it is.
 fn says_why_unproven(reason: &Reason, name: &str) -> Option<(Code, String, String)> {
     let vouching = format!("vouch for it with `placing: data` on `{name}`");
@@ -113,15 +142,14 @@ fn says_why_unproven(reason: &Reason, name: &str) -> Option<(Code, String, Strin
                 "cycod does not know `{program}`, which `{by}` starts in the container, so it does not know what that does with `{name}`"
             ),
             format!(
-                "it is a program of the image, or a word for the image's own program; if the arguments behind it are text or files, add `programs: {{{program}: text}}` to this file, or `{program}: text` to `.cycod/programs.yaml` for all tools next to it; {vouch}"
+                "it is a program of the image, or a word for the image's own program; {}; {vouch}",
+                state_what(program)
             ),
         ),
         Reason::UnknownProgram { program, started_by: None } => (
             Code::UnknownProgram,
             format!("cycod does not know `{program}`, so it does not know what that does with `{name}`"),
-            format!(
-                "if its arguments are text or files, add `programs: {{{program}: text}}` to this file, or `{program}: text` to `.cycod/programs.yaml` for all tools next to it; {vouch}"
-            ),
+            format!("{}; {vouch}", state_what(program)),
         ),
         Reason::Mixed { program } => (
             Code::MixedText,
@@ -189,35 +217,77 @@ enum Language {
 impl<'a> Rewriter<'a> {
     /// What to do about code, and the command rewritten where that can be done.
     pub(crate) fn rewrite(&self, finding: &Finding) -> (Option<String>, Option<String>) {
-        let (program, language) = match &finding.reason {
+        let (program, named) = match &finding.reason {
             Reason::Code { program, language } => (&**program, *language),
             Reason::Evaluated { by } => (&**by, "sh"),
             _ => return (None, None),
         };
         let base = program.split(' ').next().unwrap_or(program);
-        let Some(language) = language_of(base, language) else { return (None, None) };
-        let runs_it = |command: &Command| match &command.form {
-            Form::Simple { words, .. } => {
-                words.iter().filter_map(Word::literal).any(|word| word.rsplit('/').next() == Some(base))
-            }
-            _ => false,
-        };
-        let place = self.command_of(finding.hole).filter(|(command, _)| runs_it(command));
+        let Some(language) = language_of(base, named) else { return (None, None) };
+        let place = self.command_of(finding.hole).filter(|(command, _)| runs(command, base));
+        if place.is_some_and(|(command, place)| self.is_whole(command, place)) {
+            return (
+                Some(format!("if the value is to be the code, write `placing: {}` (level run)", placing(named))),
+                None,
+            );
+        }
         let rewrite = place.and_then(|(command, place)| match place {
             Position::Word(index) => self.in_word(language, base, command, index),
             Position::Document(serial) => self.in_document(language, command, serial),
         });
         let help = match (language, rewrite.is_some()) {
             (_, true) => Some("pass the value separately from the code".to_owned()),
+            (Language::Perl, _) if place.is_some_and(|(command, place)| self.has_subscript(command, place)) => Some(
+                "to Perl, `{…}` is a subscript there, and to cycod a placeholder: write `$ENV{\"NAME\"}`".to_owned(),
+            ),
             (Language::Sed, _) => {
                 Some("use `awk` with `ENVIRON`, or `perl` with `$ENV{\"NAME\"}`: `sed` cannot be given data".to_owned())
             }
-            (Language::Sql, _) => Some(
-                "use the client's bound parameters, or list the allowed values in `validation: {enum: […]}`".to_owned(),
-            ),
+            (Language::Sql, _) => Some(match base {
+                "psql" => {
+                    "hand it over as a variable, `psql -v name=\"{X}\" <<< \"… :'name'\"`, or a file as the input"
+                        .to_owned()
+                }
+                "duckdb" => "hand it over in a variable, `NAME=\"{X}\" duckdb -c \"… getenv('NAME')\"`".to_owned(),
+                _ => format!(
+                    "`{base}` binds no values to a query of its command line: bind it in a program, such as a function in Python, or list the allowed values in `validation: {{enum: […]}}`"
+                ),
+            }),
             _ => None,
         };
         (help, rewrite)
+    }
+
+    /// The code in which a hole stands directly.
+    fn code_at(&self, command: &Command, place: Position) -> Option<Decoded> {
+        match place {
+            Position::Word(index) => {
+                let Form::Simple { words, .. } = &command.form else { return None };
+                Self::decode(words.get(index)?)
+            }
+            Position::Document(serial) => {
+                Self::decode(&Word { parts: self.tree.documents.get(&serial)?.clone(), span: 0..0 })
+            }
+        }
+    }
+
+    /// Whether the code is the value and nothing else.
+    fn is_whole(&self, command: &Command, place: Position) -> bool {
+        self.code_at(command, place).is_some_and(|code| code.text.trim() == "\0")
+    }
+
+    /// Whether a placeholder stands where Perl has a subscript.
+    fn has_subscript(&self, command: &Command, place: Position) -> bool {
+        let code = self.code_at(command, place);
+        code.is_some_and(|code| {
+            code.text.match_indices(HOLE as char).any(|(at, _)| is_subscript(&code.text.as_bytes()[..at]))
+        })
+    }
+
+    /// Whether the placeholder stands among the words of the program that gets its value.
+    pub(crate) fn is_direct(&self, finding: &Finding) -> bool {
+        let base = finding.reason.program().and_then(|program| program.split(' ').next());
+        base.is_some_and(|base| self.command_of(finding.hole).is_some_and(|(command, _)| runs(command, base)))
     }
 
     /// The simple command in which a hole stands directly, and where.
@@ -282,7 +352,8 @@ impl<'a> Rewriter<'a> {
                 continue;
             }
             let about = &self.holes[hole];
-            let mut name = environment_name(about.name);
+            let upper = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+            let mut name: String = about.name.chars().map(upper).collect();
             if name.starts_with(|c: char| c.is_ascii_digit()) {
                 name.insert(0, '_');
             }
@@ -345,6 +416,10 @@ impl<'a> Rewriter<'a> {
                 })
             }
             Language::Sed => self.sed_as_perl(&decoded, &names, &environment, &before, &behind),
+            Language::Jq if program == "gh" => {
+                let code = splice_strings(&decoded.text, language, |at| format!("env.{}", names[name_of(at)].1))?;
+                Some(format!("{environment}{before}{}{behind}", crate::quoted(&code)))
+            }
             Language::Jq => {
                 let variable = |at: usize| format!("${}", names[at].1.to_ascii_lowercase());
                 let code = splice_strings(&decoded.text, language, |at| variable(name_of(at)))?;
@@ -354,7 +429,8 @@ impl<'a> Rewriter<'a> {
                     .collect();
                 Some(format!("{before}{flags}{}{behind}", crate::quoted(&code)))
             }
-            Language::Sql if program == "psql" => {
+            // Commands of the client, which begin with `\\`, put no variable into their arguments.
+            Language::Sql if program == "psql" && !decoded.text.contains('\\') => {
                 let text = decoded.text.replace("'\0'", "\0");
                 let code = fill(&text, |at| format!(":'{}'", names[name_of(at)].1.to_ascii_lowercase()));
                 let flags: String = names
@@ -490,6 +566,12 @@ pub(crate) enum Position {
     Document(usize),
 }
 
+/// Whether a program of this name is among the words of a simple command.
+fn runs(command: &Command, base: &str) -> bool {
+    let Form::Simple { words, .. } = &command.form else { return false };
+    words.iter().filter_map(Word::literal).any(|word| word.rsplit('/').next() == Some(base))
+}
+
 fn each_command<'t>(script: &'t Script, visit: &mut dyn FnMut(&'t Command)) {
     for command in script.commands() {
         each_inside(command, visit);
@@ -527,6 +609,16 @@ fn each_in_parts<'t>(parts: &'t [Part], visit: &mut dyn FnMut(&'t Command)) {
 /// Whether a hole is one of these parts, and not within a substitution.
 fn holds(parts: &[Part], hole: usize) -> bool {
     parts.iter().any(|part| matches!(part, Part::Hole { hole: known, .. } if *known == hole))
+}
+
+/// What `placing` calls code of a language; for the others it is any program.
+fn placing(language: &str) -> &str {
+    match language {
+        "sh" | "sh-joined" => "bash",
+        "python" | "javascript" | "perl" | "ruby" | "lua" | "awk" | "sed" | "jq" | "sql" => language,
+        "R" => "r",
+        _ => "program",
+    }
 }
 
 fn language_of(program: &str, language: &str) -> Option<Language> {
@@ -616,8 +708,21 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
             (_, HOLE) => {
                 let new = write(index);
                 index += 1;
-                if quote == 0 && language == Language::Jq && out.ends_with(b".") {
+                let next = text.get(at + 1).copied().unwrap_or(b' ');
+                if quote == 0 && out.ends_with(b".") {
+                    // What a value names is a key.
+                    if !matches!(language, Language::Jq | Language::Yq | Language::Node) {
+                        return None;
+                    }
+                    if out.len() > 1 && is_of_name(out[out.len() - 2]) {
+                        out.pop();
+                    }
                     out.extend_from_slice(format!("[{new}]").as_bytes());
+                } else if quote == 0 && (out.last().is_some_and(|byte| is_of_name(*byte)) || is_of_name(next))
+                    || language == Language::Perl && is_subscript(&out)
+                {
+                    // A name of which it is a part, or a subscript of the language that looks like a placeholder.
+                    return None;
                 } else if quote == 0 && language == Language::Awk && is_in_pattern(&out) {
                     if !out.ends_with(b"/") || text.get(at + 1) != Some(&b'/') {
                         return None;
@@ -688,6 +793,18 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
         at += 1;
     }
     String::from_utf8(out).ok()
+}
+
+/// Whether a byte may be part of a name in code.
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
+}
+
+/// Whether Perl takes what stands in braces behind this code for a key: `$ENV{HOME}`, `$row->{name}`.
+fn is_subscript(code: &[u8]) -> bool {
+    let name = code.iter().rev().take_while(|byte| is_of_name(**byte)).count();
+    let before = &code[..code.len() - name];
+    before.ends_with(b"->") || name > 0 && before.ends_with(b"$")
 }
 
 /// Whether awk code so far leaves a `/pattern` open. A division counts as one, and then there is no rewrite.

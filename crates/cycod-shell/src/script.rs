@@ -28,6 +28,8 @@ pub(crate) struct Pipeline {
     pub(crate) joint: Joint,
     /// Its list ends with `&`: it runs in a shell of its own.
     pub(crate) is_background: bool,
+    /// Other commands read what it prints, by a descriptor: `coproc`.
+    pub(crate) is_coprocess: bool,
 }
 
 /// What connects a pipeline to the one before it.
@@ -392,8 +394,9 @@ impl Grammar {
                     if self.reserved().is_some_and(|word| ends.contains(&word)) {
                         break;
                     }
+                    let is_coprocess = self.skip_words_before();
                     let Some(stages) = self.pipeline()? else { break };
-                    script.pipelines.push(Pipeline { stages, joint, is_background: false });
+                    script.pipelines.push(Pipeline { stages, joint, is_background: false, is_coprocess });
                     is_behind_joint = false;
                 }
             }
@@ -403,9 +406,12 @@ impl Grammar {
         Ok(script)
     }
 
-    fn pipeline(&mut self) -> Built<Option<Vec<Command>>> {
+    /// Passes over the words before a pipeline; tells whether it is a coprocess.
+    fn skip_words_before(&mut self) -> bool {
+        let mut is_coprocess = false;
         while matches!(self.reserved(), Some("!" | "time" | "coproc")) {
             let is_time = self.reserved() == Some("time");
+            is_coprocess |= self.reserved() == Some("coproc");
             self.tokens.next();
             // Words of `time` itself.
             while is_time
@@ -414,6 +420,10 @@ impl Grammar {
                 self.tokens.next();
             }
         }
+        is_coprocess
+    }
+
+    fn pipeline(&mut self) -> Built<Option<Vec<Command>>> {
         let Some(first) = self.command()? else { return Ok(None) };
         let mut stages = vec![first];
         while matches!(self.peek(), Some(Token::Operator(Operator::Pipe))) {
@@ -637,7 +647,7 @@ impl Grammar {
 impl Script {
     /// A script of one command.
     pub(crate) fn of(stages: Vec<Command>) -> Self {
-        let pipeline = Pipeline { stages, joint: Joint::After, is_background: false };
+        let pipeline = Pipeline { stages, joint: Joint::After, is_background: false, is_coprocess: false };
         let mut script = Self { pipelines: vec![pipeline], height: 0 };
         script.measure();
         script

@@ -5,9 +5,11 @@ use cycod_code::Code;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use crate::argv::plain_text;
 use crate::flow::structure::{is_one_json_value, is_yaml_scalar, leaves_path};
 use crate::flow::value::Cut;
-use crate::piece::{Value, Words};
+use crate::piece::{Mode, Value, Words};
+use crate::words::split;
 
 /// What is proven about a placeholder: whether a caller's value can only be data there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -137,23 +139,27 @@ impl Verdict {
 
     /// The guard that a value does not pass, if there is one.
     pub fn stops(&self, value: &Value<'_>) -> Option<&Guard> {
-        let stops = |guard: &&Guard| match &value.words {
-            Words::One(text) => guard.stops(text),
-            Words::List { items, .. } => items.iter().any(|item| guard.stops(item)),
+        // What a program gets of a value in quotes of its author's, where the shell takes them off.
+        let words = || split(value).words.iter().map(|word| plain_text(word)).collect();
+        let unquoted: Option<Vec<String>> = (value.mode == Mode::Fragment).then(words);
+        let stops = |guard: &&Guard| match (&unquoted, &value.words) {
+            (Some(texts), _) if !guard.cut.is_quoted() => texts.iter().any(|text| guard.stops(text)),
+            (_, Words::One(text)) => guard.stops(text),
+            (_, Words::List { items, .. }) => items.iter().any(|item| guard.stops(item)),
         };
         self.guards.iter().find(stops)
     }
 }
 
 /// A rule that a value must pass at each run, and whom it protects.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Guard {
     pub(crate) rule: Rule,
     pub(crate) cut: Cut,
     pub(crate) program: Arc<str>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Rule {
     /// Does not begin as an option does, with one of these characters.
     Option { signs: &'static str },
@@ -161,6 +167,8 @@ pub(crate) enum Rule {
     Plain,
     /// Stays one word where the shell splits.
     Split,
+    /// Names no file, and nothing in a directory, of this name, which runs later; what the author wrote stands around it.
+    NotNamed { before: String, after: String, name: String },
     /// Cannot run a command in arithmetic, where names and subscripts are evaluated.
     Arithmetic,
     /// Does not begin with this; nor with a beginning of it, where more text follows in the same word.
@@ -190,6 +198,7 @@ impl Guard {
             Rule::Option { .. } => Code::OptionLikeValue,
             Rule::Split => Code::SplitByShell,
             Rule::Arithmetic => Code::ValueInArithmetic,
+            Rule::NotNamed { .. } => Code::ValueChoosesProgram,
             Rule::Plain
             | Rule::Prefix { .. }
             | Rule::Without { .. }
@@ -212,6 +221,13 @@ impl Guard {
                 text.starts_with('-') || text.contains(|c: char| c.is_ascii_whitespace() || "*?[\\".contains(c))
             }
             Rule::Arithmetic => text.contains(['$', '`', '[']),
+            Rule::NotNamed { name, .. } if self.cut != Cut::WHOLE => {
+                text.to_ascii_lowercase().contains(&name.to_ascii_lowercase())
+            }
+            // Some file systems take no notice of case, nor of a dot or a blank at the end.
+            Rule::NotNamed { before, after, name } => format!("{before}{text}{after}")
+                .split(['/', '\\'])
+                .any(|part| part.trim_end_matches([' ', '.']).eq_ignore_ascii_case(name)),
             Rule::Prefix { .. } if self.cut.loses_from(text) => true,
             Rule::Prefix { prefix, goes_on } => self.cut.starts(text).any(|start| {
                 // A character that may have become another one may have become this one.
@@ -287,13 +303,17 @@ impl Guard {
                 format!("{value} holds `$`, a backtick or `[`, and reaches arithmetic, where it would be run"),
                 "give a value without these characters".to_owned(),
             ),
+            Rule::NotNamed { name, .. } => (
+                format!("{value} names `{name}`, which the tool runs, or loads code from, after it writes it"),
+                "give the name of another file".to_owned(),
+            ),
             Rule::Prefix { prefix, .. } => (
                 format!("{value} would begin with `{prefix}` for `{program}`, which means something else there"),
                 format!("give a value that does not begin with `{prefix}`"),
             ),
             Rule::Without { characters } => {
                 (
-                    format!("{value} holds one of {}, which `{program}` does not read as text", listed(characters)),
+                    format!("{value} holds {}, which `{program}` does not read as text", listed(characters)),
                     "give a value without these characters".to_owned(),
                 )
             }
@@ -302,7 +322,7 @@ impl Guard {
                 format!("give a value without `{text}`"),
             ),
             Rule::End { characters } => (
-                format!("{value} ends with one of {}, which means something to `{program}`", listed(characters)),
+                format!("{value} ends with {}, which means something to `{program}`", listed(characters)),
                 "give a value that ends otherwise".to_owned(),
             ),
             Rule::Path { .. } => (
@@ -311,7 +331,7 @@ impl Guard {
             ),
             Rule::Below { ends } => {
                 let what = if text.contains(|c| ends.contains(c)) {
-                    format!("holds one of {}, and is in the path of an address, which they would end", listed(ends))
+                    format!("holds {}, and is in the path of an address, which they would end", listed(ends))
                 } else {
                     "leads out of the part of an address in which it is".to_owned()
                 };
@@ -346,16 +366,17 @@ impl Guard {
             Rule::Plain => "letters, digits and `_./:@%+,-` only".to_owned(),
             Rule::Split => format!("one plain word, because `{program}` has no quotes"),
             Rule::Arithmetic => "without `$`, backticks and `[`, because it reaches arithmetic".to_owned(),
+            Rule::NotNamed { name, .. } => format!("not `{name}`, which the tool runs or loads"),
             Rule::Prefix { prefix, .. } => {
                 format!("not beginning with `{prefix}`, which means something to `{program}`")
             }
-            Rule::Without { characters } => format!("without any of `{}`", characters.escape_default()),
+            Rule::Without { characters } => format!("without {}", listed(characters)),
             Rule::Lacks { text } => format!("without `{text}`"),
-            Rule::End { characters } => format!("not ending with any of `{}`", characters.escape_default()),
+            Rule::End { characters } => format!("not ending with {}", listed(characters)),
             Rule::Path { .. } => "beginning with `/`, `?` or `#`, because it comes after a host".to_owned(),
             Rule::Below { ends: "" } => "without `..`, because it is in the path of an address".to_owned(),
             Rule::Below { ends } => {
-                format!("without `..` and any of `{ends}`, because it is in the path of an address")
+                format!("without `..`, {}, because it is in the path of an address", listed(ends))
             }
             Rule::JsonString => "without `\"` and `\\`, because it is in a JSON string".to_owned(),
             Rule::JsonValue => "one JSON value".to_owned(),
@@ -366,6 +387,15 @@ impl Guard {
 
 /// Characters, for people.
 fn listed(characters: &str) -> String {
-    let listed: Vec<String> = characters.chars().map(|c| format!("`{}`", c.escape_default())).collect();
-    listed.join(", ")
+    let shown = |c: char| match c {
+        '`' => "a backtick".to_owned(),
+        ' ' => "a blank".to_owned(),
+        '\t' => "a tab".to_owned(),
+        '\n' | '\r' | '\x0b' | '\x0c' => "a line break".to_owned(),
+        c => format!("`{c}`"),
+    };
+    let mut listed: Vec<String> = characters.chars().map(shown).collect();
+    listed.dedup();
+    let last = listed.pop().unwrap_or_default();
+    if listed.is_empty() { last } else { format!("{} or {last}", listed.join(", ")) }
 }

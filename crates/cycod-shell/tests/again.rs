@@ -8,8 +8,8 @@ mod acting;
 #[path = "common/template.rs"]
 mod template;
 
-use acting::{all_act_and_are_refused, is_refused, judged};
-use cycod_shell::Shell;
+use acting::{all_act_and_are_refused, is_refused, judged, refuses};
+use cycod_shell::{Mode, Shell};
 
 const SHELL: &str = "touch PWNED";
 const LIST: &str = "($(touch PWNED))";
@@ -39,6 +39,17 @@ const LISTS: &[(&str, &str)] = &[
     (r#"export -a b="{X}""#, LIST),
     (r#"typeset -a b="{X}""#, LIST),
     (r#"x="{X}"; declare -a b="$(echo "$x")""#, LIST),
+];
+
+/// Code of `awk` and `sed` that runs what it reads.
+const COMMANDS: &[(&str, &str)] = &[
+    (r#"echo "{X}" | awk '{ system($0) }'"#, SHELL),
+    (r#"awk -v c="{X}" 'BEGIN { system("echo " c) }'"#, "; touch PWNED"),
+    (r#"C="{X}" awk 'BEGIN { ENVIRON["C"] | getline; print }'"#, SHELL),
+    (r#"echo "{X}" | awk '{ print "echo " $0 | "sh" }'"#, "; touch PWNED"),
+    (r#"echo "{X}" > f; awk '{ ("date -d " $0) | getline d }' f"#, "; touch PWNED"),
+    (r#"echo "{X}" | sed 's/^/echo /e'"#, "; touch PWNED"),
+    (r#"echo "{X}" | sed -n -e '1{/touch/e' -e '}'"#, SHELL),
 ];
 
 /// The keys of an array are texts.
@@ -137,11 +148,31 @@ const CALLED: &[(&str, &str)] = &[
     (r#"jobs -x sh -c "{X}""#, SHELL),
 ];
 
-const ZSH: &[(&str, &str)] =
-    &[(r#"read -t "{X}" a"#, "path[$(touch PWNED)]"), (r#"typeset -T A b; A="{X}"; $b PWNED"#, "touch")];
+const ZSH: &[(&str, &str)] = &[
+    (r#"read -t "{X}" a"#, "path[$(touch PWNED)]"),
+    (r#"typeset -T A b; A="{X}"; $b PWNED"#, "touch"),
+    (r#"coproc echo "{X}"; read -p l; eval "$l""#, SHELL),
+];
 
 /// What a program does with one of its words.
 const PROGRAMS: &[(&str, &str)] = &[
+    // Its descriptor is gone when it has ended.
+    (r#"coproc { echo "{X}"; sleep 2; }; sh <&"${COPROC[0]}""#, SHELL),
+    (r#"coproc { echo "{X}"; sleep 2; }; read -r line <&"${COPROC[0]}"; eval "$line""#, SHELL),
+    (
+        r#"git init -q .; export K="{X}"; GIT_SSH_COMMAND='ssh -i $K' git fetch h:a"#,
+        "a -oProxyCommand=touch${IFS}PWNED",
+    ),
+    (
+        r#"git init -q .; export K="{X}"; git -c core.sshCommand='ssh -i $K' fetch h:a"#,
+        "a -oProxyCommand=touch${IFS}PWNED",
+    ),
+    (r#"git init -q .; export K="{X}"; git -c alias.a='!eval "$K"' a"#, SHELL),
+    (r#"git init -q .; export K="{X}"; GIT_EDITOR='eval "$K" #' git commit --allow-empty"#, SHELL),
+    (
+        r#"echo 'int system(const char *); int main() { return V; }' > a.c; gcc -DV="{X}" a.c; ./a.out"#,
+        "system(\"touch PWNED\")",
+    ),
     (r#"ssh -o BatchMode=yes -J "{X}" localhost"#, "$(touch${IFS}PWNED)h"),
     (r#"scp -o BatchMode=yes -J "{X}" localhost:a b"#, "$(touch${IFS}PWNED)h"),
     (r#"parallel --results "{X}" echo ::: a"#, r#"r{= system("touch PWNED") =}"#),
@@ -210,11 +241,65 @@ const UNPACKED: &[(&str, &str)] = &[
         "a.tar",
     ),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; cp -r "{X}" r; sh r/run.sh"#, "s"),
+    (
+        r#"git init -q s; (cd s; printf 'all:\n\ttouch PWNED\n' > Makefile; git add .; git commit -qm a); git clone -q "{X}" "$HOME/r" && make -f "$HOME/r/Makefile""#,
+        "s",
+    ),
+    (r#"mkdir s; echo 'touch PWNED' > s/run.sh; curl -sO "file://$PWD/{X}"; sh run.sh"#, "s/run.sh"),
     (r#"printf -- '--- /dev/null\n+++ b/run.sh\n@@ -0,0 +1 @@\n+touch PWNED\n' > p; git apply "{X}"; sh run.sh"#, "p"),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; mv "{X}" r; sh r/run.sh"#, "s"),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; ln -s "{X}" r; sh r/run.sh"#, "s"),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; rsync -a "{X}/" r/; sh r/run.sh"#, "s"),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; curl -sO "file://$PWD/{X}/run.sh"; sh run.sh"#, "s"),
+];
+
+/// What is fetched into a repository becomes its files when something takes it from there.
+const FETCHED: &[&str] = &[
+    r#"git fetch -q "{X}" HEAD; git checkout -q FETCH_HEAD; make"#,
+    r#"git fetch -q "{X}" HEAD; git merge -q FETCH_HEAD; make"#,
+    r#"git fetch -q "{X}" HEAD; git reset -q --hard FETCH_HEAD; make"#,
+    r#"git fetch -q "{X}" HEAD; git checkout -q -b a FETCH_HEAD; sh run.sh"#,
+    r#"git fetch -q "{X}" HEAD:a; git checkout -q a; make"#,
+    r#"git fetch -q "{X}" HEAD:refs/heads/a; git switch -q a; . ./run.sh"#,
+    r#"git fetch -q "{X}" HEAD; git restore -s FETCH_HEAD .; make"#,
+    r#"git fetch -q "{X}" HEAD; git cherry-pick FETCH_HEAD; make"#,
+    r#"git fetch -q "{X}" HEAD; git read-tree -u --reset FETCH_HEAD; make"#,
+    r#"git fetch -q "{X}" HEAD; git worktree add -q w FETCH_HEAD; make -C w CANARY="$PWD/../PWNED""#,
+    r#"git remote add o "{X}"; git fetch -q o; git checkout -q "o/$(git -C ../s branch --show-current)"; make"#,
+    r#"git remote add o "{X}"; git pull -q o HEAD; make"#,
+    r#"git remote add o .; git remote set-url o "{X}"; git fetch -q o HEAD; git merge -q FETCH_HEAD; make"#,
+    r#"git pull -q "{X}" HEAD; make"#,
+    r#"git -c protocol.file.allow=always submodule --quiet add "$PWD/{X}" m; make -C m CANARY="$PWD/../PWNED""#,
+    r#"cd ..; git -C r fetch -q "{X}" HEAD; git -C r checkout -q FETCH_HEAD; make -C r"#,
+];
+
+/// A path of a package that is installed or built.
+const BUILT: &[&str] = &[
+    "pip install ./r",
+    "pip install -e r",
+    "pip install './r[test]'",
+    "python3 -m pip install ./r",
+    "pip wheel ./r",
+    "pip install -r r/requirements.txt",
+    "uv pip install ./r",
+    "pipx install ./r",
+    "npm install ./r",
+    "npm ci --prefix r",
+    "pnpm add ./r",
+    "yarn add ./r",
+    "gem install r/a.gem",
+    "brew install ./r/a.rb",
+    "sudo apt-get install -y ./r/a.deb",
+    "dpkg -i r/a.deb",
+    "docker build r",
+    "docker build -t a ./r",
+    "docker build -f r/Dockerfile .",
+    "docker buildx build --push -t a r",
+    "podman build r",
+    "docker compose -f r/compose.yaml up",
+    "cargo install --path r",
+    "go test ./r/...",
+    "ansible-galaxy install ./r",
 ];
 
 /// What a shell runs when it starts, or at a time, is code.
@@ -240,6 +325,20 @@ fn check(attacks: &[(&str, &str)]) {
 #[test]
 fn a_text_becomes_a_list() {
     check(LISTS);
+}
+
+#[test]
+fn code_of_awk_and_sed_runs_what_it_reads() {
+    check(COMMANDS);
+    for script in [
+        r#"awk -v n="{X}" '$1 == n || /total|sum/ { print | "sort -n" }' f"#,
+        r#"echo "{X}" | awk '/a|b/ { print $1; system("date") }'"#,
+        r#"awk -v n="{X}" 'BEGIN { "date" | getline d; print d, n }'"#,
+        r#"echo "{X}" | sed -E 's/(e|f)/e/g; /e/!s/ /-/'"#,
+        r#"printf '%s' "{X}" | sed -e '1i e' -e 's/a/b/'"#,
+    ] {
+        assert!(!is_refused(Shell::Bash, script, "a"), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
 }
 
 #[test]
@@ -325,6 +424,37 @@ fn what_a_value_unpacks_does_not_run() {
 }
 
 #[test]
+fn what_a_value_fetches_does_not_run() {
+    let prepared = "git init -q s; (cd s; echo 'touch ../PWNED' > run.sh; \
+        printf 'CANARY ?= ../PWNED\\nall:\\n\\ttouch \"$(CANARY)\"\\n' > Makefile; git add .; git commit -qm a); \
+        git init -q r; cd r; ";
+    let attacks: Vec<String> = FETCHED.iter().map(|script| format!("{prepared}{script}")).collect();
+    let attacks: Vec<_> = attacks.iter().map(|script| (Shell::Bash, script.as_str(), "../s")).collect();
+    all_act_and_are_refused(&attacks);
+    for script in [
+        r#"git fetch "{X}"; git diff FETCH_HEAD; make"#,
+        r#"git fetch "{X}"; git log FETCH_HEAD; make"#,
+        r#"git fetch "{X}"; git checkout -- .; make"#,
+        r#"git fetch "{X}" main; git checkout main; make"#,
+        r#"git fetch origin "{X}"; git checkout FETCH_HEAD; make"#,
+        r#"git fetch origin; git checkout "{X}"; make"#,
+        r#"git remote add "{X}" https://a.test/b.git; git fetch --all; make"#,
+    ] {
+        assert!(!is_refused(Shell::Bash, script, "a"), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+}
+
+#[test]
+fn what_a_value_unpacks_is_not_built() {
+    for build in BUILT {
+        let script = format!(r#"git clone "{{X}}" r; {build}"#);
+        assert!(is_refused(Shell::Bash, &script, "a"), "{script}");
+        let other = script.replace(" r;", " other;");
+        assert!(!is_refused(Shell::Bash, &other, "a"), "{other}: {:?}", judged(Shell::Bash, &other).command);
+    }
+}
+
+#[test]
 fn the_name_of_a_connection_is_no_file() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port of this machine");
     let address = format!("127.0.0.1/{}", listener.local_addr().expect("its address").port());
@@ -348,6 +478,9 @@ fn what_runs_later_is_code() {
         r#"echo "0 5 * * * root backup {X}" > /etc/cron.d/backup"#,
         r#"echo "export A={X}" > /etc/profile.d/a.sh"#,
         r#"echo "export A={X}" >> .envrc"#,
+        r#"echo "{X} ALL=(ALL) NOPASSWD: ALL" > /etc/sudoers.d/deploy"#,
+        r#"echo "{X} ALL=(ALL) NOPASSWD: ALL" | sudo tee -a /etc/sudoers"#,
+        r#"printf 'install a %s\n' "{X}" > /etc/modprobe.d/a.conf"#,
     ] {
         assert!(is_refused(Shell::Bash, script, "a"), "{script}");
     }
@@ -484,6 +617,166 @@ fn a_program_elsewhere_reads_the_same() {
         (r#"docker build --build-arg VERSION="{X}" ."#, "1"),
         (r#"curl -H "A: {X}" https://example.com"#, "1 2"),
         (r#"git update-ref refs/heads/a "{X}""#, "HEAD"),
+    ] {
+        assert!(!is_refused(Shell::Bash, script, value), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+}
+
+/// The same of programs that are not installed everywhere, or whose result another one runs.
+#[test]
+fn a_program_reads_a_word_as_its_code() {
+    let attacks = [
+        (r#"gcc -DV='"{X}"' -c a.c"#, r#""; system("id"); ""#),
+        (r#"clang++ -D V="{X}" -c a.cc"#, "system(0)"),
+        (r#"cookiecutter template --no-input name="{X}""#, "{{ cycler.__init__ }}"),
+        (r#"lessc --modify-var="v={X}" a.less"#, "0; @plugin \"a\""),
+    ];
+    for (script, value) in attacks {
+        assert!(is_refused(Shell::Bash, script, value), "{script}   {value}");
+        assert!(!is_refused(Shell::Bash, script, "1.0 beta"), "{script}");
+    }
+    let quoted =
+        r#"export K="{X}"; GIT_SSH_COMMAND='ssh -i "$K"' git fetch; git -c core.sshCommand='ssh -i "$K"' push"#;
+    assert!(!is_refused(Shell::Bash, quoted, "a b"));
+    assert!(is_refused(Shell::Bash, r#"coproc echo "{X}"; sh <&"${COPROC[0]}""#, SHELL));
+    assert!(is_refused(Shell::Bash, r#"pandoc -V title="{X}" a.md -o a.pdf"#, "^^5copenout"));
+    assert!(!is_refused(Shell::Bash, r#"pandoc -M title="{X}" a.md -o a.pdf"#, "any"));
+}
+
+/// A value that its author put in quotes for a shell, and the shell takes them off: it is a value like any other from there on.
+const UNQUOTED: &[(Shell, &str, &str)] = &[
+    (Shell::Bash, r#"sort {X:shellescaped} afile"#, "-oPWNED"),
+    (Shell::Bash, r#"sort {X:shellescaped} -- afile"#, "-oPWNED"),
+    (Shell::Bash, r#"x={X:shellescaped}; sort "$x" afile"#, "-oPWNED"),
+    (Shell::Bash, r#"bash -c "sort {X:shellescaped} afile""#, "-oPWNED"),
+    (Shell::Sh, r#"eval "sort {X:shellescaped} afile""#, "-oPWNED"),
+    (Shell::Bash, "sh <<EOF\nsort {X:shellescaped} afile\nEOF", "-oPWNED"),
+    (Shell::Bash, r#"trap "sort {X:shellescaped} afile" EXIT"#, "-oPWNED"),
+    (Shell::Bash, r#"tar cf a.tar {X:shellescaped} afile"#, "-Itouch PWNED"),
+    (Shell::Bash, r#"bash -c "sed -n p {X:shellescaped} afile""#, "-e1etouch PWNED"),
+    (Shell::Bash, r#"psql -o {X:shellescaped} -c "select 1""#, "|touch PWNED"),
+    (Shell::Bash, r#"curl -d {X:shellescaped} http://127.0.0.1:1"#, "@/etc/passwd"),
+    (Shell::Bash, r#"x={X:shellescaped}; eval "echo $x""#, "$(touch PWNED)"),
+    (Shell::Sh, r#"x={X:shellescaped}; eval "echo $x""#, "$(touch PWNED)"),
+    (Shell::Zsh, r#"x={X:shellescaped}; eval "echo $x""#, "$(touch PWNED)"),
+    (Shell::Bash, r#"x={X:shellescaped}; bash -c "echo $x""#, "$(touch PWNED)"),
+    (Shell::Bash, r#"eval echo {X:shellescaped}"#, "$(touch PWNED)"),
+    (Shell::Bash, r#"bash -c "eval echo {X:shellescaped}""#, "$(touch PWNED)"),
+    (Shell::Bash, r#"f() { eval "echo $1"; }; f {X:shellescaped}"#, "$(touch PWNED)"),
+    (Shell::Bash, r#"set -- {X:shellescaped}; eval "echo $1""#, "$(touch PWNED)"),
+    (Shell::Bash, r#"for a in {X:shellescaped}; do eval "echo $a"; done"#, "$(touch PWNED)"),
+    (Shell::Bash, r#"eval "echo $(echo {X:shellescaped})""#, "$(touch PWNED)"),
+    (Shell::Bash, r#"export A={X:shellescaped}; bash -c 'eval "echo $A"'"#, "; touch PWNED"),
+    (Shell::Bash, r#"A={X:shellescaped} bash -c 'eval "echo $A"'"#, "; touch PWNED"),
+    (Shell::Bash, r#"echo echo {X:shellescaped} | bash"#, "; touch PWNED"),
+    (Shell::Bash, r#"trap "echo $(echo {X:shellescaped})" EXIT"#, "$(touch PWNED)"),
+    (Shell::Bash, r#"eval "x={X:shellescaped}"; eval "echo $x""#, "$(touch PWNED)"),
+    (Shell::Bash, r#"ssh host echo {X:shellescaped}"#, "$(touch PWNED)"),
+    (Shell::Bash, r#"A={X:shellescaped}; echo "export A=$A" >> ~/.bashrc"#, "$(touch PWNED)"),
+];
+
+#[test]
+fn quotes_of_the_author_count_until_a_shell_takes_them_off() {
+    let fragment = |value: &str| format!("'{}'", value.replace('\'', r"'\''"));
+    let is_refused = |shell: Shell, script: &str, value: &str| {
+        let quoted = fragment(value);
+        judged(shell, script).command.iter().any(|verdict| refuses(verdict, &quoted, Mode::Fragment))
+    };
+    let open: Vec<&str> = UNQUOTED
+        .iter()
+        .filter(|(shell, script, value)| !is_refused(*shell, script, value))
+        .map(|attack| attack.1)
+        .collect();
+    assert!(open.is_empty(), "these are let through:\n{}", open.join("\n"));
+    for script in [
+        r#"sort {X:shellescaped}"#,
+        r#"bash -c "echo {X:shellescaped}""#,
+        r#"ssh host "ls -- {X:shellescaped}""#,
+        r#"x="{X:shellescaped}"; eval "echo $x""#,
+        "sh <<EOF\necho {X:shellescaped}\nEOF",
+        r#"trap "echo {X:shellescaped}" EXIT"#,
+        r#"export A="{X:shellescaped}"; bash -c 'eval "echo $A"'"#,
+        r#"echo "echo {X:shellescaped}" | bash"#,
+    ] {
+        for value in ["a b", "it's", "$(touch PWNED)", "a;b"] {
+            assert!(
+                !is_refused(Shell::Bash, script, value),
+                "{script}: {value}: {:?}",
+                judged(Shell::Bash, script).command
+            );
+        }
+    }
+}
+
+/// What is in parentheses behind a pattern of zsh, where one file fits the pattern.
+const QUALIFIERS: &[(Shell, &str, &str)] = &[
+    (Shell::Zsh, r#"touch a; echo *(e:"{X}":)"#, "touch PWNED"),
+    (Shell::Zsh, r#"touch a; echo *(oe:"{X}":)"#, "touch PWNED"),
+    (Shell::Zsh, r#"touch a; echo *(.e_"{X}"_)"#, "touch PWNED"),
+    (Shell::Zsh, r#"touch a; a=( *(e:"{X}":) )"#, "touch PWNED"),
+    (Shell::Zsh, r#"touch a; ls *("{X}")"#, "e:touch PWNED:"),
+    (Shell::Zsh, r#"touch a; ls *("{X}"N)"#, "e:touch PWNED:"),
+    (Shell::Zsh, r#"touch a; v="{X}"; ls *($v)"#, "e:touch PWNED:"),
+    (Shell::Zsh, r#"echo abc > a; v="{X}"; ls *(L+"$v")"#, "1e:touch PWNED:"),
+    (Shell::Zsh, r#"touch a; v="{X}"; for f in *(mh-"$v"); do :; done"#, "1e:touch PWNED:"),
+    (Shell::Zsh, r#"touch a b; v="{X}"; ls *(.om[1,"$v"])"#, "a[$(touch PWNED)]"),
+    (Shell::Zsh, r#"touch a; for f in *(e:'[[ $REPLY == "'"{X}"'" ]]':); do :; done"#, r#"x" ]];touch PWNED;[[ "a"#),
+];
+
+#[test]
+fn what_qualifies_a_pattern_of_zsh_is_code() {
+    all_act_and_are_refused(QUALIFIERS);
+    for script in [r#"ls *(.om[1,3]) -- "{X}""#, r#"[[ "{X}" == (a|b) ]]"#, r#"case "{X}" in (a|b) ls ;; esac"#] {
+        let verdicts = judged(Shell::Zsh, script).command;
+        assert!(verdicts.iter().all(|verdict| verdict.is_placeable()), "{script}: {verdicts:?}");
+    }
+}
+
+/// What goes on in the same word behind an option, and what a program evaluates in a size or a time.
+const ATTACHED: &[(&str, &str)] = &[
+    (r#"echo a > f; perl -i"{X}" -pe 's/a/b/' f"#, r#"x -esystem("touch PWNED");"#),
+    (r#"echo a > f; perl -0"{X}" -ne print f"#, r#"777 -esystem("touch PWNED");"#),
+    (r#"echo a > f; perl -l"{X}" -ne print f"#, r#"012esystem("touch PWNED");"#),
+    (r#"echo a > f; perl -F"{X}" -lane print f"#, r#"/x/);system(q(touch),q(PWNED));(1"#),
+    (r#"touch a; sed -i"{X}" 's/a/b/' a; mv -- PWNEDa PWNED"#, "PWNED*"),
+    (r#"echo 'int a;' > t.c; strip "{X}"; cp -- "$(echo "{X}" | tr -d @)" PWNED"#, "@t.c"),
+];
+
+#[test]
+fn what_goes_on_behind_an_option_is_code() {
+    check(ATTACHED);
+    // These programs need not be there.
+    for (script, value) in [
+        (r#"ruby -0"{X}" -ne 'puts 1' f"#, "777esystem('touch PWNED')"),
+        (r#"ruby -W"{X}" -e 'puts 1'"#, "1esystem('touch PWNED')"),
+        (r#"rclone cat -- "{X}""#, r#":webdav,url="http://127.0.0.1:1",bearer_token_command="touch PWNED":"#),
+        (r#"rclone cat "remote{X}""#, r#",bearer_token_command="touch PWNED":"#),
+        (r#"parallel --delay "{X}" echo ::: a"#, "`touch PWNED`"),
+        (r#"parallel -N "{X}" echo ::: a"#, "`touch PWNED`"),
+        (r#"pip install "package[{X}]""#, "a] @ file:///srv/evil#["),
+        (r#"uv pip install "package[{X}]==2.0""#, "a] @ https://example.com/x.tar.gz#["),
+        (r#"gem install --both "{X}""#, "--file=x.rb"),
+        (r#"printf 'Name-Real: %s\n' "{X}" | gpg --batch --gen-key"#, "a\n%pubring PWNED"),
+        (r#"printf '%s\n' "{X}" > debian/rules; dpkg-buildpackage -us -uc"#, "a"),
+        (r#"echo "{X}" > PKGBUILD; makepkg"#, "a"),
+        (r#"echo "{X}" > APKBUILD; abuild"#, "a"),
+        (r#"echo "{X}" > BUILD; bazel build //a"#, "a"),
+        (r#"echo "{X}" > nextflow.config; nextflow run a"#, "a"),
+        (r#"echo "{X}" > /proc/sys/kernel/core_pattern"#, "a"),
+        (r#"echo "{X}" | sudo tee /etc/ld.so.preload"#, "a"),
+    ] {
+        assert!(is_refused(Shell::Bash, script, value), "{script}");
+    }
+    for (script, value) in [
+        (r#"rclone ls "{X}""#, "drive:photos"),
+        (r#"rclone copy -- "{X}" "remote:backup/{X}""#, "photos"),
+        (r#"pip install "package=={X}""#, "1.2.3"),
+        (r#"pip install "package[{X}]""#, "cli,dev"),
+        (r#"sed -i"{X}" 's/a/b/' f"#, ".bak"),
+        (r#"yarn workspace "{X}" add "{X}""#, "web"),
+        (r#"stern "{X}" -n "{X}""#, "web"),
+        (r#"kubectx "{X}""#, "test"),
+        (r#"echo "{X}" > notes.md; tokei"#, "a"),
     ] {
         assert!(!is_refused(Shell::Bash, script, value), "{script}: {:?}", judged(Shell::Bash, script).command);
     }

@@ -40,6 +40,7 @@ const PROGRAMS: &str = "
     systemd-sysusers systemd-detect-virt systemd-path systemd-id128 systemd-escape systemd-notify systemd-cgls systemd-cgtop
     systemd-delta systemd-run systemd-inhibit systemd-cat
     curl wget rsync jq make gpg gpgv file lsof
+    createdb createuser dropdb dropuser pg_basebackup pg_dump pg_restore vacuumdb
 ";
 
 /// Fewer programs than this were compared only if the test itself is broken.

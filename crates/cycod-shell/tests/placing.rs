@@ -393,10 +393,10 @@ fn inline_code_takes_plain_values_only() {
         ("print({N:number})", "5"),
         ("print({N:number})", "f()"),
         ("x = '{V}'", "a/b.c"),
-        ("x = '{MY-VALUE}'", "it's"),
+        ("x = '{My-value}'", "it's"),
         ("x = {V:raw}", "f()"),
     ] {
-        match place_inline(&pieces(template, &[("V", value), ("N", value), ("MY-VALUE", value)])) {
+        match place_inline(&pieces(template, &[("V", value), ("N", value), ("My-value", value)])) {
             Ok(text) => out += &format!("{text}\n"),
             Err(refusal) => out += &format!("error[{}]: {}\n  try: {}\n", refusal.code, refusal.message, refusal.try_),
         }
@@ -406,8 +406,8 @@ fn inline_code_takes_plain_values_only() {
         error[unplaceable-value]: the value of `N` is not of its type
           try: give a number, or `true` or `false`, as its type says
         x = 'a/b.c'
-        error[inline-value]: the value of `MY-VALUE` would be read as code by this interpreter
-          try: read it from the environment variable `CYCOD_PARAM_MY_VALUE` in the script
+        error[inline-value]: the value of `My-value` would be read as code by this interpreter
+          try: read it from the environment variable `CYCOD_PARAM_My_value` in the script
         x = f()
     "#]]
     .assert_eq(&out);

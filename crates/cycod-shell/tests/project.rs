@@ -255,7 +255,7 @@ fn functions_of_a_script_that_is_read_are_followed() {
         ". ./lib.sh; deploy {X}; run echo {Y}; say {Z}",
         &programs,
         &expect![[r#"
-        data: `git push` takes it as an url; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
+        data: `git push` takes it as a URL; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
         data: `echo` takes it as text
         data: the shell takes it as a here-document
     "#]],
@@ -278,7 +278,7 @@ fn functions_of_a_script_that_is_read_are_followed() {
         ". ./outer.sh; deploy {X}",
         &programs,
         &expect![[r#"
-        data: `git push` takes it as an url; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
+        data: `git push` takes it as a URL; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
     "#]],
     );
     check(
@@ -300,14 +300,14 @@ fn functions_of_a_script_that_is_read_are_followed() {
         "if [ -f ./lib.sh ]; then . ./lib.sh; fi; deploy {X}",
         &programs,
         &expect![[r#"
-        data: `git push` takes it as an url; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
+        data: `git push` takes it as a URL; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
     "#]],
     );
     check(
         ". ./lib.sh; cd /tmp; deploy {X}",
         &programs,
         &expect![[r#"
-        data: `git push` takes it as an url; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
+        data: `git push` takes it as a URL; not beginning with `-`, which `git push` would read as an option; not beginning with `ext::`, which means something to `git push`; not beginning with `fd::`, which means something to `git push`
     "#]],
     );
     check(

@@ -8,8 +8,8 @@ mod acting;
 #[path = "common/template.rs"]
 mod template;
 
-use acting::{all_act_and_are_refused, judged};
-use cycod_shell::Shell;
+use acting::{all_act_and_are_refused, judged, refuses};
+use cycod_shell::{Mode, Shell, Verdict};
 
 const PERL: &str = "open(F, '>', 'PWNED')";
 const SHELL: &str = "touch PWNED";
@@ -36,6 +36,29 @@ const ATTACKS: &[(&str, &str)] = &[
     (r#"c=${c:-bash}; $c -c "{X}""#, SHELL),
     (r#": "${c:=bash}"; $c -c "{X}""#, SHELL),
     (r#"${c:-perl} -e "{X}""#, PERL),
+    // `shift` takes other words than it seems to.
+    (r#"f() { shift; bash -c "$1"; }; f ls "{X}""#, SHELL),
+    (r#"f() { shift 2; bash -c "$1"; }; f "{X}""#, SHELL),
+    (r#"f() { shift; shift; bash -c "$1"; }; f a b "{X}""#, SHELL),
+    (r#"f() { [ -z "$none" ] || shift; bash -c "$1"; }; f "{X}" ls"#, SHELL),
+    (r#"f() { if [ -n "$none" ]; then shift; fi; bash -c "$1"; }; f "{X}" ls"#, SHELL),
+    (r#"f() { shift | cat; bash -c "$1"; }; f "{X}" ls"#, SHELL),
+    (r#"f() { (shift); bash -c "$1"; }; f "{X}" ls"#, SHELL),
+    (r#"f() { a=$(shift); bash -c "$1"; }; f "{X}" ls"#, SHELL),
+    (r#"f() { shift & wait; bash -c "$1"; }; f "{X}" ls"#, SHELL),
+    (r#"f() { while [ $# -gt 0 ]; do bash -c "$1"; shift; done; }; f ls "{X}""#, SHELL),
+    (r#"f() { while shift; [ $# -gt 1 ]; do :; done; bash -c "$1"; }; f a b "{X}""#, SHELL),
+    (r#"f() { eval "shift"; bash -c "$1"; }; f ls "{X}""#, SHELL),
+    (r#"f() { shift "$n"; bash -c "$1"; }; n=2; f a b "{X}""#, SHELL),
+    (r#"f() { shift; bash -c "$1"; }; f $none ls "{X}""#, SHELL),
+    (r#"f() { shift; bash -c "$1"; }; f $(true) ls "{X}""#, SHELL),
+    (r#"f() { shift; set -- "$1"; bash -c "$1"; }; f ls "{X}""#, SHELL),
+    (r#"f() { shift; g "$@"; }; g() { shift; bash -c "$1"; }; f a b "{X}""#, SHELL),
+    (r#"f() { for a; do bash -c "$a"; done; }; g() { shift; f "$@"; }; g ls "{X}""#, SHELL),
+    (r#"f() { bash -c "${@:2}"; }; f ls "{X}""#, SHELL),
+    (r#"f() { bash -c "${@:2:1}"; }; f ls "{X}""#, SHELL),
+    (r#"f() { shift; bash -c "${@:2}"; }; f ls ls "{X}""#, SHELL),
+    (r#"f() { trap shift USR1; kill -USR1 $$; bash -c "$1"; }; f ls "{X}""#, SHELL),
     // The variable is empty, and the next word is the program.
     (r#"if false; then c=echo; fi; $c perl -e "{X}""#, PERL),
     (r#"[ -n "$none" ] && c=echo; $c perl -e "{X}""#, PERL),
@@ -309,6 +332,16 @@ const EVERYDAY: &[&str] = &[
     r#"c=docker; if [ -e a ]; then c=podman; fi; $c pull {X}"#,
     r#"c=(docker run); c+=(--rm); "${c[@]}" --name {X} image"#,
     r#"for c in docker podman; do $c pull {X}; done"#,
+    // What `shift` leaves.
+    r#"r() { shift; "$@"; }; r 5 wc -l -- "{X}""#,
+    r#"r() { local n=$1; shift; until "$@"; do sleep "$n"; done; }; r 5 wc -l -- "{X}""#,
+    r#"r() { shift 2; "$@"; }; r 5 a wc -l -- "{X}""#,
+    r#"r() { "${@:2}"; }; r 5 wc -l -- "{X}""#,
+    r#"step() { echo "==> $1"; shift; "$@"; }; step "counts {X}" wc -l -- "{X}""#,
+    r#"die() { local c=$1; shift; echo "$*" >&2; exit "$c"; }; [ -e a ] || die 2 "no file {X}""#,
+    r#"join() { local IFS="$1"; shift; echo "$*"; }; join , "{X}" b"#,
+    r#"f() { local a=$1; shift; eval "$a=1"; echo "$*"; }; f v "{X}""#,
+    r#"a() { b "$@"; }; b() { shift; "$@"; }; a 5 wc -l -- "{X}""#,
 ];
 
 /// What people write with the means of a shell, none of which changes what the value is.
@@ -342,4 +375,23 @@ fn a_variable_that_is_one_of_a_few_programs_is_those() {
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// bash and zsh hand an assignment to these builtins as one word; `local a=$1` needs no quotes.
+#[test]
+fn what_is_declared_is_not_divided() {
+    let wholes = [
+        r#"f() { local a=$1; echo "$a"; }; f "{X}""#,
+        r#"a="{X}"; export b=$a; readonly c=$a; declare -r d=$a; echo "$b$c$d""#,
+    ];
+    let divides = |verdict: &Verdict| refuses(verdict, "a b", Mode::Word);
+    for shell in [Shell::Bash, Shell::Zsh] {
+        for script in wholes {
+            for verdict in judged(shell, script).command {
+                assert!(!divides(&verdict), "{script}: {}", verdict.describe());
+            }
+        }
+    }
+    let divided = r#"f() { local a="$1"; echo $a; }; f "{X}""#;
+    assert!(judged(Shell::Bash, divided).command.iter().any(|verdict| verdict.is_placeable() && divides(verdict)));
 }

@@ -119,7 +119,30 @@ fn a_yaml_document_keeps_its_keys() {
     for value in ["a\nspec: {}", "{a: b}", "a: b", "a #b"] {
         assert!(is_refused(Shell::Bash, manifest, value), "{value}");
     }
+    for list in [
+        "command: [\"sh\", \"-c\", \"echo {X}\"]",
+        "command: [/bin/bash, -ec, '{X}']",
+        "command: [sh]\nargs: [\"-c\", \"{X}\"]",
+        "command:\n- sh\n- -c\n- echo '{X}'",
+        "command:\n  - /bin/sh\n  - \"-c\"\n  - |\n    cd /srv\n    echo {X}",
+        "args:\n- -c\n- \"{X}\"",
+        "- name: a\n  command: [\"bash\", \"-lc\", \"run --note={X}\"]",
+    ] {
+        for script in [
+            format!("kubectl apply -f - <<E\nkind: Pod\n{list}\nE\n"),
+            format!("cat > a.yaml <<E\nkind: Pod\n{list}\nE\nkubectl apply -f a.yaml"),
+        ] {
+            assert!(is_refused(Shell::Bash, &script, "a"), "{script}");
+        }
+    }
     all_pass(&[
+        ("kubectl apply -f - <<E\ncommand: [\"sh\", \"-c\", \"echo \\$1\", \"_\", \"{X}\"]\nE\n", "a b"),
+        (
+            "kubectl apply -f - <<E\ncommand:\n- sh\n- -c\n- echo \\$NOTE\nenv:\n- name: NOTE\n  value: \"{X}\"\nE\n",
+            "a b",
+        ),
+        ("kubectl apply -f - <<E\ncommand: [\"grep\", \"-c\", \"{X}\"]\nE\n", "a b"),
+        ("kubectl apply -f - <<E\nargs: [\"--note\", \"{X}\"]\nE\n", "a b"),
         (manifest, "web-1.2"),
         ("kubectl apply -f - <<E\nimage: {X}\nE\n", "registry.test:5000/a/b:1.2@sha256:00"),
         ("kubectl apply -f - <<E\nnote: \"{X}\"\nE\n", "it's a: b #c\nd"),
@@ -383,6 +406,59 @@ fn a_name_is_one_name() {
     ]);
 }
 
+/// A server that makes the canary when a request has a second cookie, or a second parameter of its type.
+const HEADERS: &str = r#"printf 'import http.server as h, http.cookies as c\nclass H(h.BaseHTTPRequestHandler):\n def do_GET(s):\n  if "b" in c.SimpleCookie(s.headers["Cookie"] or "") or s.headers.get_param("b") is not None: open("PWNED", "w")\n  s.send_response(200)\n  s.end_headers()\nv = h.HTTPServer(("127.0.0.1", 0), H)\nopen("port", "w").write(str(v.server_port))\nv.handle_request()\n' > s.py; python3 s.py & until [ -s port ]; do sleep 0.1; done; p=$(cat port); "#;
+
+#[test]
+fn a_header_keeps_its_parameters() {
+    let attack = |script: &str| format!("{HEADERS}{script}; wait");
+    let scripts = [
+        (r#"curl -s -H "Cookie: a={X}" "http://127.0.0.1:$p/""#, "1; b=2"),
+        (r#"curl -s --header "cookie: c=1; a={X}" "http://127.0.0.1:$p/""#, "1; b=2"),
+        (r#"curl -s -H "Content-Type: text/plain; a={X}" "http://127.0.0.1:$p/""#, "1; b=2"),
+        (r#"curl -s -H "Content-Type: text/plain; a=\"{X}\"" "http://127.0.0.1:$p/""#, "\"; b=\"2"),
+        (r#"wget -qO- --header "Cookie: a={X}" "http://127.0.0.1:$p/""#, "1; b=2"),
+        (r#"curl -s -b "a={X}" "http://127.0.0.1:$p/""#, "1; b=2"),
+    ];
+    let attacks: Vec<(String, &str)> = scripts.iter().map(|(script, value)| (attack(script), *value)).collect();
+    let attacks: Vec<(&str, &str)> = attacks.iter().map(|(script, value)| (script.as_str(), *value)).collect();
+    check(&attacks);
+    all_pass(&[
+        (r#"curl -H "Cookie: {X}" https://a.test"#, "a=1; b=2"),
+        (r#"curl -H "Cookie: a={X}" https://a.test"#, "1,2 3"),
+        (r#"curl -H "Authorization: Bearer {X}" https://a.test"#, "a=b;c"),
+        (r#"curl -H "X-Note: {X}" https://a.test"#, "a; b"),
+        (r#"curl -H "X-Note: see {X}" https://a.test"#, "a; b=c"),
+    ]);
+}
+
+#[test]
+fn a_named_value_is_pasted_into_sql_where_it_has_no_quotes() {
+    for script in [
+        r#"psql -v id="{X}" -c 'SELECT :id'"#,
+        r#"psql -c 'SELECT * FROM a WHERE id = :id' -v id="{X}" db"#,
+        r#"psql --set=id="{X}" -c 'SELECT :id'"#,
+        r#"psql --variable id="{X}" -c 'SELECT :id'"#,
+        "psql -v id=\"{X}\" <<'E'\nSELECT * FROM a WHERE id = :id;\nE",
+        r#"psql -v id="{X}" -v n=1 -c "SELECT 'a' WHERE :id = 1""#,
+        r#"x="id={X}"; psql -v "$x" -c 'SELECT :id'"#,
+        r#"sudo -u postgres psql -v id="{X}" -c 'SELECT :id'"#,
+        r#"psql -v t="{X}" -c 'DROP TABLE :t'"#,
+        r#"psql -v id="{X}" -c "SELECT :id, :'id'""#,
+    ] {
+        assert!(is_refused(Shell::Bash, script, "a"), "{script}");
+    }
+    all_pass(&[
+        (r#"psql -v id="{X}" -c "SELECT :'id'""#, "a"),
+        (r#"psql -v id="{X}" -c 'SELECT :"id"'"#, "a"),
+        ("psql -v id=\"{X}\" <<'E'\nSELECT * FROM a WHERE id = :'id';\nE", "a"),
+        (r#"psql -v id="{X}" -c "SELECT a::id""#, "a"),
+        (r#"psql -v id="{X}" -c "SELECT ':id'""#, "a"),
+        (r#"psql -v id="{X}" -c 'SELECT :idx'"#, "a"),
+        (r#"psql -v id="{X}" -f q.sql"#, "a"),
+    ]);
+}
+
 #[test]
 fn a_line_stays_one() {
     check(&[
@@ -545,7 +621,53 @@ fn what_is_data_says_what_a_value_must_be() {
         [
             "without `\"` and `\\`, because it is in a JSON string",
             "beginning with `/`, `?` or `#`, because it comes after a host",
-            "without any of `[]{}`"
+            "without `[`, `]`, `{` or `}`"
         ]
     );
+}
+
+/// Arithmetic evaluates the variable that a value names, and each value of the command is in one.
+#[test]
+fn what_is_calculated_may_name_every_value() {
+    for script in [
+        r#"count="{X}"; echo "{Y}"; (( count > 3 )) && echo many"#,
+        r#"echo "{Y}"; x="{X}"; echo $((x))"#,
+        r#"n="{X}"; echo "{Y}"; [[ $n -gt 3 ]]"#,
+        r#"f() { local n=$1; echo "$2"; (( n > 3 )); }; f "{X}" "{Y}""#,
+        r#"n=$(grep -c "{X}" f); git log -- "{Y}"; (( n > 3 ))"#,
+    ] {
+        let verdicts = judged(Shell::Bash, script).command;
+        assert!(
+            verdicts.len() == 2 && verdicts.iter().all(|verdict| !verdict.guards.is_empty()),
+            "{script}: {verdicts:?}"
+        );
+    }
+}
+
+/// A value may name a file that is written, and then not one that runs.
+#[test]
+fn a_file_that_runs_is_not_written_by_another_name() {
+    for (script, runs) in [
+        (r#"echo "{X}" > {F}; sh run.sh"#, "run.sh"),
+        (r#"echo "{X}" > {F}; sh run.sh"#, "./RUN.sh"),
+        (r#"echo "{X}" | tee -a {F}; ./run.sh"#, "/srv/run.sh"),
+        (r#"printf '%s' "{X}" >> "out/{F}"; . ./lib/run.sh"#, "../lib/run.sh"),
+        (r#"cp {X} {F}; sh run.sh"#, "run.sh"),
+        (r#"mv {X} "{F}"; make"#, "Makefile"),
+        (r#"echo "{X}" > {F}; git status"#, ".git/config"),
+        (r#"echo "{X}" > {F}; npm test"#, "package.json"),
+        (r#"git clone {X} {F}; make -C build"#, "build"),
+        (r#"jq -n --arg x "{X}" '$x' > {F}; npx prettier --write a.ts"#, "prettier.config.mjs"),
+    ] {
+        assert!(is_refused(Shell::Bash, script, runs), "{script}: {runs}");
+        for other in ["notes.md", "a/b c.txt", "run.shx", "Makefile.d/a"] {
+            assert!(
+                !is_refused(Shell::Bash, script, other),
+                "{script}: {other}: {:?}",
+                judged(Shell::Bash, script).command
+            );
+        }
+    }
+    // What the author writes there is no value.
+    assert!(!is_refused(Shell::Bash, r#"echo hello > {F}; sh run.sh"#, "run.sh"));
 }

@@ -49,6 +49,20 @@ const WRITERS: &[(&str, &str)] = &[
     (r#"X="{X}" python3 -c 'import os; open("g", "w").write(os.environ["X"])'; bash g"#, SHELL),
     (r#"python3 -c 'import sys; open("g", "w").write(sys.argv[1])' "{X}"; bash g"#, SHELL),
     (r#"echo "{X}" | gzip > g.gz; gunzip g.gz; bash g"#, SHELL),
+    // Code that stands in what an interpreter reads.
+    ("python3 - \"{X}\" <<'E'\nimport sys\nopen('g', 'w').write(sys.argv[1])\nE\nbash g", SHELL),
+    ("export X=\"{X}\"; python3 - <<'E'\nimport os\nopen('g', 'w').write(os.environ['X'])\nE\nbash g", SHELL),
+    ("node - \"{X}\" <<'E'\nrequire('fs').writeFileSync('g', process.argv[2])\nE\nbash g", SHELL),
+    (r#"echo 'open F, ">", "g"; print F shift' | perl - "{X}"; bash g"#, SHELL),
+    ("cat > w.py <<'E'\nimport sys\nopen('g', 'w').write(sys.argv[1])\nE\npython3 w.py \"{X}\"; bash g", SHELL),
+    // A name that the code makes of parts.
+    (r#"python3 -c 'import sys; n = 1; open(f"g{n}.sh", "w").write(sys.argv[1])' "{X}"; bash g1.sh"#, SHELL),
+    (r#"python3 -c 'import sys; open("g-%02d.sh" % 1, "w").write(sys.argv[1])' "{X}"; bash g-01.sh"#, SHELL),
+    (r#"python3 -c 'import sys; open(sys.argv[2] + ".sh", "w").write(sys.argv[1])' "{X}" g; bash g.sh"#, SHELL),
+    (r#"perl -e '$n = "g"; open F, ">", "$n.sh"; print F shift' "{X}"; bash g.sh"#, SHELL),
+    // A variable that the code names.
+    (r#"echo '{}' > g.json; X="{X}" jq -r '.x = env.X | .x' g.json > g; bash g"#, SHELL),
+    (r#"export X="{X}"; perl -e 'print $ENV{"X"}' | bash"#, SHELL),
     (r#"echo "{X}" > /dev/shm/cycod-test-g; . /dev/shm/cycod-test-g; rm /dev/shm/cycod-test-g"#, SHELL),
     (r#"mkdir a; echo "{X}" > a/g; cp -r a b; chmod +x b/*; run-parts b"#, "#!/bin/sh\ntouch PWNED"),
 ];
@@ -155,6 +169,17 @@ fn of_bash<'a>(attacks: &[(&'a str, &'a str)]) -> Vec<(Shell, &'a str, &'a str)>
 
 /// Programs that look for their settings, or for code that other code names.
 const FOUND: &[(&str, &str)] = &[
+    // The source of a program: as make builds it by itself, and where another source includes it.
+    (
+        r#"printf '#include <stdio.h>\n#include <stdlib.h>\nint main() { puts("%s"); }\n' "{X}" > a.c; make a; ./a"#,
+        r#"a"); system("touch PWNED"); puts(""#,
+    ),
+    (
+        r#"printf '#define V "%s"\n' "{X}" > v.h; echo '#include <stdlib.h>
+#include "v.h"
+int main() { return V; }' > a.c; gcc a.c -o a; ./a"#,
+        r#"" && system("touch PWNED") && ""#,
+    ),
     (r#"echo "{X}" > json.py; python3 -c 'import json'"#, "import os; os.system('touch PWNED')"),
     (
         r#"mkdir m; echo "{X}" > m/h.py; echo 'import h' > m/a.py; python3 m/a.py"#,
@@ -191,6 +216,24 @@ fn a_file_is_found_by_a_program_that_looks_for_it() {
     all_act_and_are_refused(&of_bash(FOUND));
 }
 
+/// The same of programs that are not installed everywhere.
+const FOUND_BY_OTHERS: &[&str] = &[
+    r#"printf 'web: %s\n' "{X}" > Procfile; foreman start"#,
+    r#"echo "{X}" > Snakefile; snakemake -j1"#,
+    r#"echo "{X}" > Earthfile; earthly +build"#,
+    r#"echo "{X}" > SConstruct; scons"#,
+    r#"echo "{X}" > models/a.sql; dbt run"#,
+    r#"echo "{X}" > sql/V1__a.sql; flyway migrate"#,
+    r#"printf 'a: "%s"' "{X}" > chart/templates/a.yaml; helm upgrade a ./chart"#,
+];
+
+#[test]
+fn a_file_is_found_by_other_programs() {
+    for script in FOUND_BY_OTHERS {
+        assert!(is_refused(Shell::Bash, script, "a"), "{script}");
+    }
+}
+
 /// Programs that keep no code and no settings under any such name, or ran before the file was there.
 const OVERLOOKED: &[&str] = &[
     r#"echo "{X}" >> .gitignore; git add .gitignore; git commit -m a"#,
@@ -199,6 +242,9 @@ const OVERLOOKED: &[&str] = &[
     r#"npm run build; npx vite build; echo "{X}" > dist/config.js; aws s3 cp dist/config.js s3://b/"#,
     r#"mkdir -p ~/.config/app; echo "{X}" > ~/.config/app/a.conf; cat ~/.config/app/a.conf | grep a; ls -l ~/.config"#,
     r#"echo "{X}" > values.yaml; helm upgrade a . -f values.yaml; kubectl get pods"#,
+    r#"printf 'a: "%s"' "{X}" > chart/values.yaml; helm upgrade a ./chart"#,
+    r#"echo "{X}" > VERSION; foreman start; bazel build //..."#,
+    r#"echo "{X}" > q.sql; git add q.sql; helm lint ./chart"#,
     r#"echo "{X}" > README.md; npm publish; npx eslint .; jest"#,
     r#"echo "{X}" > h.py; cat h.py; gzip h.py; git add h.py.gz"#,
 ];

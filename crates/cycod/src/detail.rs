@@ -117,7 +117,7 @@ impl<'a> Detail<'a> {
         page.fact("requires", &tool.requires.commands.join(", "));
         page.fact("requires env", &tool.requires.env.join(", "));
         page.fact("runs on", &runs_on(tool));
-        page.fact("files", tool.workspace.words(self.entry.level).unwrap_or_default());
+        page.fact("files", &tool.workspace.words(self.entry.level).unwrap_or_default());
         page.fact("timeout", &duration(tool.timeout.unwrap_or(Tool::DEFAULT_TIMEOUT)));
         if let Some(cost) = tool.token_cost {
             page.fact("declared cost", &format!("{cost} tokens"));

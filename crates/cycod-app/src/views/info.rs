@@ -1,3 +1,5 @@
+//! What `cycod info` shows of a tool, for people and as JSON.
+
 use std::collections::BTreeSet;
 
 use cycod_engine::{
@@ -7,7 +9,7 @@ use cycod_engine::{
     diagnostic::SourceFile,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Beyond, Parameters, ToolView, stated_json};
 use crate::command_line::{literal, quoted, sample_arguments};
@@ -52,9 +54,9 @@ pub struct ToolInfo<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<&'static str>,
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub runs_on: BTreeSet<&'a str>,
+    pub runs_on: BTreeSet<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub workspace: Option<&'static str>,
+    pub workspace: Option<Value>,
     /// `same-worker` if the steps of a durable run stay with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_on: Option<&'static str>,
@@ -77,7 +79,11 @@ impl<'a> ToolInfo<'a> {
             stated: tool.and_then(stated_json),
             on: tool.filter(|tool| tool.on == RunSite::Fleet).map(|_| "fleet"),
             runs_on: tool.map(Tool::worker_labels).unwrap_or_default(),
-            workspace: tool.filter(|tool| tool.workspace == FleetWorkspace::Snapshot).map(|_| "snapshot"),
+            workspace: tool.and_then(|tool| match &tool.workspace {
+                FleetWorkspace::None => None,
+                FleetWorkspace::Snapshot => Some(json!("snapshot")),
+                FleetWorkspace::Shared(name) => Some(json!({"shared": name.as_str()})),
+            }),
             keep_on: tool.filter(|tool| tool.keep_on).map(|_| "same-worker"),
             examples: tool.map(|_| examples(entry, tool)),
         }

@@ -4,7 +4,7 @@ use cycod_diagnostic::{Code, Diagnostic, Span};
 use cycod_syntax::template::Template;
 
 use super::{Lowering, Text, View, command::Form};
-use crate::{Command, CommandPattern, CommandText, Handler, Interpreter, ProgramTemplate, Runtime, Verdicts};
+use crate::{Command, CommandPattern, CommandText, Handler, Interpreter, ProgramTemplate, Runtime};
 
 impl Lowering<'_> {
     /// Reads `handler`. What is missing was left out by its author, or reported where the file was read.
@@ -80,12 +80,8 @@ impl Lowering<'_> {
             }
         }
         let words = vec![language.to_owned(), "{0}".to_owned()];
-        Form::Command(Command::One(CommandText {
-            interpreter: Interpreter::Program(ProgramTemplate { words }),
-            template: Template::text(code),
-            options: Vec::new(),
-            verdicts: Verdicts::default(),
-        }))
+        let interpreter = Interpreter::Program(ProgramTemplate { words });
+        Form::Command(Command::One(CommandText::of(interpreter, Template::text(code))))
     }
 
     fn allowlist(&self, patterns: &[Text<'_>], runtime: Runtime) -> Vec<CommandPattern> {

@@ -14,7 +14,8 @@ use super::{
     step::on_lost,
 };
 use crate::{
-    Body, Command, FleetWorkspace, Level, Platform, PlatformKey, RunSite, Runtime, SourceOrigin, Stated, Tool, ToolName,
+    Body, Command, FleetWorkspace, Level, Platform, PlatformKey, RunSite, Runtime, SHARED_NAME, SharedName,
+    SourceOrigin, Stated, Tool, ToolName,
 };
 
 impl Lowering<'_> {
@@ -95,7 +96,7 @@ impl Lowering<'_> {
             schedule: self.schedule(view),
             on: if view.choice("on") == Some("fleet") { RunSite::Fleet } else { RunSite::Here },
             runs_on: self.runs_on(view),
-            workspace: workspace(view),
+            workspace: self.workspace(view),
             keep_on: view.choice("keep-on").is_some(),
             max_parallel: self.max_parallel(view),
             ignore_errors: view.flag("ignore-errors").unwrap_or(false),
@@ -363,6 +364,27 @@ impl Lowering<'_> {
         view.strings("tags")
     }
 
+    /// Reads which files it has on the fleet.
+    fn workspace(&self, view: &View<'_>) -> FleetWorkspace {
+        let Some(shared) = view.object("workspace") else {
+            return match view.text("workspace").map(|text| text.scalar.text.as_str()) {
+                Some("snapshot") => FleetWorkspace::Snapshot,
+                _ => FleetWorkspace::None,
+            };
+        };
+        let text = shared.text("shared");
+        if let Some(name) = text.and_then(|text| SharedName::new(&text.scalar.text)) {
+            return FleetWorkspace::Shared(name);
+        }
+        let (span, why) = match text {
+            Some(text) => (text.span, format!("`{}` can't be the name of a shared directory", text.scalar.text)),
+            None => (shared.span, "a shared directory needs its name".to_owned()),
+        };
+        let diagnostic = Diagnostic::error(Code::InvalidName, span, why).note(SHARED_NAME);
+        self.sink.report(diagnostic.help("a worker says where it is: `cycod worker --shared NAME=PATH`"));
+        FleetWorkspace::None
+    }
+
     /// Reads a list of platforms.
     pub(crate) fn platforms(&self, view: &View<'_>, key: &str) -> BTreeSet<Platform> {
         let mut platforms = BTreeSet::new();
@@ -376,13 +398,6 @@ impl Lowering<'_> {
             }
         }
         platforms
-    }
-}
-
-fn workspace(view: &View<'_>) -> FleetWorkspace {
-    match view.choice("workspace") {
-        Some("snapshot") => FleetWorkspace::Snapshot,
-        _ => FleetWorkspace::None,
     }
 }
 

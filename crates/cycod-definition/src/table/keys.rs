@@ -101,8 +101,8 @@ pub(crate) static TOOL: Section = Section {
         key("durable", Bool, "Whether a run can continue after a crash, with `cycod runs resume`.").or("false"),
         key("on-lost", Choice(ON_LOST), "The default of `on-lost` for every step.").or("`retry` for level read, else `ask`"),
         key("on", Choice(ON), "Where it runs, for every caller: `here` on the machine of the caller, `fleet` on a worker of the team's hub. `--on` of `cycod run` takes precedence.").or("here"),
-        key("runs-on", Texts, "The labels that a worker must offer to run it on the fleet, such as `gpu` or `os:linux`.").or("none"),
-        key("workspace", Choice(WORKSPACE), "The files of the project that it has on the fleet: `none`, or `snapshot` for all files as they are when the run begins. What the run changes in them comes back, unless the tool only reads; of a durable or scheduled run, when you apply it.").or("none"),
+        key("runs-on", Texts, "The labels that a worker must offer to run it on the fleet, such as `gpu`, `os:linux` or `tool:git>=2.40`.").or("none"),
+        key("workspace", Either(&SHARED, &Choice(WORKSPACE)), "The files that it has on the fleet: `none`, or `snapshot` for all files of the project as they are when the run begins. What the run changes in them comes back, unless the tool only reads; of a durable or scheduled run, when you apply it. With `shared`, it works in a directory that workers share.").or("none"),
         key("keep-on", Choice(KEEP_ON), "`same-worker` keeps the steps of a durable run with the worker that has begun it, for what they leave outside of the project. If that is lost, or doesn't offer what a step needs, another worker takes them.").or("any worker takes a step"),
         key("task", Choice(&["never", "offered", "required"]), "Whether hosts that support tasks may, or must, run it as one.").or("never"),
         key("programs", Map("PROGRAM", &Choice(NATURES)), "What programs that cycod doesn't know do with their arguments: `text` (text and files), `plain` (plain words, such as names of tasks), `command` (a command that they run), `code`. A programs file defines it for many tools; this key takes precedence.").chapter("Parameter Security"),
@@ -138,6 +138,13 @@ pub(crate) static TOOL: Section = Section {
         key("risky", Bool, "`true` raises the level to `run`; `false` changes nothing.").restricts(),
         key("riskLevel", Choice(&["low", "medium", "high", "critical"]), "Raises the level: low is read, medium write, high and critical run. Never lowers it.").restricts(),
     ],
+};
+
+static SHARED: Section = Section {
+    noun: "a shared directory",
+    doc: "A directory that several workers have, for example in a network file system. The tool works there, and runs on the fleet only.",
+    strict: true,
+    keys: &[key("shared", Text, "Its name. The worker says which directory that is: `cycod worker --shared NAME=PATH`.")],
 };
 
 static OFFER: Section = Section {

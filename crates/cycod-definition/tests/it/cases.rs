@@ -3261,11 +3261,11 @@ mod habits {
                 3:10-3:13 hint[could-be-option]: a value of `A` that begins with `-` is refused: `ls` would read it as an option
                   fix: write `-- {A}`; then any value passes
                 3:14-3:17 hint[could-be-option]: a value of `B` that begins with `-` is refused: `ls` would read it as an option
-                  fix: write `-- {B}`; then any value passes
+                  help: write `-- {A}`; then any value passes
                 3:18-3:21 hint[could-be-option]: a value of `C` that begins with `-` is refused: `ls` would read it as an option
-                  fix: write `-- {C}`; then any value passes
+                  help: write `-- {A}`; then any value passes
                 3:22-3:25 hint[could-be-option]: a value of `D` that begins with `-` is refused: `ls` would read it as an option
-                  fix: write `-- {D}`; then any value passes
+                  help: write `-- {A}`; then any value passes
                 5:3-5:4 warning[no-description]: parameter `A` has no description
                   help: describe its purpose; people and models choose its value by that
                 5:13-5:17 error[unknown-choice]: `type` cannot be `path`

@@ -2,6 +2,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "an expectation reads best as a literal")]
 
+mod across;
 mod cases;
 mod editor_schema;
 mod function_schema;

@@ -19,7 +19,14 @@ pub(crate) fn examples() -> Vec<(String, String)> {
 }
 
 fn example(name: &str) -> Tool {
-    let (_, text) = examples().into_iter().find(|(stem, _)| stem == name).expect("the example is there");
+    let (_, mut text) = examples().into_iter().find(|(stem, _)| stem == name).expect("the example is there");
+    if name == "github-repo-clone" {
+        // What a caller decides to clone, `npm install` runs: its author has to declare that.
+        for description in ["Repository owner username", "Repository name"] {
+            let line = format!("description: {description}\n");
+            text = text.replace(&line, &format!("{line}    placing: program\n"));
+        }
+    }
     let (loaded, lines) = report(&text, None);
     loaded.tool.unwrap_or_else(|| panic!("{name} loads:\n{lines}"))
 }
@@ -43,7 +50,7 @@ fn every_example_loads() {
           help: let `curl` read the header, such as
                 printf 'X-Key: %s' "{API_KEY}" | curl -H @- …
         5:57-5:66 hint[could-be-option]: a value of `API_URL` that begins with `-` is refused: `curl` would read it as an option
-          fix: write `-- {API_URL}`; then any value passes
+          fix: write `-- "{API_URL}"`; then any value passes
         complex-workflow
         6:20-6:28 error[unknown-program]: cycod does not know `command1`, so it does not know what that does with `PARAM1`
           help: if its arguments are text or files, add `programs: {command1: text}` to this file, or `command1: text` to `.cycod/programs.yaml` for all tools next to it; or vouch for it with `placing: data` on `PARAM1`
@@ -51,15 +58,15 @@ fn every_example_loads() {
           help: if its arguments are text or files, add `programs: {command2: text}` to this file, or `command2: text` to `.cycod/programs.yaml` for all tools next to it; or vouch for it with `placing: data` on `PARAM2`
         find-files
         5:17-5:28 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `find` would read it as an option
-          help: `find` has no end of options; a path can begin with `./` (`path: true`)
+          help: `find` has no end of options; if `DIRECTORY` is a path, write `path: true`, and it begins with `./`
         7:56-7:67 warning[value-in-code]: `DIRECTORY` is in code that `powershell` parses: no quoting keeps it data there
           help: write the code without the value, and hand the value to it as data
         7:78-7:87 warning[value-in-code]: `PATTERN` is in code that `powershell` parses: no quoting keeps it data there
           help: write the code without the value, and hand the value to it as data
         8:17-8:28 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `find` would read it as an option
-          help: `find` has no end of options; a path can begin with `./` (`path: true`)
+          help: `find` has no end of options; if `DIRECTORY` is a path, write `path: true`, and it begins with `./`
         9:17-9:28 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `find` would read it as an option
-          help: `find` has no end of options; a path can begin with `./` (`path: true`)
+          help: `find` has no end of options; if `DIRECTORY` is a path, write `path: true`, and it begins with `./`
         18:30-18:44 warning[invalid-example]: an example of `DIRECTORY`: `C:\Projects` does not match the pattern `^[^<>:"|?*]+$`
         github-commit-stats
         12:11-12:161 warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
@@ -67,17 +74,25 @@ fn every_example_loads() {
         19:11-19:88 warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
           fix: quote the command
         github-repo-clone
+        6:40-6:47 error[evaluated-again]: the value of `OWNER` decides what is unpacked, and step `install-deps` then runs a part of that
+          help: if running it is what the tool is for, write `placing: program` at `OWNER`; else run it in a tool of its own
+        6:48-6:54 error[evaluated-again]: the value of `REPO` decides what is unpacked, and step `install-deps` then runs a part of that
+          help: if running it is what the tool is for, write `placing: program` at `REPO`; else run it in a tool of its own
         6:59-6:71 hint[could-be-option]: a value of `OUTPUT_DIR` that begins with `-` is refused: `git clone` would read it as an option
-          fix: write `-- {OUTPUT_DIR}`; then any value passes
+          help: write `-- https://github.com/{OWNER}/{REPO}.git`; then any value passes
+        10:36-10:43 error[evaluated-again]: the value of `OWNER` decides what is unpacked, and step `install-deps` then runs a part of that
+          help: if running it is what the tool is for, write `placing: program` at `OWNER`; else run it in a tool of its own
+        10:44-10:50 error[evaluated-again]: the value of `REPO` decides what is unpacked, and step `install-deps` then runs a part of that
+          help: if running it is what the tool is for, write `placing: program` at `REPO`; else run it in a tool of its own
         10:55-10:67 hint[could-be-option]: a value of `OUTPUT_DIR` that begins with `-` is refused: `git clone` would read it as an option
-          fix: write `-- {OUTPUT_DIR}`; then any value passes
+          help: write `-- git@github.com:{OWNER}/{REPO}.git`; then any value passes
         23:14-23:26 hint[could-be-option]: a value of `OUTPUT_DIR` that begins with `-` is refused: `cd` would read it as an option
           fix: write `-- {OUTPUT_DIR}`; then any value passes
         http-request
         3:24-3:33 warning[several-words]: `HEADERS` is given several words, -H 'Content-Type: application/json', so its value is taken as words
           help: write `words: true` at `HEADERS`, or `type: array`, whose elements are one word each
         3:35-3:40 hint[could-be-option]: a value of `URL` that begins with `-` is refused: `curl` would read it as an option
-          fix: write `-- {URL}`; then any value passes
+          help: write `-- "{URL}"`; then any value passes
         list-files-in-python
         3:63-3:72 error[value-in-code]: `PATTERN` is in code that `python` parses: no quoting keeps it data there
           help: pass the value separately from the code
@@ -87,16 +102,16 @@ fn every_example_loads() {
           help: if its arguments are text or files, add `programs: {command1: text}` to this file, or `command1: text` to `.cycod/programs.yaml` for all tools next to it; or vouch for it with `placing: data` on `PARAM`
         performance
         6:20-6:31 hint[could-be-option]: a value of `API_URL_1` that begins with `-` is refused: `curl` would read it as an option
-          fix: write `-- {API_URL_1}`; then any value passes
+          fix: write `-- "{API_URL_1}"`; then any value passes
         10:20-10:31 hint[could-be-option]: a value of `API_URL_2` that begins with `-` is refused: `curl` would read it as an option
-          fix: write `-- {API_URL_2}`; then any value passes
+          fix: write `-- "{API_URL_2}"`; then any value passes
         26:30-26:40 hint[could-be-option]: a value of `TEMP_DIR` that begins with `-` is refused: `rm` would read it as an option
           fix: write `-- {TEMP_DIR}`; then any value passes
         search-code
         4:46-4:55 hint[could-be-option]: a value of `PATTERN` that begins with `-` is refused: `grep` would read it as an option
-          help: write `-- {PATTERN}`; then any value passes
+          help: write the options first, then `-- "{PATTERN}"`; then any value passes
         4:57-4:68 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `grep` would read it as an option
-          help: write `-- {DIRECTORY}`; then any value passes
+          help: write the options first, then `-- {DIRECTORY}`; then any value passes
         simple-tool
         3:15-3:22 error[value-chooses-program]: the value of `PARAM` would be the program that runs
           help: list the programs in `validation: {enum: […]}` of `PARAM`; or mean it, with `placing: program` (level run)
@@ -146,7 +161,7 @@ fn fetches_run_side_by_side() {
 fn levels() {
     let of = |name: &str| level(&example(name), &|_| Some(Level::Write));
     assert_eq!(of("weather-lookup-2"), Level::Read);
-    assert_eq!(of("github-repo-clone"), Level::Write);
+    assert_eq!(of("github-repo-clone"), Level::Run, "a caller decides what `npm install` runs");
     assert_eq!(of("weather-lookup"), Level::Run, "no tag");
     assert_eq!(of("clone-my-repo"), Level::Write, "an alias is as dangerous as its base");
     assert_eq!(level(&example("clone-my-repo"), &|_| None), Level::Run, "an unknown base may do anything");

@@ -109,6 +109,12 @@ impl Assigned {
         self.shell().calls.iter().any(|call| call.is_function)
     }
 
+    /// Whether the walk stands in a function, in its own shell and where nothing around the command decides whether it runs.
+    pub(super) fn is_certain_in_function(&mut self) -> bool {
+        let shell = self.shell();
+        shell.calls.last().is_some_and(|call| call.is_function && call.regions == shell.regions.len())
+    }
+
     /// Notes that a variable is unset; tells whether that was not known.
     pub(super) fn unset(&mut self, name: Option<&str>) -> bool {
         match name {
@@ -234,7 +240,9 @@ impl Flow<'_> {
         let mut was_lookup = false;
         for pipeline in &script.pipelines {
             let is_certain = pipeline.joint == Joint::After && !pipeline.is_background;
-            let new = if is_certain {
+            let new = if pipeline.is_coprocess {
+                self.coprocess(&pipeline.stages)
+            } else if is_certain {
                 behind_and = None;
                 self.pipeline(&pipeline.stages)
             } else {

@@ -78,10 +78,7 @@ impl Flow<'_> {
                 None
             }
             "shift" => {
-                if let Some(arguments) = self.arguments.last_mut() {
-                    self.has_grown |= !arguments.shifted && self.depth == 0;
-                    arguments.shifted = true;
-                }
+                self.shift(words);
                 None
             }
             "read" => {
@@ -128,7 +125,10 @@ impl Flow<'_> {
             "echo" | "print" => {
                 self.places(name, rest);
                 self.leaves_lines_open |= rest.first().and_then(word_literal).is_some_and(|text| text.starts_with('-'));
-                let printed = printed_by_echo(rest);
+                let (printed, has_escapes) = printed_by_echo(rest);
+                if has_escapes {
+                    self.respells(printed.holes());
+                }
                 Some(if self.echo_escapes && self.captured > 0 { self.unescaped(printed) } else { printed })
             }
             "printf" => {
@@ -280,7 +280,7 @@ impl Flow<'_> {
         let arguments = self.all_arguments();
         let holes = holes_among(&arguments);
         if !holes.is_empty() {
-            self.assign("OPTARG", vec![Atom::Derived(holes.into())]);
+            self.assign("OPTARG", vec![made_of(&holes)]);
         }
         if let Some(name) = rest.get(1).and_then(word_literal) {
             self.assign(name, vec![Atom::Unknown(super::Tag::Somewhere)]);
@@ -292,7 +292,7 @@ impl Flow<'_> {
         // What is left of a path begins behind a `/`, or where the path begins.
         let cut = if name == "basename" { Cut::behind('/') } else { Some(Cut::BEGINNING) };
         let texts = texts_among(rest);
-        let mut of_values = texts.iter().filter(|text| !holes_of(text).is_empty());
+        let mut of_values = texts.iter().filter(|text| !holes_of(*text).is_empty());
         let cut = match (of_values.next(), of_values.next()) {
             (Some(path), None) => cut.and_then(|cut| super::expand::cut_text(path, cut)),
             (Some(_), Some(_)) => None,
@@ -304,7 +304,7 @@ impl Flow<'_> {
 
     /// What `command -v` and `which` print of a program, which may not be there.
     fn found_program(&self, name: &Text) -> Input {
-        if !literal(name).is_some_and(super::is_program_name) {
+        if !literal(name).is_some_and(is_program_name) {
             return Input::made("", &holes_of(name));
         }
         // Its path is the path of that program.
@@ -354,7 +354,7 @@ impl Flow<'_> {
             return Some(Input::Clean);
         }
         let mut printed = Input::Clean;
-        for fields in super::heads(rest.to_vec()) {
+        for fields in super::commands::heads(rest.to_vec()) {
             let inner = fields.first().and_then(word_literal);
             let inner = inner.filter(|_| name != "exec");
             let one = inner.and_then(|inner| {
@@ -397,7 +397,7 @@ impl Flow<'_> {
                 }
                 if options.contains('n') {
                     let texts = self.single(word);
-                    let holes: Vec<usize> = texts.iter().flat_map(|text| holes_of(text)).collect();
+                    let holes: Vec<usize> = texts.iter().flat_map(holes_of).collect();
                     self.find_all(holes, &Reason::Name { by: by.into() });
                     return self.lose("a variable in it is a reference to another");
                 }
@@ -480,6 +480,22 @@ impl Flow<'_> {
         }
     }
 
+    /// `shift`, which takes words from the front of the arguments.
+    fn shift(&mut self, words: &[Word]) {
+        let is_certain = self.loops == 0 && self.assigned.is_certain_in_function();
+        let literals: Vec<Option<&str>> = words.iter().map(Word::literal).collect();
+        let count = match literals.as_slice() {
+            [Some("shift")] => Some(1),
+            [Some("shift"), Some(count)] => count.parse().ok(),
+            _ => None,
+        };
+        let Some(arguments) = self.arguments.last_mut() else { return };
+        let is_certain = is_certain && arguments.depth == self.depth;
+        if !count.is_some_and(|count| is_certain && arguments.shift(count)) {
+            self.has_grown |= arguments.shift_anywhere() && self.depth == 0;
+        }
+    }
+
     /// `set -- …`, which gives the script new arguments.
     fn set(&mut self, words: &[Word]) {
         let mut at = 1;
@@ -530,6 +546,9 @@ impl Flow<'_> {
         self.assigned.add("@");
         let is_outermost = self.depth == 0;
         let Some(arguments) = self.arguments.last_mut() else { return };
+        if arguments.left.take().is_some() {
+            self.has_grown |= arguments.shift_anywhere() && is_outermost;
+        }
         let lists = if appends { &mut arguments.appended } else { &mut arguments.lists };
         if lists.contains(&fields) {
             return;
@@ -567,6 +586,8 @@ impl Flow<'_> {
                         array = rest.get(at).and_then(word_literal);
                         at += 1;
                     }
+                    // In zsh, it reads what a coprocess prints.
+                    Some('p') if self.shell == Shell::Zsh => {}
                     Some(last @ ('d' | 'i' | 'n' | 'N' | 'p' | 't' | 'u')) => {
                         // zsh calculates how long it waits.
                         if last == 't' && self.shell == Shell::Zsh {
@@ -629,7 +650,7 @@ impl Flow<'_> {
     /// `[ … ]`, in which a value may become an operator when another follows it.
     fn tests(&mut self, rest: &[Field]) {
         let has_value = |text: &Text| text.iter().any(|atom| !atom.holes().is_empty());
-        let may_be_operator = |text: &Text| matches!(text.first(), Some(Atom::Value { .. } | Atom::Derived(_)));
+        let may_be_operator = |text: &Text| text.first().is_some_and(Atom::is_of_value);
         // What may be no word lets its neighbours meet.
         let follow = rest.iter().enumerate().flat_map(|(at, first)| {
             let behind = &rest[at + 1..];
@@ -647,7 +668,7 @@ impl Flow<'_> {
                     self.find_all(holes, &Reason::Name { by: "[ -v".into() });
                 }
                 if is_operator && has_value(text) {
-                    self.guard_arithmetic(&holes_of(text));
+                    self.calculates_with(text);
                 }
             }
         }
@@ -673,7 +694,7 @@ impl Flow<'_> {
 
     /// Values in these texts stay what they are without a backslash.
     fn guard_escapes(&mut self, texts: &[Text], program: &str, noun: &'static str) {
-        let holes = texts.iter().flat_map(|text| holes_of(text));
+        let holes = texts.iter().flat_map(holes_of);
         self.guard_texts(holes, &Rule::Without { characters: "\\" }, program, noun);
     }
 
@@ -703,6 +724,10 @@ impl Flow<'_> {
             texts_among(rest).iter().for_each(|text| self.calculated_text(text));
         }
         let before = format.split(['%', '\\']).next().unwrap_or_default();
+        // `%b` is text with escapes; so may be what is printed by a format that is not the author's alone.
+        if texts.is_none() && (format.is_empty() || format.contains("%b")) {
+            self.respells(holes.iter().copied());
+        }
         match into {
             Some(name) => {
                 let texts = texts.unwrap_or_else(|| vec![vec![made_of(&holes)]]);
@@ -725,18 +750,19 @@ fn split_at(text: &Text, sign: char) -> Option<(Text, Text)> {
     Some((first, second))
 }
 
-fn printed_by_echo(rest: &[Field]) -> Input {
+/// What `echo` prints, and whether escapes act in it.
+fn printed_by_echo(rest: &[Field]) -> (Input, bool) {
     let mut rest = rest;
     while let Some((first, others)) = rest.split_first() {
         let letters = word_literal(first).and_then(|option| option.strip_prefix('-')).unwrap_or_default();
         match letters {
             letters if letters.is_empty() || letters.contains(|letter| !"neE".contains(letter)) => break,
             // Escapes act, so that the values are no longer themselves.
-            letters if letters.contains('e') => return Input::made("", &holes_among(others)),
+            letters if letters.contains('e') => return (Input::made("", &holes_among(others)), true),
             _ => rest = others,
         }
     }
-    in_one(rest).map_or_else(|| Input::made("", &holes_among(rest)), Input::Texts)
+    (in_one(rest).map_or_else(|| Input::made("", &holes_among(rest)), Input::Texts), false)
 }
 
 /// What `printf` prints by a format of text, `%s` and the usual escapes, when it is known how many words there are.
@@ -824,7 +850,12 @@ fn word_is(field: &Field, is: impl Fn(&str) -> bool) -> bool {
     word_literal(field).is_some_and(is)
 }
 
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether a text can be the name of a program that is looked for.
+fn is_program_name(text: &str) -> bool {
+    !text.starts_with('-') && !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.+-".contains(c))
 }

@@ -139,7 +139,7 @@ impl Flow<'_> {
                     self.find_unclear(holes, &why);
                 }
                 Source::Process => {
-                    let all: Vec<usize> = (0..self.holes.len()).collect();
+                    let all = self.own_holes();
                     let why =
                         format!("`{program}` runs what the system says about a process, and values may be in that");
                     self.find_unclear(all, &why);
@@ -152,7 +152,7 @@ impl Flow<'_> {
     pub(super) fn start_descriptor(&mut self, name: &Text) {
         let holes = match source(name) {
             Source::Input | Source::Descriptor => self.open_holes(),
-            Source::Process => (0..self.holes.len()).collect(),
+            Source::Process => self.own_holes(),
             Source::Perhaps if literal(name).is_some_and(|name| name.contains('/')) => {
                 let why = "the file that it starts may be what it reads";
                 return self.find_unclear(self.open_holes(), why);
@@ -167,7 +167,7 @@ impl Flow<'_> {
         match source(name) {
             Source::Input | Source::Descriptor => Some(self.opened(own)),
             Source::Perhaps if is_known(name) => Some(self.opened(own)),
-            Source::Process => Some(Input::made("", &(0..self.holes.len()).collect::<Vec<_>>())),
+            Source::Process => Some(Input::made("", &self.own_holes())),
             Source::Perhaps | Source::File => None,
         }
     }

@@ -8,21 +8,29 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::structure::FileKind;
 use super::value::{ANY, Atom, Tag, Text, literal, written_out};
+use crate::programs::file_names;
 
 /// Holes by the command that may have written them.
 type Values = HashMap<u64, BTreeSet<usize>>;
 
 /// Commands whose files do not count.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Except<'a> {
     /// This one, and what names in its code stand for.
     pub(super) command: Option<u64>,
     /// The commands whose code is walked, as they are told for names in their code.
     pub(super) around: &'a [u64],
+    /// Names of which only the end is known: what looks for a file by itself looks for none of these.
+    pub(super) ends: bool,
+    /// Instead of both commands, of what was left earlier: the stages that count.
+    pub(super) before: Option<&'a dyn Fn(usize) -> bool>,
 }
 
 impl Except<'_> {
     fn has(self, command: u64) -> bool {
+        if let Some(before) = self.before {
+            return !usize::try_from(command).is_ok_and(before);
+        }
         self.command.is_some_and(|own| command == own || command == by_its_code(own)) || self.around.contains(&command)
     }
 }
@@ -37,7 +45,7 @@ pub(super) const ANY_COMMAND: u64 = 0;
 
 /// Holes by the name of the file.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Files {
+pub(crate) struct Files {
     /// Files whose last name is known, by that name.
     named: HashMap<String, Values>,
     /// Files of any other name, with what is known of that.
@@ -48,15 +56,79 @@ pub(super) struct Files {
     unnamed: Values,
 }
 
-/// Files that commands may have written. A command is told from others by its words, which change while variables are found: what
-/// the last pass saw counts, and what this one has seen so far.
-#[derive(Debug, Default)]
-pub(super) struct Touched {
-    before: Files,
-    now: Files,
+/// Files that other commands have left in the directory, by the number of the stage that wrote them.
+#[derive(Clone, Copy)]
+pub(super) struct Earlier<'a> {
+    pub(super) files: &'a Files,
+    /// Whether a stage may have run before this one.
+    pub(super) before: &'a dyn Fn(usize) -> bool,
 }
 
-impl Touched {
+impl Earlier<'_> {
+    pub(super) fn holes(self, ask: impl Fn(&Files, Except<'_>) -> Vec<usize>) -> Vec<usize> {
+        ask(self.files, Except { before: Some(self.before), ..Except::default() })
+    }
+}
+
+/// Files that a script certainly writes, and those that were left by what ran before it.
+#[derive(Default)]
+pub(super) struct Written<'a> {
+    pub(super) own: Files,
+    pub(super) earlier: Option<Earlier<'a>>,
+}
+
+impl Written<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.earlier.is_none_or(|earlier| earlier.files.is_empty())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.own.len() + self.earlier.map_or(0, |earlier| earlier.files.len())
+    }
+
+    /// Notes values that are written to a file; tells whether that is new.
+    pub(super) fn add(&mut self, file: &Text, holes: &[usize]) -> bool {
+        self.own.add(file, ANY_COMMAND, holes)
+    }
+
+    fn ask(&self, ask: impl Fn(&Files, Except<'_>) -> Vec<usize>) -> Vec<usize> {
+        let mut holes = ask(&self.own, Except::default());
+        holes.extend(self.earlier.into_iter().flat_map(|earlier| earlier.holes(&ask)));
+        holes
+    }
+
+    pub(super) fn holes(&self, text: &Text) -> Vec<usize> {
+        self.ask(|files, except| files.holes(text, except))
+    }
+
+    pub(super) fn holes_of_file(&self, file: &Text) -> Vec<usize> {
+        self.ask(|files, except| files.holes_of_file(file, except))
+    }
+
+    pub(super) fn holes_below(&self, directory: &Text, counts: impl Fn(&str) -> bool) -> Vec<usize> {
+        self.ask(|files, except| files.holes_below(directory, except, &counts))
+    }
+}
+
+/// Files that commands may have written. A command is told from others by its words, which change while variables are found: what
+/// the last pass saw counts, and what this one has seen so far.
+#[derive(Default)]
+pub(super) struct Touched<'a> {
+    before: Files,
+    now: Files,
+    pub(super) earlier: Option<Earlier<'a>>,
+}
+
+impl<'a> Touched<'a> {
+    pub(super) fn behind(earlier: Option<Earlier<'a>>) -> Self {
+        Self { earlier, ..Self::default() }
+    }
+
+    /// What all passes have come to.
+    pub(super) fn into_files(self) -> Files {
+        self.before
+    }
+
     /// Ends a pass over the script; tells whether it saw something else than the one before.
     pub(super) fn end_pass(&mut self) -> bool {
         let is_other = self.before != self.now;
@@ -65,11 +137,11 @@ impl Touched {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.before.is_empty() && self.now.is_empty()
+        self.before.is_empty() && self.now.is_empty() && self.earlier.is_none_or(|earlier| earlier.files.is_empty())
     }
 
     pub(super) fn len(&self) -> usize {
-        self.before.len() + self.now.len()
+        self.before.len() + self.now.len() + self.earlier.map_or(0, |earlier| earlier.files.len())
     }
 
     pub(super) fn add(&mut self, file: &Text, command: u64, holes: &[usize]) {
@@ -82,12 +154,21 @@ impl Touched {
         }
     }
 
+    fn ask(&self, except: Except<'_>, ask: impl Fn(&Files, Except<'_>) -> Vec<usize>) -> Vec<usize> {
+        let mut holes = ask(&self.before, except);
+        holes.extend(ask(&self.now, except));
+        let ends = except.ends;
+        let ask_earlier = |files: &Files, except: Except<'_>| ask(files, Except { ends, ..except });
+        holes.extend(self.earlier.into_iter().flat_map(|earlier| earlier.holes(ask_earlier)));
+        holes
+    }
+
     pub(super) fn holes(&self, text: &Text, except: Except<'_>) -> Vec<usize> {
-        [self.before.holes(text, except), self.now.holes(text, except)].concat()
+        self.ask(except, |files, except| files.holes(text, except))
     }
 
     pub(super) fn holes_of_file(&self, file: &Text, except: Except<'_>) -> Vec<usize> {
-        [self.before.holes_of_file(file, except), self.now.holes_of_file(file, except)].concat()
+        self.ask(except, |files, except| files.holes_of_file(file, except))
     }
 
     pub(super) fn holes_below(
@@ -96,7 +177,7 @@ impl Touched {
         except: Except<'_>,
         counts: impl Fn(&str) -> bool,
     ) -> Vec<usize> {
-        [self.before.holes_below(directory, except, &counts), self.now.holes_below(directory, except, &counts)].concat()
+        self.ask(except, |files, except| files.holes_below(directory, except, &counts))
     }
 }
 
@@ -112,6 +193,43 @@ enum Name {
 }
 
 impl Files {
+    /// Adds what a stage left; tells whether any of it is new.
+    pub(super) fn leave(&mut self, stage: usize, other: Files, counts: &dyn Fn(usize) -> bool) -> bool {
+        let stage = stage as u64;
+        let holes_of = |values: &Values| -> Vec<usize> {
+            values.values().flatten().copied().filter(|hole| counts(*hole)).collect()
+        };
+        let mut is_new = false;
+        for (all, new) in [(&mut self.named, other.named), (&mut self.below, other.below)] {
+            for (name, values) in new {
+                let holes = holes_of(&values);
+                if !holes.is_empty() {
+                    is_new |= grow(all.entry(name).or_default().entry(stage).or_default(), &holes);
+                }
+            }
+        }
+        for (file, (name, values)) in other.others {
+            let holes = holes_of(&values);
+            if !holes.is_empty() {
+                let known = &mut self.others.entry(file).or_insert_with(|| (name, Values::default())).1;
+                is_new |= grow(known.entry(stage).or_default(), &holes);
+            }
+        }
+        let unnamed = holes_of(&other.unnamed);
+        if !unnamed.is_empty() {
+            is_new |= grow(self.unnamed.entry(stage).or_default(), &unnamed);
+        }
+        is_new
+    }
+
+    /// Every value in the files of the stages that count.
+    pub(super) fn all(&self, before: &dyn Fn(usize) -> bool, holes: &mut BTreeSet<usize>) {
+        let except = Except { before: Some(before), ..Except::default() };
+        self.named.values().for_each(|values| take(Some(values), except, holes));
+        self.others.values().for_each(|(_, values)| take(Some(values), except, holes));
+        take(Some(&self.unnamed), except, holes);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.named.is_empty() && self.others.is_empty() && self.unnamed.is_empty()
     }
@@ -170,7 +288,7 @@ impl Files {
         let name = Name::of(file);
         let mut holes = self.of_text(file, &name, except);
         // What a value names is refused by itself.
-        let is_value = file.iter().any(|atom| matches!(atom, Atom::Value { .. } | Atom::Derived(_)));
+        let is_value = file.iter().any(Atom::is_of_value);
         match name {
             Name::Whole(name) => self.of_name(&name, except, true, &mut holes),
             Name::Part(before, after) if before.is_empty() && after.is_empty() && !is_value => {
@@ -198,7 +316,8 @@ impl Files {
                 for (_, values) in self.named.iter().filter(|(name, _)| counts(name)) {
                     take(Some(values), except, &mut holes);
                 }
-                self.others.values().for_each(|(_, values)| take(Some(values), except, &mut holes));
+                let others = self.others.values().filter(|(name, _)| !(except.ends && name.is_end()));
+                others.for_each(|(_, values)| take(Some(values), except, &mut holes));
             }
             Name::Whole(name) => take(self.below.get(&name), except, &mut holes),
             Name::Own => {
@@ -218,6 +337,7 @@ impl Files {
             let is_value = other.last().is_some_and(|last| !last.holes().is_empty());
             let may_be = match of_other {
                 Name::Part(before, after) if before.is_empty() && after.is_empty() => is_file && !is_value,
+                end if except.ends && end.is_end() => false,
                 Name::Part(before, after) => name.starts_with(before) && name.ends_with(after),
                 Name::Whole(_) | Name::Own => false,
             };
@@ -250,6 +370,11 @@ impl Files {
 }
 
 impl Name {
+    /// Whether only what it ends with is known.
+    fn is_end(&self) -> bool {
+        matches!(self, Self::Part(before, after) if before.is_empty() && !after.is_empty())
+    }
+
     /// The name behind the last `/`.
     fn of(path: &Text) -> Self {
         // A text with blanks is no pattern, but code in which such characters stand.
@@ -294,7 +419,7 @@ impl Name {
 }
 
 /// What stands before the first and behind the last part of a pattern that may be any text.
-fn first_and_last(name: &str) -> Option<(&str, &str)> {
+pub(super) fn first_and_last(name: &str) -> Option<(&str, &str)> {
     let start = name.find(['*', '?', '[']).into_iter().chain(name.find("{}")).min()?;
     let end =
         name.rfind(['*', '?', ']']).map(|at| at + 1).into_iter().chain(name.rfind("{}").map(|at| at + 2)).max()?;
@@ -315,9 +440,8 @@ fn own_name(atom: &Atom) -> Option<String> {
 
 /// The file that a program makes of one that is compressed or encrypted.
 pub(super) fn unpacked(file: &Text) -> Option<Text> {
-    const PACKED: [&str; 9] = [".asc", ".b64", ".bz2", ".gpg", ".gz", ".lz4", ".xz", ".Z", ".zst"];
     let (Atom::Text(end), before) = file.split_last()? else { return None };
-    let end = PACKED.iter().find_map(|packed| end.strip_suffix(packed))?;
+    let end = file_names().packed.iter().find_map(|packed| end.strip_suffix(packed))?;
     Some(before.iter().cloned().chain([Atom::text(end)]).collect())
 }
 
@@ -369,7 +493,8 @@ pub(super) fn grow(known: &mut BTreeSet<usize>, holes: &[usize]) -> bool {
 }
 
 /// The path of a file, as far as it is known. No program looks for a name that is made up.
-pub(super) struct FileName(String);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FileName(String);
 
 impl FileName {
     pub(super) fn of(file: &Text) -> Self {
@@ -383,6 +508,11 @@ impl FileName {
 
     fn name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The name without what is behind its last dot.
+    pub(super) fn stem(&self) -> &str {
+        self.name().rsplit_once('.').map_or(self.name(), |(stem, _)| stem)
     }
 
     pub(super) fn ends_with(&self, end: &str) -> bool {
@@ -401,74 +531,50 @@ impl FileName {
 
     /// Whether it is no program's settings, and no code.
     pub(super) fn is_inert(&self) -> bool {
-        const EXTENSIONS: [&str; 23] = [
-            "csv", "env", "gif", "gz", "htm", "html", "jpeg", "jpg", "log", "md", "out", "pdf", "png", "sql", "svg",
-            "tar", "tfvars", "tgz", "tsv", "txt", "webp", "xz", "zip",
-        ];
         let name = self.name();
-        // Without an extension, programs look for names such as `Fastfile`, but not for `VERSION` or `out`.
-        let is_title =
-            name.starts_with(|c: char| c.is_ascii_uppercase()) && name.contains(|c: char| c.is_ascii_lowercase());
         let ignores = name.starts_with('.') && (name.ends_with("ignore") || name.ends_with("keep"));
         let versions = name.starts_with('.') && name.ends_with("version") || name == ".nvmrc";
         let is_environment = name == ".env" || name.starts_with(".env.");
-        EXTENSIONS.contains(&self.extension())
+        file_names().inert.contains(&self.extension())
             || ignores
             || versions
             || is_environment
-            || !name.contains('.') && !is_title && !self.is_hidden()
+            || !name.contains('.') && !self.is_title() && !self.is_hidden()
+    }
+
+    /// Whether it is called as what a program builds or runs by: `Fastfile`, `PKGBUILD`, `SConstruct`, but not `VERSION` or `out`.
+    pub(super) fn is_title(&self) -> bool {
+        let name = self.name();
+        let is_title =
+            name.starts_with(|c: char| c.is_ascii_uppercase()) && name.contains(|c: char| c.is_ascii_lowercase());
+        (is_title || name.ends_with("BUILD") || name == "WORKSPACE") && !name.contains('.')
+    }
+
+    /// Whether it is a document in a form of its own, which no program writes by putting texts together.
+    pub(super) fn is_document(&self) -> bool {
+        file_names().documents.contains(&self.extension())
     }
 
     /// Whether it is code of a language whose programs name each other's files.
     pub(super) fn is_code(&self) -> bool {
-        const EXTENSIONS: [&str; 18] = [
-            "R", "bash", "cjs", "go", "js", "jsx", "lua", "mjs", "php", "pl", "pm", "py", "rb", "rs", "sh", "ts",
-            "tsx", "zsh",
-        ];
-        EXTENSIONS.contains(&self.extension())
+        file_names().code.contains(&self.extension())
     }
 }
 
 /// What a file is to the programs that read it.
 pub(super) fn kind(file: &Text) -> FileKind {
-    // What a service that runs the steps of a job reads behind each.
-    const OF_JOBS: [&str; 3] = ["GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_STATE"];
-    const MARKUP: [&str; 14] = [
-        "atom", "csproj", "htm", "html", "plist", "props", "rss", "svg", "targets", "xhtml", "xml", "xsd", "xsl",
-        "xslt",
-    ];
-    const SETTINGS: [&str; 19] = [
-        "cfg",
-        "cnf",
-        "conf",
-        "desktop",
-        "env",
-        "hcl",
-        "ini",
-        "mount",
-        "netdev",
-        "network",
-        "path",
-        "properties",
-        "repo",
-        "service",
-        "socket",
-        "target",
-        "tfvars",
-        "timer",
-        "toml",
-    ];
+    let names = file_names();
     if let [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))] = file.as_slice() {
-        return if OF_JOBS.contains(&&**name) { FileKind::Settings } else { FileKind::Text };
+        return if names.of_jobs.contains(&&**name) { FileKind::Settings } else { FileKind::Text };
     }
     let file = FileName::of(file);
     let name = file.name();
     match file.extension() {
-        "yaml" | "yml" => FileKind::Yaml,
-        "csv" => FileKind::Table(','),
-        "tsv" => FileKind::Table('\t'),
-        extension if MARKUP.contains(&extension) => FileKind::Markup,
-        extension if SETTINGS.contains(&extension) || name.starts_with(".env.") => FileKind::Settings,
+        extension if names.yaml.contains(&extension) => FileKind::Yaml,
+        extension if names.commas.contains(&extension) => FileKind::Table(','),
+        extension if names.tabs.contains(&extension) => FileKind::Table('\t'),
+        extension if names.markup.contains(&extension) => FileKind::Markup,
+        extension if names.settings.contains(&extension) || name.starts_with(".env.") => FileKind::Settings,
         _ if name.starts_with('.') && name.len() > 1 || file.is_hidden() && !file.is_inert() => FileKind::Settings,
         _ => FileKind::Text,
     }
@@ -476,37 +582,26 @@ pub(super) fn kind(file: &Text) -> FileKind {
 
 /// The program that runs what stands in a file of this name, without being told to, and the language of that.
 pub(super) fn runs_later(file: &Text) -> Option<(&'static str, &'static str)> {
-    const OF_SHELLS: [&str; 17] = [
-        ".bash_aliases",
-        ".bash_login",
-        ".bash_logout",
-        ".bash_profile",
-        ".bashrc",
-        ".envrc",
-        ".kshrc",
-        ".profile",
-        ".xinitrc",
-        ".xprofile",
-        ".xsession",
-        ".zlogin",
-        ".zlogout",
-        ".zprofile",
-        ".zshenv",
-        ".zshrc",
-        "rc.local",
-    ];
-    const DIRECTORIES: [&str; 4] = ["init.d", "profile.d", ".husky", "bashrc.d"];
     let path = FileName::of(file).0;
     let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let is_in = |names: &[&str]| above.split('/').any(|part| names.contains(&part));
     if path == "/etc/crontab" || is_in(&["cron.d", "crontabs"]) {
         return Some(("cron", "crontab"));
     }
-    let is_script = is_in(&DIRECTORIES)
+    if path == "/etc/sudoers" {
+        return Some(("sudo", "config"));
+    }
+    let rules = |rules: &'static [&'static str]| rules.iter().filter_map(|rule| rule.split_once('='));
+    let below = rules(&file_names().below_rules).find(|(directory, _)| is_in(&[*directory]));
+    let itself = || rules(&file_names().rules).find(|(of, _)| *of == name && path.starts_with('/'));
+    if let Some((_, program)) = below.or_else(itself) {
+        return Some((program, "config"));
+    }
+    let is_script = is_in(&file_names().below_shells)
         || above.ends_with(".git/hooks")
         || above.split('/').any(|part| part.starts_with("cron."))
         || matches!(path.as_str(), "/etc/profile" | "/etc/bash.bashrc");
-    (is_script || OF_SHELLS.contains(&name)).then_some(("bash", "sh"))
+    (is_script || file_names().of_shells.contains(&name)).then_some(("bash", "sh"))
 }
 
 /// Variables that hold directories with settings of the user.
@@ -515,7 +610,7 @@ const OF_USER: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"];
 /// Whether a file of this name holds data for every program that looks for code in its directory.
 pub(super) fn is_data(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    matches!(extension, Some("csv" | "env" | "html" | "json" | "log" | "md" | "tsv" | "txt" | "xml" | "yaml" | "yml"))
+    extension.is_some_and(|extension| file_names().data.contains(&extension))
 }
 
 /// Whether a word looks like the name of a file, and not like an option or a number.
@@ -525,8 +620,34 @@ pub(super) fn is_name(word: &str) -> bool {
 
 /// The names of files that stand in the author's code.
 pub(super) fn names_in(code: &Text) -> Vec<Text> {
-    let Some(code) = literal(code) else { return Vec::new() };
+    literal(code).map(names_in_text).unwrap_or_default()
+}
+
+/// The same for code as written. Code makes names of parts as well: an end such as `.sh` is that of any name, and so is what stands
+/// behind a value of the code in a text, as in `run-{n}.sh`, `run-%s.sh` and `$n.sh`.
+pub(super) fn names_in_text(code: &str) -> Vec<Text> {
     let is_of_name = |c: char| c.is_alphanumeric() || "_-./~".contains(c);
-    let words = code.split(|c| !is_of_name(c)).filter(|word| is_name(word));
-    words.map(|word| vec![Atom::text(word)]).collect()
+    let mut names = Vec::new();
+    let mut before = None;
+    for piece in code.split_inclusive(|c| !is_of_name(c)) {
+        let word = piece.trim_end_matches(|c| !is_of_name(c));
+        if is_name(word) {
+            names.push(vec![Atom::text(word)]);
+        }
+        let end = match before {
+            Some('%') => word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').get(1..),
+            Some('$') => Some(word.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')),
+            Some('}') => Some(word),
+            // A pattern is one of files that are there.
+            Some('*') => None,
+            _ => word.starts_with('.').then_some(word),
+        };
+        // Code of a shell, and the like: what is named by its end alone may be any such file.
+        let is_program = |end: &&str| !end.contains('/') && FileName(format!("a{end}")).is_code();
+        if let Some(end) = end.filter(is_program) {
+            names.push(vec![Atom::Unknown(Tag::Somewhere), Atom::text(end)]);
+        }
+        before = piece.chars().next_back();
+    }
+    names
 }

@@ -5,14 +5,7 @@ use super::value::{Cut, Field, Text, literal};
 
 /// What a filter prints of these texts, when each can be told; the filter's words have to be the author's alone.
 pub(super) fn filtered(fields: &[Field], texts: &[Text]) -> Option<Vec<Text>> {
-    let words: Option<Vec<&str>> = fields
-        .iter()
-        .map(|field| match field {
-            Field::Word(text) => literal(text),
-            _ => None,
-        })
-        .collect();
-    let words = words?;
+    let words = author_words(fields)?;
     let (name, words) = words.split_first()?;
     let how = match *name {
         "cut" => cut(words),
@@ -29,6 +22,55 @@ pub(super) fn filtered(fields: &[Field], texts: &[Text]) -> Option<Vec<Text>> {
         _ => None,
     }?;
     texts.iter().map(|text| cut_text(text, how)).collect()
+}
+
+/// The words of a command that are its author's alone.
+pub(super) fn author_words<'f>(fields: &'f [Field]) -> Option<Vec<&'f str>> {
+    let word = |field: &'f Field| if let Field::Word(text) = field { literal(text) } else { None };
+    fields.iter().map(word).collect()
+}
+
+/// Whether a filter prints numbers only: `wc -l`, `grep -c x`, `tr -cd 0-9`, `grep -oE '[0-9]+'`, `jq '.count | tonumber'`.
+pub(super) fn prints_digits(fields: &[Field]) -> bool {
+    let Some(words) = author_words(fields) else { return false };
+    let Some((name, words)) = words.split_first() else { return false };
+    let is_digits = |text: &str| {
+        let class = ["[0-9]", "[[:digit:]]", "\\d"].into_iter().find_map(|class| {
+            text.trim_start_matches('^').trim_start_matches("-\\?").trim_start_matches("-?").strip_prefix(class)
+        });
+        class.is_some_and(|rest| rest.chars().all(|c| "+*?\\${,}0123456789".contains(c)))
+    };
+    let option = |letter: char| {
+        words.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
+    };
+    match *name {
+        "wc" => words.iter().all(|word| word.starts_with('-')),
+        "grep" | "egrep" | "fgrep" if option('H') || option('n') || option('b') => false,
+        "grep" | "egrep" | "fgrep" => {
+            option('c') || option('q') || option('o') && words.last().is_some_and(|pattern| is_digits(pattern))
+        }
+        "tr" => matches!(words, ["-cd" | "-dc", "0-9" | "[0-9]" | "[:digit:]" | "0-9\\n" | "[:digit:]\\n"]),
+        "sed" => {
+            matches!(words, ["s/[^0-9]//g"] | ["s/[^0-9]*//g"] | ["-E" | "-r" | "-e", "s/[^0-9]//g" | "s/[^0-9]+//g"])
+        }
+        "jq" | "gojq" | "jaq" => words.last().is_some_and(|code| {
+            let last = code.rsplit('|').next().map(str::trim);
+            matches!(last, Some("tonumber" | "length" | "floor")) && !code.contains(',') && !option('f')
+        }),
+        _ => false,
+    }
+}
+
+/// Whether a filter prints no signs but those that it reads, so that what a guard looks for in a value is also there afterward.
+pub(super) fn keeps_characters(fields: &[Field]) -> bool {
+    const FILTERS: &[&str] = &[
+        "awk", "cat", "column", "cut", "egrep", "expand", "fgrep", "fmt", "fold", "gawk", "grep", "head", "join",
+        "mawk", "nl", "paste", "rev", "sed", "shuf", "sort", "tac", "tail", "tee", "tr", "uniq", "unexpand",
+    ];
+    let Some(words) = author_words(fields) else { return false };
+    let Some((name, words)) = words.split_first() else { return false };
+    // A sign that the author writes may take the place of another one.
+    FILTERS.contains(name) && !words.iter().any(|word| word.contains(['[', '\\']) || word.contains("%c"))
 }
 
 /// Whether this is `xargs` without options and without a command.

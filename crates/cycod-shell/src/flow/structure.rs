@@ -329,6 +329,76 @@ impl FileKind {
     }
 }
 
+/// Whether a value in a document of YAML is in the code of a shell: in the item of a list that is behind `sh` and `-c`, of which the
+/// first may stand in a list of its own, as `command: [sh]` does before `args: [-c, …]`.
+pub(crate) fn is_in_shell_code(before: &str) -> bool {
+    // No such list is that long.
+    let from = before.len().saturating_sub(4096);
+    let before = &before[before.ceil_char_boundary(from)..];
+    let items = items_in_brackets(before).or_else(|| items_of_lines(before));
+    let Some((items, key)) = items else { return false };
+    let is_code = |item: &str| item.starts_with('-') && !item.starts_with("--") && item.ends_with('c');
+    match items.as_slice() {
+        [.., program, option] if is_code(option) => {
+            crate::programs::runs_shell_code(program) || program.starts_with('-')
+        }
+        [option] if is_code(option) => key == "args",
+        _ => false,
+    }
+}
+
+/// The items of the list in brackets that is open, before the one that has begun; and the key of the list.
+fn items_in_brackets(before: &str) -> Option<(Vec<&str>, &str)> {
+    let (mut open, mut quote, mut starts) = (Vec::new(), None, Vec::new());
+    for (at, c) in before.char_indices() {
+        match (quote, c) {
+            (Some(mark), c) if c == mark && !before[..at].ends_with('\\') => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') if before[..at].trim_end().ends_with(['[', ',', ':', '-', '{']) => quote = Some(c),
+            (None, '[' | '{') => {
+                open.push((at, c, std::mem::take(&mut starts)));
+                starts.push(at + 1);
+            }
+            (None, ']' | '}') => starts = open.pop()?.2,
+            (None, ',') if !open.is_empty() => starts.push(at + 1),
+            _ => {}
+        }
+    }
+    let (at, _, _) = open.last().filter(|(_, bracket, _)| *bracket == '[')?;
+    let items = starts.windows(2).map(|pair| unquoted(&before[pair[0]..pair[1] - 1]));
+    let key = before[..*at].trim_end().strip_suffix(':')?;
+    Some((items.collect(), key.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default()))
+}
+
+/// The same of a list with an item a line.
+fn items_of_lines(before: &str) -> Option<(Vec<&str>, &str)> {
+    let mut lines = before.lines().rev();
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut most = usize::MAX;
+    let own = lines.by_ref().find(|line| {
+        let is_own = line.trim_start().starts_with("- ") && depth(line) < most;
+        most = if line.trim().is_empty() { most } else { most.min(depth(line)) };
+        is_own
+    })?;
+    let mut items = Vec::new();
+    for line in lines {
+        match line.trim_start().strip_prefix("- ") {
+            Some(item) if depth(line) == depth(own) => items.push(unquoted(item)),
+            _ if depth(line) > depth(own) => {}
+            _ => {
+                items.reverse();
+                let key = line.trim().trim_start_matches("- ").strip_suffix(':')?;
+                return Some((items, key));
+            }
+        }
+    }
+    None
+}
+
+fn unquoted(item: &str) -> &str {
+    item.trim().trim_matches(['"', '\''])
+}
+
 /// The rule for a value in a table: it is one cell, or a part of one.
 fn in_table(before: &str, divider: char) -> Rule {
     let is_quoted = before.matches('"').count() % 2 == 1;
@@ -452,6 +522,14 @@ pub(crate) fn is_yaml_scalar(text: &str, is_first: bool, is_in_flow: bool) -> bo
     !(ends_it
         || is_first && begins_otherwise(text.trim_start())
         || is_in_flow && text.contains(['[', ']', '{', '}', ',']))
+}
+
+/// What would end the part of a header of a message in which a value stands: `Cookie: a=` and `Content-Type: a/b; c="`.
+pub(super) fn in_header(before: &str) -> Option<&'static str> {
+    let (name, parts) = before.split_once(':')?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let part = parts.rsplit(';').next().filter(|part| is_name && part.contains('='))?;
+    Some(if part.matches('"').count() % 2 == 1 { "\"\\" } else { ";" })
 }
 
 /// Whether a value stands in the head of a message, which ends with an empty line.

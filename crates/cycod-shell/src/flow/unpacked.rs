@@ -3,18 +3,21 @@
 //! Which files are there is not known, so whatever runs from there is one of them. Directories are told apart by their last names:
 //! what stands in another one is not touched, and what is looked for where a command works is there when the script went there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::{directories, directory_name};
-use super::value::{Atom, Tag, Text, beginning, holes_of};
+use super::files::{directories, directory_name, grow, is_any};
+use super::left::{Before, Left};
+use super::value::{Atom, Cut, Tag, Text, beginning, holes_of};
 use super::{Field, Flow, Reason, literal, texts_among};
 use crate::programs::{PlaceKind, State, UnpacksInto};
 
 /// Where a command unpacks something.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Where {
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Where {
     /// In the directory that it works in.
     Here,
+    /// The same, but it is one file, whose name the value decides.
+    File,
     /// In a new one there, whose name it makes up.
     Below,
     /// In one of this name.
@@ -23,7 +26,7 @@ enum Where {
 
 /// What was unpacked, and by which values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Filled {
+pub(super) struct Filled {
     place: Where,
     program: String,
     command: u64,
@@ -31,7 +34,7 @@ struct Filled {
 }
 
 /// What the commands of a script unpack, and where it goes.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Unpacked {
     filled: Vec<Filled>,
     /// The names of the directories that the script goes to; an empty one for those that are not known.
@@ -39,21 +42,35 @@ pub(super) struct Unpacked {
     /// Directories among the words of the command that is read, and what it may unpack.
     directories: Vec<Text>,
     sources: Vec<Text>,
+    /// The files and directories among the words, where values name them.
+    named: Vec<Text>,
+    /// The same words, where they are names under which something is kept; and whether the command gives that name.
+    names: Vec<(Text, bool)>,
+    /// What is kept, by name, from which something else takes it.
+    kept: BTreeMap<String, BTreeSet<usize>>,
 }
 
-impl Unpacked {
-    pub(super) fn is_empty(&self) -> bool {
-        self.filled.is_empty()
-    }
+/// The name of what was fetched last.
+const FETCHED: &str = "FETCH_HEAD";
 
+impl Unpacked {
     /// A command begins.
     pub(super) fn begin_command(&mut self) {
         self.directories.clear();
         self.sources.clear();
+        self.named.clear();
+        self.names.clear();
     }
 
     /// Values by which something was unpacked that may have this path, or a path below it.
-    fn at(&self, path: &Text, is_own_of: Option<&str>, command: u64) -> Vec<usize> {
+    fn at(
+        &self,
+        path: &Text,
+        has_values: bool,
+        is_own_of: Option<&str>,
+        command: u64,
+        earlier: Option<(&Left, Before<'_>)>,
+    ) -> Vec<usize> {
         let start = beginning(path);
         let is_relative = match path.first() {
             Some(Atom::Text(_)) => !start.starts_with(['/', '~']),
@@ -61,23 +78,32 @@ impl Unpacked {
             _ => false,
         };
         let names = directories(path);
-        let has_values = path.iter().any(|atom| !atom.holes().is_empty());
-        let goes_to = |name: &str| {
-            self.visited.contains(name)
-                || self.directories.iter().any(|own| directory_name(own).as_deref() == Some(name))
-        };
-        let may_be = |filled: &&Filled| match &filled.place {
-            // It runs before it has unpacked anything.
-            _ if filled.command == command => false,
-            // It makes its own files by itself.
-            _ if is_own_of.is_some_and(|program| filled.program.split(' ').next() == program.split(' ').next()) => {
-                false
+        // What is looked for where a command works is in each directory that it goes to.
+        let mut named: BTreeSet<String> = names.iter().cloned().collect();
+        if is_relative {
+            named.extend(self.visited.iter().cloned());
+            named.extend(self.directories.iter().filter_map(directory_name));
+        }
+        let is_below = has_values || is_relative && !self.visited.is_empty();
+        let general =
+            [(is_relative, Where::Here), (is_relative && names.is_empty(), Where::File), (is_below, Where::Below)];
+        let mut places: Vec<Where> =
+            general.into_iter().filter(|(may_be, _)| *may_be).map(|(_, place)| place).collect();
+        places.extend(named.into_iter().map(Where::Named));
+        // It makes its own files by itself.
+        let is_own = |program: &str| is_own_of.is_some_and(|own| program.split(' ').next() == own.split(' ').next());
+        // It runs before it has unpacked anything.
+        let own = self.filled.iter().filter(|filled| filled.command != command && !is_own(&filled.program));
+        let mut holes: Vec<usize> = own
+            .filter(|filled| places.contains(&filled.place))
+            .flat_map(|filled| filled.holes.iter().copied())
+            .collect();
+        if let Some((left, before)) = earlier {
+            for ((stage, program), filled) in places.iter().filter_map(|place| left.filled.get(place)).flatten() {
+                holes.extend(filled.iter().filter(|_| before(*stage) && !is_own(program)));
             }
-            Where::Here => is_relative,
-            Where::Below => has_values || is_relative && !self.visited.is_empty(),
-            Where::Named(name) => names.contains(name) || is_relative && goes_to(name),
-        };
-        self.filled.iter().filter(may_be).flat_map(|filled| filled.holes.iter().copied()).collect()
+        }
+        holes
     }
 }
 
@@ -85,21 +111,132 @@ impl Flow<'_> {
     /// The script goes to another directory.
     pub(super) fn visits(&mut self, rest: &[Field]) {
         for target in texts_among(rest).iter().filter(|text| !beginning(text).starts_with('-')) {
-            let mut names = directories(target);
-            names.extend(directory_name(target));
-            if names.is_empty() && !matches!(literal(target), Some("." | "..")) {
-                names.push(String::new());
-            }
-            for name in names {
-                self.has_grown |= self.unpacked.visited.insert(name);
-            }
+            self.works_in(target);
         }
     }
 
+    /// Commands of the script work in this directory.
+    pub(super) fn works_in(&mut self, directory: &Text) {
+        let directory = &self.told_apart(directory);
+        let mut names = directories(directory);
+        names.extend(directory_name(directory));
+        if names.is_empty() && !matches!(literal(directory), Some("." | "..")) {
+            names.push(String::new());
+        }
+        for name in names {
+            self.has_grown |= self.unpacked.visited.insert(name);
+        }
+    }
+
+    /// A path in which a value is what its placeholder says: two that look alike are the same.
+    fn told_apart(&self, path: &Text) -> Text {
+        let named = |atom: &Atom| match atom {
+            Atom::Value { hole, cut } if *cut == Cut::WHOLE => {
+                let shown = self.holes.get(*hole).map(|hole| &*hole.shown).filter(|shown| !shown.is_empty());
+                shown.map_or_else(|| atom.clone(), |shown| Atom::Unknown(Tag::Given(shown.into())))
+            }
+            atom => atom.clone(),
+        };
+        path.iter().map(named).collect()
+    }
+
+    /// Whether something was unpacked, here or before.
+    pub(super) fn has_unpacked(&self) -> bool {
+        let left = |(left, _): (&Left, Before<'_>)| !left.filled.is_empty() || !left.fetched.is_empty();
+        !self.unpacked.filled.is_empty() || !self.unpacked.kept.is_empty() || self.earlier.is_some_and(left)
+    }
+
+    /// What the script keeps under names, for those that run after it.
+    pub(super) fn fetched(&mut self) -> BTreeMap<String, BTreeSet<usize>> {
+        std::mem::take(&mut self.unpacked.kept)
+    }
+
+    /// What is kept under the names that these words say, or may say; under any if there are none and that is `or_any`.
+    fn kept_under(&self, names: &[(Text, bool)], or_any: bool) -> Vec<usize> {
+        let fits = |kept: &str| {
+            let is_it = |(name, _): &(Text, bool)| match literal(name) {
+                // `o/main` is a branch of `o`, and `FETCH_HEAD~1` is what was before it.
+                Some(name) => name
+                    .strip_prefix(kept)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '~', '^', ':', '@'])),
+                None => true,
+            };
+            or_any && names.is_empty() || names.iter().any(is_it)
+        };
+        let own = self.unpacked.kept.iter().filter(|(name, _)| fits(name)).flat_map(|(_, holes)| holes);
+        let mut holes: Vec<usize> = own.copied().collect();
+        if let Some((left, before)) = self.earlier {
+            for (stage, fetched) in left.fetched.iter().filter(|(name, _)| fits(name)).flat_map(|(_, of_name)| of_name)
+            {
+                holes.extend(fetched.iter().filter(|_| before(*stage)));
+            }
+        }
+        holes
+    }
+
+    /// What a value decides is kept under the names that the words of the command say.
+    fn keeps(&mut self) {
+        let names = std::mem::take(&mut self.unpacked.names);
+        let sources = self.unpacked.sources.iter().flat_map(holes_of);
+        let mut holes: Vec<usize> = sources.filter(|hole| self.is_text(*hole)).collect();
+        holes.extend(self.kept_under(&names, true));
+        if holes.is_empty() {
+            return;
+        }
+        // `main` of there is none of here, but `main:a` is `a`; and an address is no name.
+        let under = |(name, is_own): &(Text, bool)| match (literal(name)?.rsplit_once(':'), is_own) {
+            (Some((_, to)), false) => Some(to.trim_start_matches("refs/heads/").to_owned()),
+            (None, true) => literal(name).map(str::to_owned),
+            _ => None,
+        };
+        let names: Vec<String> = names.iter().filter_map(under).collect();
+        for name in names.into_iter().filter(|name| !name.is_empty()).chain([FETCHED.to_owned()]) {
+            self.has_grown |= grow(self.unpacked.kept.entry(name).or_default(), &holes);
+        }
+    }
+
+    /// What the script has unpacked, for those that run after it.
+    pub(super) fn filled(&mut self) -> Vec<(Where, String, Vec<usize>)> {
+        let here = self.directory.as_ref().and_then(|own| directory_name(&self.told_apart(own)));
+        // One file there is one of the directory for those that work elsewhere.
+        let filled = std::mem::take(&mut self.unpacked.filled).into_iter();
+        let filled = filled.map(|filled| match (filled.place, &here) {
+            (Where::Here | Where::File, Some(name)) => (Where::Named(name.clone()), filled.program, filled.holes),
+            (place, _) => (place, filled.program, filled.holes),
+        });
+        filled.collect()
+    }
+
+    /// The names of the directories where the command may work.
+    pub(super) fn directories_of_work(&self) -> Vec<String> {
+        let of_command = self.unpacked.directories.iter().filter_map(directory_name);
+        self.unpacked.visited.iter().filter(|name| !name.is_empty()).cloned().chain(of_command).collect()
+    }
+
+    /// The words of the command that are files and directories which values name.
+    pub(super) fn named_files(&self) -> Vec<Text> {
+        self.unpacked.named.clone()
+    }
+
+    fn unpacked_at(&self, path: &Text, is_own_of: Option<&str>) -> Vec<usize> {
+        let has_values = path.iter().any(|atom| !atom.holes().is_empty());
+        self.unpacked.at(&self.told_apart(path), has_values, is_own_of, self.command, self.earlier)
+    }
+
     /// Notes what a word is to a command that may unpack something.
-    pub(super) fn note_unpacking(&mut self, place: PlaceKind<'_>, text: &Text) {
+    pub(super) fn note_unpacking(&mut self, state: &State, place: PlaceKind<'_>, text: &Text, is_of_option: bool) {
+        if place == PlaceKind::Data("ref") || !is_of_option && matches!(place, PlaceKind::Data("name" | "url")) {
+            self.unpacked.names.push((text.clone(), place == PlaceKind::Data("name")));
+        }
+        if matches!(place, PlaceKind::Data("directory" | "file")) && text.iter().any(|atom| !atom.holes().is_empty()) {
+            self.unpacked.named.push(text.clone());
+        }
         match place {
-            PlaceKind::Data("directory") => self.unpacked.directories.push(text.clone()),
+            PlaceKind::Data("directory") => {
+                let directory = self.told_apart(text);
+                self.unpacked.directories.push(directory);
+            }
+            PlaceKind::Data("name") if state.entry().unpacks_by_name() => {}
             PlaceKind::Data("file" | "url" | "name") => self.unpacked.sources.push(text.clone()),
             _ => {}
         }
@@ -111,16 +248,28 @@ impl Flow<'_> {
         if how.when != 0 && state.seen() & how.when == 0 || state.seen() & how.unless != 0 {
             return;
         }
+        let mut kept = Vec::new();
         let place = match how.into {
             UnpacksInto::Nothing => return,
-            UnpacksInto::Named => return self.fetches_by_address(),
-            UnpacksInto::Below => Where::Below,
+            UnpacksInto::Named => return self.fetches_by_address(state.label()),
+            UnpacksInto::Kept => return self.keeps(),
+            into @ (UnpacksInto::FromKept | UnpacksInto::FromAnyKept) => {
+                kept = self.kept_under(&self.unpacked.names, into == UnpacksInto::FromAnyKept);
+                Where::Here
+            }
+            UnpacksInto::Below => {
+                self.names_sources();
+                Where::Below
+            }
             UnpacksInto::Last if self.unpacked.directories.is_empty() => {
-                self.unpacked.directories.extend(self.unpacked.sources.pop());
+                let last = self.unpacked.sources.pop().map(|last| self.told_apart(&last));
+                self.unpacked.directories.extend(last);
                 Where::Here
             }
             UnpacksInto::Here | UnpacksInto::Last => Where::Here,
         };
+        // What a value names may be what runs, or where that is.
+        self.named_files().iter().for_each(|file| self.note_named(file));
         let place = match self.unpacked.directories.last() {
             Some(directory) if matches!(literal(directory), Some("." | "./")) => Where::Here,
             Some(directory) => match directory_name(directory) {
@@ -130,38 +279,58 @@ impl Flow<'_> {
             },
             None => place,
         };
-        let sources: Vec<usize> = self.unpacked.sources.iter().flat_map(|text| holes_of(text)).collect();
-        let read =
-            [sources, self.input.holes(), self.input_files.clone(), self.in_files.clone(), self.in_outputs.clone()];
-        let mut holes: Vec<usize> = read.concat().into_iter().filter(|hole| self.is_text(*hole)).collect();
+        let sources: Vec<usize> = self.unpacked.sources.iter().flat_map(holes_of).collect();
+        let read = [
+            sources,
+            kept,
+            self.input.holes(),
+            self.input_files.clone(),
+            self.in_files.clone(),
+            self.in_outputs.clone(),
+        ];
+        let holes: Vec<usize> = read.concat().into_iter().filter(|hole| self.is_text(*hole)).collect();
+        self.fills(place, state.label(), holes);
+    }
+
+    /// What is made of an address gets a part of it for a name.
+    fn names_sources(&mut self) {
+        let sources = self.unpacked.sources.clone();
+        sources.iter().for_each(|source| self.note_name(source));
+    }
+
+    /// Files get the last parts of their addresses for names.
+    fn fetches_by_address(&mut self, program: &str) {
+        self.names_sources();
+        for address in std::mem::take(&mut self.unpacked.sources) {
+            let holes: Vec<usize> = holes_of(&address).into_iter().filter(|hole| self.is_text(*hole)).collect();
+            self.note_written(&address, &holes);
+            if is_any(&address) && !holes.is_empty() {
+                self.fills(Where::File, program, holes);
+            }
+        }
+    }
+
+    fn fills(&mut self, place: Where, program: &str, mut holes: Vec<usize>) {
         holes.sort_unstable();
         holes.dedup();
-        let filled = Filled { place, program: state.label().to_string(), command: self.command, holes };
+        let filled = Filled { place, program: program.to_owned(), command: self.command, holes };
         if !filled.holes.is_empty() && !self.unpacked.filled.contains(&filled) {
             self.unpacked.filled.push(filled);
             self.has_grown = true;
         }
     }
 
-    /// Files get the last parts of their addresses for names.
-    fn fetches_by_address(&mut self) {
-        for address in std::mem::take(&mut self.unpacked.sources) {
-            let holes: Vec<usize> = holes_of(&address).into_iter().filter(|hole| self.is_text(*hole)).collect();
-            self.note_written(&address, &holes);
-        }
-    }
-
     /// A file runs, or something is loaded from it, which may have been unpacked. `is_own_of` is the program that makes it otherwise.
     pub(super) fn runs_unpacked(&mut self, file: &Text, is_own_of: Option<&str>) {
-        if !self.unpacked.is_empty() {
-            let holes = self.unpacked.at(file, is_own_of, self.command);
+        if self.has_unpacked() {
+            let holes = self.unpacked_at(file, is_own_of);
             self.find_all(holes, &Reason::Unpacked);
         }
     }
 
     /// The same for what stands in a directory.
     pub(super) fn runs_unpacked_below(&mut self, directory: &Text) {
-        if !self.unpacked.is_empty() {
+        if self.has_unpacked() {
             let mut file = directory.clone();
             super::value::push(&mut file, Atom::text("/."));
             self.runs_unpacked(&file, None);
@@ -170,8 +339,8 @@ impl Flow<'_> {
 
     /// A program looks for files by itself where it works.
     pub(super) fn finds_unpacked(&mut self, program: &str) {
-        if !self.unpacked.is_empty() {
-            let holes = self.unpacked.at(&vec![Atom::text("settings")], Some(program), self.command);
+        if self.has_unpacked() {
+            let holes = self.unpacked_at(&vec![Atom::text("any directory/settings")], Some(program));
             let why = format!("`{program}` may take a file for its settings or code that the value decides about");
             self.find_unclear(holes, &why);
         }

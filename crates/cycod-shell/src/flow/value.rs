@@ -6,7 +6,7 @@ use std::{collections::HashSet, hash::Hash, sync::Arc};
 pub(crate) type Holes = Arc<[usize]>;
 
 /// A piece of a word.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Atom {
     /// The author's text.
     Text(Arc<str>),
@@ -24,7 +24,7 @@ pub(crate) enum Atom {
 ///
 /// A part begins where the value does, or right behind one of some characters. Parts of parts are parts of the same kind, so that
 /// filters behind filters can be told.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Cut {
     /// The characters behind which it may begin, by their bits in [`SIGNS`].
     behind: u64,
@@ -43,6 +43,8 @@ pub(crate) struct Cut {
     loses_letters: bool,
     /// It may be less than the value.
     is_part: bool,
+    /// It is in the quotes for a shell that its author gave it.
+    is_quoted: bool,
 }
 
 /// The characters that divide values, by the number of their bit; blanks come first.
@@ -72,7 +74,10 @@ impl Cut {
         is_respelt: false,
         loses_letters: false,
         is_part: false,
+        is_quoted: false,
     };
+    /// All of it, in the quotes that its author gave it.
+    pub(crate) const QUOTED: Self = Self { is_quoted: true, ..Self::WHOLE };
     /// A beginning.
     pub(crate) const BEGINNING: Self = Self { is_part: true, ..Self::WHOLE };
     /// A word of it, as blanks separate them.
@@ -121,6 +126,9 @@ impl Cut {
 
     /// What is left when this is cut again; nothing when that cannot be told.
     pub(crate) fn and(self, other: Self) -> Option<Self> {
+        if other == Self::WHOLE {
+            return Some(self);
+        }
         let either = |one: u8, other: u8| match (one, other) {
             (one, 0) | (0, one) => Some(one),
             (one, other) => (one == other).then_some(one),
@@ -142,12 +150,17 @@ impl Cut {
             is_respelt: self.is_respelt || other.is_respelt,
             loses_letters: self.loses_letters || other.loses_letters,
             is_part: self.is_part || other.is_part,
+            is_quoted: false,
         })
     }
 
     /// One of its parts, where it may be several.
     pub(crate) fn one(self) -> Self {
         Self { is_joined: false, ..self }
+    }
+
+    pub(crate) fn is_quoted(self) -> bool {
+        self.is_quoted
     }
 
     pub(crate) fn is_joined(self) -> bool {
@@ -212,7 +225,7 @@ impl Cut {
 }
 
 /// Where an unknown text comes from, or what it is like.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Tag {
     /// A variable of the environment.
     Variable(Arc<str>),
@@ -244,6 +257,11 @@ impl Atom {
         Self::Value { hole, cut: Cut::WHOLE }
     }
 
+    /// Whether it is a value, or made of some.
+    pub(crate) fn is_of_value(&self) -> bool {
+        matches!(self, Self::Value { .. } | Self::Derived(_))
+    }
+
     /// The holes whose values this is made of.
     pub(crate) fn holes(&self) -> &[usize] {
         match self {
@@ -255,32 +273,57 @@ impl Atom {
 }
 
 /// All holes whose values reach a text.
-pub(crate) fn holes_of(text: &[Atom]) -> Vec<usize> {
-    let mut holes: Vec<usize> = text.iter().flat_map(|atom| atom.holes().iter().copied()).collect();
-    holes.sort_unstable();
-    holes.dedup();
+pub(crate) fn holes_of<'t>(text: impl IntoIterator<Item = &'t Atom>) -> Vec<usize> {
+    let mut holes = Vec::new();
+    text.into_iter().for_each(|atom| add_holes(&mut holes, atom.holes()));
     holes
+}
+
+/// Adds holes to others. Both are in order, and each hole is there once.
+pub(crate) fn add_holes(holes: &mut Vec<usize>, more: &[usize]) {
+    // Commands are walked in order, so that most new holes are behind all others.
+    if holes.last().is_none_or(|last| more.first().is_some_and(|first| last < first)) {
+        holes.extend_from_slice(more);
+        return;
+    }
+    let known = holes.len();
+    for hole in more {
+        if holes[..known].binary_search(hole).is_err() {
+            holes.push(*hole);
+        }
+    }
+    if holes.len() > known {
+        holes.sort_unstable();
+    }
 }
 
 /// Some part of a text. A part of what a program printed is no value either.
 pub(crate) fn part_of(text: &[Atom]) -> Atom {
     match made_of(&holes_of(text)) {
-        Atom::Derived(holes) if !text.iter().any(|atom| matches!(atom, Atom::Value { .. } | Atom::Derived(_))) => {
-            Atom::Output(holes)
-        }
+        Atom::Derived(holes) if !text.iter().any(Atom::is_of_value) => Atom::Output(holes),
         atom => atom,
     }
 }
 
 /// Something that is made of the values of these holes.
 pub(crate) fn made_of(holes: &[usize]) -> Atom {
-    if holes.is_empty() {
-        return Atom::Unknown(Tag::Somewhere);
+    if holes.is_empty() { Atom::Unknown(Tag::Somewhere) } else { Atom::Derived(in_order(holes)) }
+}
+
+/// What a program prints that has the values of these holes.
+pub(crate) fn output_of(holes: &[usize]) -> Atom {
+    Atom::Output(in_order(holes))
+}
+
+/// Holes in order, each of them once.
+pub(crate) fn in_order(holes: &[usize]) -> Holes {
+    if holes.is_sorted_by(|one, next| one < next) {
+        return holes.into();
     }
     let mut holes = holes.to_vec();
     holes.sort_unstable();
     holes.dedup();
-    Atom::Derived(holes.into())
+    holes.into()
 }
 
 /// The text, when it is the author's alone.
@@ -419,6 +462,11 @@ pub(crate) fn names_among(text: &[Atom]) -> impl Iterator<Item = &str> {
 
 /// Keeps the first of what is the same.
 pub(crate) fn dedup<T: Eq + Hash + Clone>(items: &mut Vec<T>) {
+    // Two are compared at a glance; a hash reads each of them to its end.
+    if items.len() <= 2 {
+        items.dedup();
+        return;
+    }
     let mut seen = HashSet::with_capacity(items.len());
     items.retain(|item| seen.insert(item.clone()));
 }
@@ -427,9 +475,7 @@ pub(crate) fn dedup<T: Eq + Hash + Clone>(items: &mut Vec<T>) {
 pub(crate) fn holes_among(fields: &[Field]) -> Vec<usize> {
     let mut holes = Vec::new();
     for field in fields {
-        field.each(&mut |text| holes.extend(holes_of(text)));
+        field.each(&mut |text| text.iter().for_each(|atom| add_holes(&mut holes, atom.holes())));
     }
-    holes.sort_unstable();
-    holes.dedup();
     holes
 }

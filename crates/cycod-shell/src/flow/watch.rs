@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::left::Around;
 use super::value::{Atom, Field, Tag, Text, beginning, holes_of, literal, push};
 use super::{Finding, Flow, Input, Reason, follow};
 use crate::hole::{Hole, Trust};
@@ -66,9 +67,10 @@ pub(crate) fn watch(
     input: &Input,
 ) -> Starts {
     let watch = Watch { first: holes.len(), ..Watch::default() };
-    let (followed, watch) = follow(shell, tree, holes, statements, environment, input, Some(watch));
-    let Watch { first, sources, mut starts, .. } = watch.unwrap_or_default();
-    match followed {
+    let around = Around::alone(environment, input, holes.len());
+    let followed = follow(shell, tree, holes, statements, &around, Some(watch));
+    let Watch { first, sources, mut starts, .. } = followed.watch.unwrap_or_default();
+    match followed.findings {
         Err(why) => starts.unknown(format!("what a command starts that is not followed: {why}")),
         Ok(findings) => findings.iter().for_each(|finding| found(&mut starts, finding, holes, &sources, first)),
     }
@@ -272,14 +274,7 @@ impl Flow<'_> {
 
     /// What a command prints that is a directory, or the path of a program.
     pub(super) fn printed_directory(&mut self, fields: &[Field]) -> Option<Input> {
-        let words: Option<Vec<&str>> = fields
-            .iter()
-            .map(|field| match field {
-                Field::Word(text) => literal(text),
-                _ => None,
-            })
-            .collect();
-        match words?.as_slice() {
+        match super::filter::author_words(fields)?.as_slice() {
             ["git", "rev-parse", "--show-toplevel"] => {
                 Some(Input::Texts(vec![vec![Atom::Unknown(Tag::Variable("PWD".into()))]]))
             }

@@ -4,6 +4,7 @@
 //! Source: zshoptions(1), zshbuiltins(1), zshparam(1), zsh 5.9.
 
 use super::Flow;
+use super::commands::declares;
 use super::value::{Field, literal};
 use crate::piece::Shell;
 
@@ -76,7 +77,7 @@ impl Flow<'_> {
                 matches!(words.as_slice(), [Some("zsh")] | [Some("-L" | "-R" | "-LR" | "-RL"), Some("zsh")])
             }
             // Two variables with one value.
-            "typeset" | "declare" | "local" | "export" | "readonly" => !words.iter().any(|word| {
+            name if declares(name) => !words.iter().any(|word| {
                 let Field::Word(text) = word else { return false };
                 super::value::beginning(text).starts_with('-') && super::value::beginning(text).contains('T')
             }),
@@ -97,7 +98,7 @@ impl Flow<'_> {
     }
 
     fn not_as_zsh_begins(&mut self, why: &str) {
-        self.find_unclear(0..self.holes.len(), why);
+        self.find_unclear(self.own_holes(), why);
     }
 }
 

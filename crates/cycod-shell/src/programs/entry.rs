@@ -47,8 +47,18 @@ pub(crate) struct Entry<'a> {
     pub(crate) has_settings: bool,
     pub(crate) writes: Writes,
     pub(crate) unpacks: Unpacks,
+    /// An operand that is a path is a package, whose code runs.
+    pub(crate) builds: bool,
+    /// The files that its words name get what it reads, as it is.
+    pub(crate) keeps_input: bool,
     /// It prints its environment.
     pub(crate) prints_environment: bool,
+    /// When it runs again, it may print what it was told before.
+    pub(crate) remembers: bool,
+    /// It prints the words, or the environment, of other processes.
+    pub(crate) shows_processes: bool,
+    /// It prints names of files that its words need not say.
+    pub(crate) lists: bool,
     /// It prints what it reads: its input, or the files that its last operands name.
     pub(crate) is_filter: bool,
     /// It, or one of its subcommands, hands text to a shell.
@@ -80,9 +90,18 @@ pub(crate) enum Syntax {
     Expression,
     /// No options at all.
     None,
-    /// Not described: whatever a value becomes here, it may be code.
+    /// Not described, because it runs what it is given: whatever a value becomes here, it may be code.
     #[default]
     Opaque,
+    /// Not described, because nobody has: some of its words may be code.
+    Undescribed,
+}
+
+impl Syntax {
+    /// Whether nothing tells the words apart.
+    pub(crate) fn is_opaque(self) -> bool {
+        matches!(self, Self::Opaque | Self::Undescribed)
+    }
 }
 
 /// What to make of an option that no table lists.
@@ -151,6 +170,8 @@ pub(crate) struct Place<'a> {
     pub(crate) text_behind: Vec<&'a str>,
     /// An argument within a text of several, behind whose `name=` a value is only a word: `-X main.version=` for the linker of Go.
     pub(crate) word_behind: &'a str,
+    /// In the code of the program, the name of a `name=value` behind this is the value, pasted as it is: `:id` of `psql -v id=1`.
+    pub(crate) pasted: &'a str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -225,6 +246,8 @@ pub(crate) enum Writes {
     Named,
     /// None: what it writes is not of its words or its input.
     Nothing,
+    /// None, but files or directories that its words name may be there then: `mkdir`, `git checkout -b`.
+    Empty,
     /// Those that its input names, or another file.
     Anything,
 }
@@ -251,6 +274,43 @@ pub(crate) enum Into {
     Last,
     /// Where it works, each by the last part of its address.
     Named,
+    /// Nowhere yet: it is kept under the names that its words say, from which something else takes it.
+    Kept,
+    /// In the directory that it works in, from what was kept under the names that its words say.
+    FromKept,
+    /// The same; without a name, from any of it.
+    FromAnyKept,
+}
+
+/// What files are to the programs that read them, by the ends of their names, or by whole names.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct FileNames<'a> {
+    #[serde(borrow)]
+    pub(crate) yaml: Vec<&'a str>,
+    pub(crate) commas: Vec<&'a str>,
+    pub(crate) tabs: Vec<&'a str>,
+    pub(crate) markup: Vec<&'a str>,
+    pub(crate) settings: Vec<&'a str>,
+    /// No program's settings, and no code.
+    pub(crate) inert: Vec<&'a str>,
+    /// The ends of names of documents in a form of their own.
+    pub(crate) documents: Vec<&'a str>,
+    /// Code of a language whose programs name each other's files.
+    pub(crate) code: Vec<&'a str>,
+    /// Data for every program that looks for code in their directory.
+    pub(crate) data: Vec<&'a str>,
+    /// A program that unpacks or decrypts them leaves this end out.
+    pub(crate) packed: Vec<&'a str>,
+    /// Variables that name a file of settings, which a service reads behind each step of a job.
+    pub(crate) of_jobs: Vec<&'a str>,
+    /// Names of files that a shell runs without being told to.
+    pub(crate) of_shells: Vec<&'a str>,
+    /// Names of directories in which it runs each file.
+    pub(crate) below_shells: Vec<&'a str>,
+    /// Names of directories whose files say what a program runs, or lets users run: each with `=` and that.
+    pub(crate) below_rules: Vec<&'a str>,
+    #[serde(borrow)]
+    pub(crate) rules: Vec<&'a str>,
 }
 
 impl<'a> Place<'a> {
@@ -264,6 +324,7 @@ impl<'a> Place<'a> {
             code_behind: ("", ""),
             text_behind: Vec::new(),
             word_behind: "",
+            pasted: "",
         }
     }
 }

@@ -15,7 +15,9 @@ mod walk;
 
 use std::sync::LazyLock;
 
-pub(crate) use entry::{Entry, Input, Into as UnpacksInto, Loads, Place, PlaceKind, Writes};
+use crate::flow::value::{Text, literal};
+
+pub(crate) use entry::{Entry, FileNames, Input, Into as UnpacksInto, Loads, Place, PlaceKind, Writes};
 use entry::{Number, Operand, Options, Syntax, Takes, Unlisted};
 pub use project::{Built, Directory, Project, ScriptPath, Scripts};
 use stated::Said;
@@ -66,9 +68,25 @@ pub(crate) fn find_module(name: &str, statements: &Statements<'_>) -> Vec<Known>
     }
 }
 
-/// Whether a table describes the program of this name, so that nobody needs to say what it is.
+/// Whether a table describes the words of the program of this name, so that nobody needs to say what they are.
 pub fn is_described(name: &str) -> bool {
-    in_table(base(name)).or_else(|| in_table(package(name)?)).is_some()
+    let entries = in_table(base(name)).or_else(|| in_table(package(name)?));
+    entries.is_some_and(|entries| entries.iter().any(|entry| entry.syntax != Syntax::Undescribed))
+}
+
+/// Whether a program that a table describes may print, when it runs again, what it was told before.
+pub(crate) fn remembers(name: &str) -> bool {
+    is_of_table(name, |entry| entry.remembers)
+}
+
+/// Whether a program that a table describes prints what other processes were given.
+pub(crate) fn shows_processes(name: &str) -> bool {
+    is_of_table(name, |entry| entry.shows_processes)
+}
+
+/// Whether something is true of a program by one of its descriptions.
+fn is_of_table(name: &str, is: impl Fn(&Entry<'_>) -> bool) -> bool {
+    in_table(base(name)).is_some_and(|entries| entries.iter().any(|entry| is(entry)))
 }
 
 /// Whether a table says the same of two names.
@@ -112,7 +130,30 @@ pub(crate) fn end_of_options(label: &str) -> Option<&'static str> {
     for name in names {
         entry = entry.subcommand(name)?;
     }
-    (!entry.end.is_empty() && entry.syntax != Syntax::None).then_some(entry.end)
+    // Behind `--`, words may be something else.
+    let has_end = !entry.end.is_empty() && (entry.end != "--" || entry.after_end.is_none());
+    (has_end && entry.syntax != Syntax::None).then_some(entry.end)
+}
+
+/// Which word of a command its program takes for its first operand, with options before it alone; nothing when that isn't certain,
+/// or when it isn't known whether a word before it is one.
+pub(crate) fn first_operand(words: &[Option<Text>]) -> Option<usize> {
+    let name = literal(words.first()?.as_ref()?)?;
+    let mut state = State::new(in_table(base(name))?.first()?, name, None);
+    for (index, word) in words.iter().enumerate().skip(1) {
+        let (mut is_operand, mut is_certain) = (false, true);
+        let step = state.step(word.as_ref()?, &mut |seen| match seen {
+            Seen::Place { option: "", is_option_read, .. } => is_operand |= is_option_read,
+            Seen::Place { .. } => {}
+            _ => is_certain = false,
+        });
+        if is_operand {
+            return is_certain.then_some(index);
+        }
+        let mut next = step.next.into_iter();
+        state = next.next().filter(|_| is_certain && next.len() == 0)?;
+    }
+    None
 }
 
 /// The entry of a program, or of a subcommand, by names that `/` divides.
@@ -211,10 +252,14 @@ pub(crate) const WITHHELD_LANGUAGE: &str = "withheld";
 /// The language of an input that a program reads which nobody knows.
 pub(crate) const UNKNOWN_LANGUAGE: &str = "unknown";
 
+/// The language of the words of a program that a table names and does not describe: any of them may be code.
+pub(crate) const UNDESCRIBED_LANGUAGE: &str = "undescribed";
+
 /// What the arguments of an option of the author's are, where nothing is known but what they are for a program of any kind.
 static TEXT_PLACE: Place<'static> = Place::new(PlaceKind::Data("text"));
 static UNKNOWN_PLACE: Place<'static> = Place::new(PlaceKind::Unknown);
 static CODE_PLACE: Place<'static> = Place::new(PlaceKind::CodeIn("code"));
+static UNDESCRIBED_PLACE: Place<'static> = Place::new(PlaceKind::CodeIn(UNDESCRIBED_LANGUAGE));
 static WITHHELD_PLACE: Place<'static> = Place::new(PlaceKind::CodeIn(WITHHELD_LANGUAGE));
 static PROGRAM_PLACE: Place<'static> = Place::new(PlaceKind::Program);
 
@@ -326,6 +371,25 @@ impl Options<'static> {
     }
 }
 
+impl Writes {
+    /// Whether what it is told or reads may stand in a file then.
+    pub(crate) fn has_content(self) -> bool {
+        matches!(self, Self::Named | Self::Anything)
+    }
+}
+
+/// What files are to the programs that read them, by their names.
+pub(crate) fn file_names() -> &'static FileNames<'static> {
+    &table::FILES
+}
+
+impl Entry<'_> {
+    /// Whether names that are no paths say what is unpacked.
+    pub(crate) fn unpacks_by_name(&self) -> bool {
+        matches!(self.unpacks.into, UnpacksInto::Kept | UnpacksInto::FromKept | UnpacksInto::FromAnyKept)
+    }
+}
+
 impl Place<'static> {
     /// Whether it names a file or a directory.
     pub(crate) fn is_file(&self) -> bool {
@@ -340,6 +404,7 @@ impl Place<'static> {
     /// What a word is here that begins with this text of the author's.
     pub(crate) fn behind(&'static self, text: &str) -> &'static Self {
         let begins = |known: &&str| match *known {
+            known if known.contains('*') && !known.ends_with('=') => fits(&format!("{known}*"), text),
             known if known.contains('*') => {
                 text.split_once('=').is_some_and(|(name, _)| fits(known.trim_end_matches('='), name))
             }

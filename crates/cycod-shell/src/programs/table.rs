@@ -9,7 +9,7 @@ use std::{
 use fst::Map;
 use serde::Deserialize;
 
-use super::{Entry, Number, Options};
+use super::{Entry, FileNames, Number, Options};
 
 /// What the names of variables stand for, in place of an entry.
 const IS_RUN: Number = 0;
@@ -25,6 +25,10 @@ static COPYING: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::n
     let copying: Vec<(&str, Vec<&str>)> = number(" copying").and_then(decode).unwrap_or_default();
     copying.into_iter().collect()
 });
+
+/// What files are to the programs that read them, by their names.
+pub(super) static FILES: LazyLock<FileNames<'static>> =
+    LazyLock::new(|| number(" files").and_then(decode).unwrap_or_default());
 
 /// What was decoded, by its number. The table bounds it.
 type Kept<T> = LazyLock<RwLock<HashMap<Number, Option<&'static T>>>>;

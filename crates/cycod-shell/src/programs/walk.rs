@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{
     CODE_PLACE, Known, Operand, Opt, Options, PROGRAM_PLACE, Place, PlaceKind, Syntax, TEXT_PLACE, Takes,
-    UNKNOWN_PLACE, Unlisted, WITHHELD, WITHHELD_PLACE,
+    UNDESCRIBED_PLACE, UNKNOWN_PLACE, Unlisted, WITHHELD, WITHHELD_PLACE,
 };
 use crate::flow::descriptors::source;
 use crate::flow::value::{Atom, Text, beginning, literal};
@@ -58,10 +58,10 @@ pub(crate) struct State {
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.entry, other.entry)
-            && self.above.len() == other.above.len()
-            && self.above.iter().zip(&other.above).all(|(own, other)| std::ptr::eq(*own, *other))
-            && (self.operand, &self.pending, self.option, self.ended, self.behind, self.seen)
-                == (other.operand, &other.pending, other.option, other.ended, other.behind, other.seen)
+            && are_same(&self.above, &other.above)
+            && (self.operand, self.option, self.ended, self.behind, self.seen)
+                == (other.operand, other.option, other.ended, other.behind, other.seen)
+            && are_same(&self.pending, &other.pending)
             && (self.is_first, self.names_input, self.passed_own_end)
                 == (other.is_first, other.names_input, other.passed_own_end)
             && (&self.lost, self.is_done, self.is_behind_mark) == (&other.lost, other.is_done, other.is_behind_mark)
@@ -71,6 +71,11 @@ impl PartialEq for State {
 }
 
 impl Eq for State {}
+
+/// Whether two lists are of the same parts of the tables.
+fn are_same<T>(one: &[&T], other: &[&T]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| std::ptr::eq(*one, *other))
+}
 
 /// What a word, or a part of it, is to its program.
 #[derive(Debug)]
@@ -243,8 +248,12 @@ impl State {
         if self.is_done {
             return Step::to(state);
         }
-        if self.entry.syntax == Syntax::Opaque {
-            let place = if std::ptr::eq(self.entry, &*WITHHELD) { &WITHHELD_PLACE } else { &CODE_PLACE };
+        if self.entry.syntax.is_opaque() {
+            let place = match self.entry.syntax {
+                Syntax::Undescribed => &UNDESCRIBED_PLACE,
+                _ if std::ptr::eq(self.entry, &*WITHHELD) => &WITHHELD_PLACE,
+                _ => &CODE_PLACE,
+            };
             see(Seen::Place { place, text: word, is_option_read: false, option: "" });
             return Step::to(state);
         }

@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
-use cycod_shell::{Judgement, Kind, Mode, Programs, Question, Reader, Shell, Value, Words, judge};
+use cycod_shell::{Judgement, Kind, Mode, Programs, Question, Reader, Shell, Value, Verdict, Words, judge};
 
 use crate::template;
 
@@ -27,18 +27,15 @@ pub(crate) fn judged(shell: Shell, script: &str) -> Judgement {
 
 /// Whether the value is placed nowhere in a script, or refused.
 pub(crate) fn is_refused(shell: Shell, script: &str, value: &str) -> bool {
-    judged(shell, script).command.iter().any(|verdict| {
-        let text = if script.contains("{Y}") { "" } else { value };
-        let given = Value {
-            name: "X",
-            words: Words::One(text.into()),
-            mode: Mode::Bare,
-            kind: Kind::Text,
-            sensitive: false,
-            verdict,
-        };
-        !verdict.is_placeable() || verdict.stops(&given).is_some()
-    })
+    let text = if script.contains("{Y}") { "" } else { value };
+    judged(shell, script).command.iter().any(|verdict| refuses(verdict, text, Mode::Bare))
+}
+
+/// Whether a verdict lets a text be placed nowhere, or not this one.
+pub(crate) fn refuses(verdict: &Verdict, text: &str, mode: Mode) -> bool {
+    let words = Words::One(text.into());
+    let given = Value { name: "X", words, mode, kind: Kind::Text, sensitive: false, verdict };
+    !verdict.is_placeable() || verdict.stops(&given).is_some()
 }
 
 /// What a script prints.

@@ -32,8 +32,11 @@ pub(crate) fn preview_text(
         text.push_str(&format!("  {}\n", shortened(held_to)));
     }
     if let Some(fleet) = fleet {
-        text.push_str(&format!("  on {}\n", worker_with(fleet.labels.iter().map(String::as_str))));
+        text.push_str(&format!("  on {}\n", worker_with(&fleet.labels)));
         fleet.project.iter().for_each(|project| write_project(&mut text, plan, (project, fleet.is_durable)));
+        if let Some(shared) = plan.tool().workspace.shared() {
+            text.push_str(&format!("  in the directory `{}`, which workers share\n", shared.as_str()));
+        }
     }
     for warning in &plan.warnings {
         text.push_str(&format!("  warning: {warning}\n"));
@@ -206,6 +209,9 @@ pub(crate) fn preview_json(
         if let Some(fleet) = fleet {
             fields.insert("on".into(), "fleet".into());
             fields.insert("runs_on".into(), json!(fleet.labels));
+            if let Some(shared) = plan.tool().workspace.shared() {
+                fields.insert("workspace".into(), json!({"shared": shared.as_str()}));
+            }
             if let Some(project) = &fleet.project {
                 let comes_back = plan.granted() > Level::Read;
                 let (files, bytes) = (project.count(), project.snapshot.bytes());

@@ -82,7 +82,7 @@ impl Yard {
 
 /// Whether this machine can hold a program to anything; where it cannot, running is refused, which another test shows.
 #[expect(clippy::print_stderr, reason = "the tests say what was not shown")]
-fn is_offered() -> bool {
+pub(crate) fn is_offered() -> bool {
     let lacks = cycod_process::offered().lacks;
     for lack in &lacks {
         eprintln!("not run: this machine does not offer {}: {}", lack.mechanism, lack.why);

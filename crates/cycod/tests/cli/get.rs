@@ -124,7 +124,7 @@ fn everything_about_a_command() {
                   City or airport code
                   must: have 2 to 40 characters; match ^[A-Z]
                   examples: New York, SFO
-                  placed as: data: `curl` takes it as an url; without `..` and any of `?#`, because it is in the path of an address; without any of `[]{}`
+                  placed as: data: `curl` takes it as a URL; without `..`, `?` or `#`, because it is in the path of an address; without `[`, `]`, `{` or `}`
                   A city, or the code
                   of an airport.
               DAYS  integer, required
@@ -177,7 +177,7 @@ fn everything_about_a_workflow() {
             PARAMETERS
               URL  string, required
                   The page
-                  placed as: data: `curl` takes it as an url; not beginning with `-`, which `curl` would read as an option; not beginning with `file:`, which means something to `curl`
+                  placed as: data: `curl` takes it as a URL; not beginning with `-`, which `curl` would read as an option; not beginning with `file:`, which means something to `curl`
 
             STEPS
               fetch  starts at once

@@ -5,7 +5,10 @@ use std::fs;
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::{serve::Client, support::Place};
+use crate::{
+    serve::Client,
+    support::{Place, until},
+};
 
 const AUDIT: &str = "description: Audit the licenses of a project\nbash: fossa analyze {PROJECT}\ntags: [read]\nparameters:\n  PROJECT: {type: string, description: The project, required: true}\n";
 
@@ -51,7 +54,7 @@ fn one_line_speaks_for_every_tool_of_the_scope() {
         2 | bash: fossa analyze {PROJECT}
           |                     ^^^^^^^^^
           |
-          = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
+          = help: if `PROJECT` is a path, write `path: true`, and it begins with `./`
 
         hint[could-be-option]: a value of `PROJECT` that begins with `-` is refused: `fossa` would read it as an option
          --> .cycod/tools/scan.yaml:2:25
@@ -59,7 +62,7 @@ fn one_line_speaks_for_every_tool_of_the_scope() {
         2 | bash: fossa scan --deep {PROJECT}
           |                         ^^^^^^^^^
           |
-          = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
+          = help: if `PROJECT` is a path, write `path: true`, and it begins with `./`
 
         2 tools: 2 hints
         --- stderr
@@ -294,7 +297,7 @@ fn a_broken_file_stops_those_that_need_it_and_no_others() {
         2 | bash: fossa analyze {PROJECT}
           |                     ^^^^^^^^^
           |
-          = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
+          = help: if `PROJECT` is a path, write `path: true`, and it begins with `./`
 
         6 tools: 3 errors, 1 hint; 2 tools cannot be used
         1 of them can be fixed with --fix
@@ -554,7 +557,7 @@ fn what_is_added_is_judged_by_the_file_of_its_scope() {
         2 | bash: fossa analyze {PROJECT}
           |                     ^^^^^^^^^
           |
-          = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
+          = help: if `PROJECT` is a path, write `path: true`, and it begins with `./`
 
         `audit` rests on what is stated in .cycod/programs.yaml: fossa: text
         Added local tool `audit`: .cycod/tools/audit.yaml
@@ -587,9 +590,33 @@ fn a_server_that_runs_has_no_stale_verdict() {
     let refused = call(&mut client);
     assert_ne!(refused["content"][0]["text"], "b\n", "{refused}");
     place.write(".cycod/programs.yaml", "# basename: code\n");
-    assert_eq!(call(&mut client)["content"][0]["text"], "b\n");
+    let again = call(&mut client);
+    assert_eq!(again["content"][0]["text"], "b\n", "{again}");
     fs::remove_file(place.project().join(".cycod/programs.yaml")).expect("it is there");
     assert_eq!(call(&mut client)["content"][0]["text"], "b\n");
+}
+
+#[test]
+fn a_tool_that_is_put_right_is_there_at_once() {
+    let place = Place::with_tool("last", &calling("basename"));
+    let mut client = Client::legacy(&place, &["--auto-approve", "*"], json!({}));
+    let call = |client: &mut Client| client.call("last", json!({"PROJECT": "a/b"}));
+    assert_eq!(call(&mut client)["content"][0]["text"], "b\n");
+    for (path, wrong, right) in [
+        (".cycod/programs.yaml", "basename: code\n", "# basename: code\n"),
+        (".cycod/tools/last.yaml", "description: [\n", &calling("basename")),
+    ] {
+        place.write(path, wrong);
+        // The server has looked, and found that there is no such tool.
+        let is_listed = |client: &mut Client| {
+            let all = client.ask("tools/list", json!({}));
+            all["result"]["tools"].as_array().expect("a list").iter().any(|tool| tool["name"] == "last")
+        };
+        until(path, || !is_listed(&mut client));
+        place.write(path, right);
+        let again = call(&mut client);
+        assert_eq!(again["content"][0]["text"], "b\n", "{path}: {again}");
+    }
 }
 
 #[test]
@@ -605,7 +632,7 @@ fn a_program_that_the_project_builds_is_its_own() {
         2 | bash: fossa analyze {PROJECT}
           |                     ^^^^^^^^^
           |
-          = help: `fossa` has no end of options; a path can begin with `./` (`path: true`)
+          = help: if `PROJECT` is a path, write `path: true`, and it begins with `./`
 
         audit: 1 hint
         --- stderr
@@ -790,5 +817,6 @@ fn a_server_that_runs_follows_manifests_and_scripts() {
     let refused = [call(&mut client, "last"), call(&mut client, "read")];
     assert!(!refused[0].contains("127") && !refused[1].contains("a/b\\n"), "{refused:#?}");
     place.write("lib.sh", "show() { echo \"$1\"; }\n");
-    assert!(call(&mut client, "read").contains("a/b"));
+    let again = call(&mut client, "read");
+    assert!(again.contains("a/b"), "{again}");
 }

@@ -175,7 +175,7 @@ fn fixing_keeps_comments() {
             3 | bash: 'jq ''map({a: .b})'' {F}'  # here
               |                            ^^^
               |
-              = help: `jq` has no end of options; a path can begin with `./` (`path: true`)
+              = help: `jq` has no end of options; if `F` is a path, write `path: true`, and it begins with `./`
 
             warning[unknown-key]: a parameter has no key `descripton`
              --> .cycod/tools/x.yaml:6:21
@@ -768,4 +768,59 @@ fn what_a_shell_cannot_read_is_found() {
     assert!(ran.stdout().contains("error[script-syntax]: `sh` cannot read the command: "), "{}", ran.block());
     place.tool("raw", "description: d\ntags: [run]\nbash: \"if true; then {RAW:X}\"\nparameters: {X: {type: string, description: x}}\n");
     assert!(!place.run(&["tool", "validate", "raw"]).stdout().contains("script-syntax"));
+}
+
+/// One end of options goes before the first operand. Where it can't go there, the file stays as it is.
+#[test]
+fn a_fix_leaves_a_command_what_it_was() {
+    let commands = [
+        ("mv {A} {B}", "mv -- {A} {B}"),
+        ("cp -r src {A}", "cp -r -- src {A}"),
+        ("grep -n -m 5 {A} {B}", "grep -n -m 5 -- {A} {B}"),
+        ("scp -r \"{A}\" {B}:{C}", "scp -r -- \"{A}\" {B}:{C}"),
+        ("git diff {A} {B}", "git diff --end-of-options {A} {B}"),
+        ("git checkout {A}", "git checkout --end-of-options {A}"),
+        ("ls \"dir/{A}\" {B}", "ls \"dir/{A}\" {B}"),
+        ("grep {A} -r src", "grep {A} -r src"),
+        ("createdb -O {A} app", "createdb -O {A} app"),
+        ("git log --since {A}", "git log --since {A}"),
+        ("grep $opts {A}", "grep $opts {A}"),
+        ("aws logs tail group --since {A}", "aws logs tail group --since {A}"),
+        ("a={A}; ls \"$a\"", "a={A}; ls \"$a\""),
+        ("sudo grep {A} file", "sudo grep {A} file"),
+        ("gem list --local {A}", "gem list --local {A}"),
+        ("Rscript -e 'commandArgs(TRUE)' {A}", "Rscript -e 'commandArgs(TRUE)' {A}"),
+        ("git bisect start {A} {B}", "git bisect start {A} {B}"),
+        ("tox -- {A}", "tox -- {A}"),
+    ];
+    let place = Place::new();
+    for (index, (command, _)) in commands.iter().enumerate() {
+        let used = ["A", "B", "C"].into_iter().filter(|name| command.contains(&format!("{{{name}}}")));
+        let parameters: Vec<String> = used.map(|name| format!("{name}: {{type: string, description: d}}")).collect();
+        let parameters = parameters.join(", ");
+        place.tool(
+            &format!("t{index:02}"),
+            &format!("description: d\nbash: |\n  {command}\nparameters: {{{parameters}}}\ntags: [read]\n"),
+        );
+    }
+    let ran = place.run(&["tool", "validate", "--fix"]);
+    for (index, (_, fixed)) in commands.iter().enumerate() {
+        let now = place.read(&format!(".cycod/tools/t{index:02}.yaml"));
+        assert_eq!(now.lines().nth(2), Some(&*format!("  {fixed}")), "{}", ran.block());
+    }
+}
+
+/// A number in base 36 spells a word.
+#[test]
+fn what_a_script_makes_of_a_number_is_text() {
+    let tool = |transform: &str| {
+        format!(
+            "description: d\nbash: sh -c '{{X}} a'\nparameters:\n  X: {{type: integer, description: d{transform}}}\ntags: [read]\n"
+        )
+    };
+    let place = Place::with_tool("spells", &tool(", transform: \"value.toString(36)\""));
+    place.tool("counts", &tool(""));
+    assert_eq!(place.run(&["tool", "validate", "counts"]).code(), 0);
+    let ran = place.run(&["tool", "validate", "spells"]);
+    assert!(ran.code() == 1 && ran.stdout().contains("error[value-in-code]"), "{}", ran.block());
 }

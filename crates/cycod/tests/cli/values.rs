@@ -183,3 +183,132 @@ fn every_surface_shows_the_same_verdicts() {
         assert!(guarded || code_in(&ran).is_none(), "{body}: refused without a condition: {ran}\n{detailed}");
     }
 }
+
+/// The parts of workflows: tools that others use.
+const PARTS: &[(&str, &str)] = &[
+    (
+        "get-source",
+        "bash: cp -r -- {FROM} {TO}\nparameters: {FROM: {type: string, description: F, required: true}, TO: {type: string, description: T, default: r}}",
+    ),
+    ("build-source", "bash: sh r/run.sh"),
+    (
+        "build-in",
+        "bash: 'cd -- {WHERE} && sh ./run.sh'\nparameters: {WHERE: {type: string, description: W, required: true}}",
+    ),
+    ("note", "bash: printf '%s' {TEXT} > notes\nparameters: {TEXT: {type: string, description: T, required: true}}"),
+    ("run-note", "steps:\n  - {name: a, bash: cp notes s.sh}\n  - {name: b, bash: sh s.sh}"),
+    (
+        "get-through",
+        "steps:\n  - {name: a, use-tool: get-source, with: {FROM: '{WHAT}'}}\nparameters: {WHAT: {type: string, description: W, required: true}}",
+    ),
+    (
+        "write-in-python",
+        "python: 'import os; open(\"notes\", \"w\").write(os.environ[\"CYCOD_PARAM_TEXT\"])'\nparameters: {TEXT: {type: string, description: T, required: true}}",
+    ),
+    (
+        "note-as",
+        "bash: 'echo {NAME}; printf %s {TEXT} > notes'\nparameters: {NAME: {type: string, description: N, required: true}, TEXT: {type: string, description: T, required: true}}",
+    ),
+    ("get-as", "type: alias\nbase-tool: get-source\ndefault-parameters: {TO: r}"),
+];
+
+/// Steps of which one lets a value decide what another one runs, and the value that would do it.
+const ACROSS: &[(&str, &str)] = &[
+    ("- {name: a, use-tool: get-source, with: {FROM: '{X}'}}\n  - {name: b, use-tool: build-source}", "evil"),
+    ("- {name: a, use-tool: get-source, with: {FROM: '{X}'}}\n  - {name: b, bash: sh r/run.sh}", "evil"),
+    ("- {name: a, bash: 'cp -r -- {X} r'}\n  - {name: b, use-tool: build-source}", "evil"),
+    ("- {name: a, use-tool: get-through, with: {WHAT: '{X}'}}\n  - {name: b, use-tool: build-source}", "evil"),
+    ("- {name: a, use-tool: get-as, with: {FROM: '{X}'}}\n  - {name: b, use-tool: build-source}", "evil"),
+    (
+        "- {name: a, use-tool: get-source, with: {FROM: '{X}', TO: other}}\n  - {name: b, use-tool: build-in, with: {WHERE: other}}",
+        "evil",
+    ),
+    (
+        "- {name: a, use-tool: get-source, with: {FROM: '{X}', TO: '{TEMP}/o'}}\n  - {name: b, bash: 'sh {TEMP}/o/run.sh'}",
+        "evil",
+    ),
+    ("- {name: a, use-tool: note, with: {TEXT: '{X}'}}\n  - {name: b, use-tool: run-note}", "touch PWNED"),
+    (
+        "- {name: a, use-tool: write_file, with: {filepath: s.sh, content: '{X}'}}\n  - {name: b, bash: sh s.sh}",
+        "touch PWNED",
+    ),
+    (
+        "- {name: a, use-tool: write_file, with: {filepath: s.sh, content: \"echo '{X}'\"}}\n  - {name: b, bash: . ./s.sh}",
+        "'; touch PWNED; '",
+    ),
+    (
+        "- {name: a, use-tool: file_operations, with: {operation: write, path: s.sh, content: '{X}'}}\n  - {name: b, bash: sh s.sh}",
+        "touch PWNED",
+    ),
+    (
+        "- {name: a, use-tool: write_file, with: {filepath: notes, content: '{X}'}}\n  - {name: b, use-tool: run-note}",
+        "touch PWNED",
+    ),
+    ("- {name: a, use-tool: write-in-python, with: {TEXT: '{X}'}}\n  - {name: b, use-tool: run-note}", "touch PWNED"),
+    ("- {name: a, use-tool: write-in-python, with: {TEXT: '{X:trim}'}}\n  - {name: b, bash: sh notes}", "touch PWNED"),
+    (
+        "- {name: a, python: 'import os; open(\"s.sh\", \"w\").write(os.environ[\"CYCOD_PARAM_X\"])'}\n  - {name: b, bash: sh s.sh}",
+        "touch PWNED",
+    ),
+    (
+        "- {name: a, bash: 'cp -r -- {X} r'}\n  - {name: b, use-tool: bash_execution, with: {command: sh r/run.sh}}",
+        "evil",
+    ),
+    (
+        "- {name: a, use-tool: bash_execution, with: {command: 'cp -r -- {X} r'}}\n  - {name: b, bash: sh r/run.sh}",
+        "evil",
+    ),
+    (
+        "- {name: b, use-tool: build-source, parallel: true}\n  - {name: a, use-tool: get-source, with: {FROM: '{X}'}, parallel: true}",
+        "evil",
+    ),
+];
+
+/// The same with what people do every day.
+const HARMLESS: &[&str] = &[
+    "- {name: a, use-tool: get-source, with: {FROM: '{X}', TO: other}}\n  - {name: b, use-tool: build-source}",
+    "- {name: a, use-tool: build-source}\n  - {name: b, use-tool: get-source, with: {FROM: '{X}'}}",
+    "- {name: a, use-tool: get-source, with: {FROM: evil}}\n  - {name: b, use-tool: build-source}\n  - {name: c, bash: 'echo {X}'}",
+    "- {name: a, use-tool: write_file, with: {filepath: report.md, content: 'Report: {X}'}}\n  - {name: b, bash: cat report.md}",
+    "- {name: a, use-tool: write_file, with: {filepath: in.txt, content: '{X}'}}\n  - {name: b, bash: sort in.txt | uniq -c}",
+    "- {name: a, use-tool: note, with: {TEXT: '{X}'}}\n  - {name: b, bash: grep -c . notes}",
+    "- {name: a, use-tool: write-in-python, with: {TEXT: '{X}'}}\n  - {name: b, bash: grep -c . notes}",
+];
+
+/// What a step leaves, another tool finds: the verdict is about the placeholder that decides, and nothing runs.
+#[test]
+fn no_value_acts_across_tools() {
+    let place = Place::new();
+    place.write("evil/run.sh", "touch PWNED\n");
+    for (name, body) in PARTS {
+        place.tool(name, &format!("description: A part\n{body}\ntags: [run]\n"));
+    }
+    let workflow = |steps: &str| tool(&format!("steps:\n  {steps}")).replace("tags: [read]", "tags: [run]");
+    let mut open = String::new();
+    for (number, (steps, value)) in ACROSS.iter().enumerate() {
+        let name = format!("across{number}");
+        place.tool(&name, &workflow(steps));
+        let checked = place.run(&["tool", "validate", &name]);
+        let by_hand = place.run(&["tool", "run", &name, &format!("X={value}")]);
+        let codes = (code_in(&checked.stdout()).or_else(|| code_in(&checked.stderr())), code_in(&by_hand.stderr()));
+        if has_acted(&place) || codes.0.is_none() || codes.1.is_none() {
+            let _ = writeln!(open, "{steps}\n{codes:?}\n{}{}", checked.block(), by_hand.block());
+        }
+    }
+    assert!(open.is_empty(), "these are let through:\n{open}");
+    // It is shown at the argument in which it stands, and not at another one with the same parameter.
+    for written in ["{X}", "{X:trim}", "{RAW:X}", "{X:uppercase}"] {
+        let with = format!("with: {{NAME: '{{X}}', TEXT: '{written}'}}");
+        let first = format!("  - {{name: a, use-tool: note-as, {with}}}");
+        place.tool("shown", &workflow(&format!("{}\n  - {{name: b, use-tool: run-note}}", first.trim_start())));
+        let checked = place.run(&["tool", "validate", "shown"]).stdout();
+        let column = first.find("TEXT").expect("the argument") + 1;
+        assert!(checked.contains(&format!(":{column}\n")), "{written}, column {column}:\n{checked}");
+    }
+    for (number, steps) in HARMLESS.iter().enumerate() {
+        let name = format!("harmless{number}");
+        place.tool(&name, &workflow(steps));
+        let checked = place.run(&["tool", "validate", &name]);
+        assert_eq!(checked.code(), 0, "{steps}\n{}", checked.block());
+    }
+}

@@ -1,0 +1,718 @@
+//! Simple commands: which programs run, and what each of their words is to them.
+
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
+
+use super::graph::Graph;
+use super::places::Owned;
+use super::value::{Atom, Cut, Field, Tag, Text, holes_among, holes_of, literal};
+use super::{
+    Arguments, DEEPEST, Flow, Input, MOST_PASSES, MOST_READINGS, Reason, Variable, builtin, filter, memory, pasted,
+    value,
+};
+use crate::piece::Shell;
+use crate::programs::{self, Input as Reads, Known, State};
+use crate::script::{Part, Word};
+use crate::verdict::Rule;
+
+impl Flow<'_> {
+    pub(super) fn simple(&mut self, assignments: &[Word], words: &[Word]) -> Input {
+        // Its words are expanded before it gets its environment.
+        let declares = self.shell != Shell::Sh && words.first().is_some_and(is_declaration);
+        let expand = |word| if declares && stays_one(word) { self.one_field(word) } else { self.fields(word) };
+        let fields: Vec<Field> = words.iter().flat_map(expand).collect();
+        if words.is_empty() {
+            assignments.iter().for_each(|word| self.assignment(word, false));
+            // `$(< file)` prints the file.
+            let prints = self.is_input_its_own && assignments.is_empty();
+            return if prints { self.input.clone() } else { Input::Clean };
+        }
+        self.spend(value::size_of(&fields));
+        let splits_otherwise = assignments.iter().any(is_other_ifs);
+        if assignments.is_empty() {
+            return self.run(fields, words, splits_otherwise);
+        }
+        let passed = self.assigned.passed();
+        let separator = assignments.iter().rfind(|word| is_other_ifs(word)).and_then(own_separator);
+        let outer_separator = std::mem::replace(&mut self.own_separator, separator);
+        let run = |flow: &mut Self| {
+            for word in assignments {
+                // It counts for that command alone; `read` gets `splits_otherwise` for it.
+                if !is_other_ifs(word) {
+                    flow.assignment(word, true);
+                }
+                if let Some(name) = assigned_name(word) {
+                    flow.assigned.pass(name);
+                }
+            }
+            flow.run(fields, words, splits_otherwise)
+        };
+        let printed = self.perhaps(run).0;
+        self.own_separator = outer_separator;
+        self.assigned.passed_back(passed);
+        printed
+    }
+
+    /// Runs a command for each name that it may have.
+    fn run(&mut self, fields: Vec<Field>, words: &[Word], splits_otherwise: bool) -> Input {
+        let mut printed = Input::Clean;
+        // `$sudo ./run.sh`: with what the environment says or without it, but never both.
+        let is_one = fields.first().is_some_and(|field| self.is_of_environment(field));
+        let whole = is_one.then(|| identity(&fields));
+        for fields in heads(fields) {
+            let outer = std::mem::replace(&mut self.whole, whole);
+            printed = printed.or(self.run_as(&fields, words, splits_otherwise));
+            self.whole = outer;
+        }
+        printed
+    }
+
+    /// Runs a command by one of its names.
+    fn run_as(&mut self, fields: &[Field], words: &[Word], splits_otherwise: bool) -> Input {
+        if matches!(fields.first(), Some(Field::Word(text)) if value::is_absent(text)) {
+            return self.run_absent(&fields[1..], words, splits_otherwise);
+        }
+        let name = match fields.first() {
+            Some(Field::Word(text)) => literal(text).map(str::to_owned),
+            _ => None,
+        };
+        // A variable that is empty leaves an option alone, and no program has the name of one.
+        let is_option =
+            |name: &str| name.is_empty() || name.starts_with('-') && !(name == "-" && self.shell == Shell::Zsh);
+        if self.is_shell && name.as_deref().is_some_and(is_option) {
+            return Input::Clean;
+        }
+        if let Some(name) = name.as_deref().filter(|name| self.is_shell && self.renamed.contains(*name)) {
+            let why = format!("the script gives `{name}` another meaning, which is not followed");
+            let holes = [holes_among(fields), self.input.holes(), self.in_environment.iter().copied().collect()];
+            self.find_unclear(holes.concat(), &why);
+        }
+        let one = match name.as_deref() {
+            Some(name) => self.builtin(name, &without_absent(&fields[1..]), words, splits_otherwise),
+            None => None,
+        };
+        one.unwrap_or_else(|| self.programs_of(fields))
+    }
+
+    /// The script says what the name of a command means.
+    pub(super) fn renames(&mut self, name: Option<&str>) {
+        match name {
+            Some(name) => self.has_grown |= self.renamed.insert(name.into()),
+            None => self.lose("a name in it, which is not plain, gets the meaning of a command"),
+        }
+    }
+
+    /// Whether a word is a variable that the script never sets.
+    fn is_of_environment(&self, field: &Field) -> bool {
+        match field {
+            Field::Word(text) => match text.as_slice() {
+                [Atom::Unknown(Tag::Variable(name))] => !self.variables.contains_key(&**name),
+                _ => false,
+            },
+            Field::Choice(ways) | Field::Many(ways) => ways.iter().flatten().all(|field| self.is_of_environment(field)),
+        }
+    }
+
+    /// Runs what is left of a command whose program was not found: `$docker run …`, where the variable is empty. The next word is
+    /// the program then. When there is none that is known by this name, it is what the author wrote for the program that is missing.
+    fn run_absent(&mut self, fields: &[Field], words: &[Word], splits_otherwise: bool) -> Input {
+        let mut printed = Input::Clean;
+        for mut fields in heads(fields.to_vec()) {
+            let name = match fields.first() {
+                Some(Field::Word(text)) => literal(text),
+                _ => None,
+            };
+            let is_meant = name
+                .is_some_and(|name| !self.functions.contains_key(name) && programs::is_unknown(name, self.statements));
+            if is_meant && let Some(first) = fields.first_mut() {
+                *first = Field::Word(vec![Atom::Unknown(Tag::Missing)]);
+            }
+            printed = printed.or(self.run(fields, words, splits_otherwise));
+        }
+        printed
+    }
+
+    /// Calls a function of the script.
+    pub(super) fn call(&mut self, name: &str, arguments: Vec<Field>) -> Option<Input> {
+        let (name, body) =
+            self.functions.get_key_value(name).map(|(name, body)| (Arc::clone(name), Arc::clone(body)))?;
+        if self.depth >= DEEPEST {
+            self.lose("its functions call each other too deeply");
+            return Some(Input::Clean);
+        }
+        self.called.insert(name);
+        self.depth += 1;
+        let mut printed = Input::Clean;
+        self.arguments.push(Arguments { lists: vec![arguments], depth: self.depth, ..Arguments::default() });
+        let loops = std::mem::take(&mut self.loops);
+        // The body may change its own arguments.
+        for _ in 0..MOST_PASSES {
+            if let Some(arguments) = self.arguments.last_mut() {
+                arguments.left = None;
+            }
+            let before = self.arguments.last().cloned();
+            let input = self.input.clone();
+            self.assigned.begin_call(true);
+            printed = printed.or(self.reading(input, false, |flow| flow.command(&body)));
+            self.assigned.end_call();
+            let after = self.arguments.last();
+            let is_same = before.as_ref().zip(after).is_none_or(|(before, after)| {
+                (before.lists.len(), before.appended.len(), before.shifted)
+                    == (after.lists.len(), after.appended.len(), after.shifted)
+            });
+            if is_same {
+                break;
+            }
+        }
+        self.arguments.pop();
+        self.loops = loops;
+        self.depth -= 1;
+        Some(printed)
+    }
+
+    /// Reads the words of a command as its program does; tells what it may print.
+    pub(super) fn programs_of(&mut self, fields: &[Field]) -> Input {
+        if self.watches()
+            && let Some(printed) = self.printed_directory(fields)
+        {
+            return printed;
+        }
+        self.copies(fields);
+        let holes = holes_among(fields);
+        let mut in_files = self.holes_in_files(fields);
+        in_files.extend(self.contents_of_words(fields));
+        for field in fields {
+            field.each(&mut |text| in_files.extend(self.told_in_file(text)));
+        }
+        let with_input = [holes.clone(), self.input.holes()].concat();
+        let outer_words = std::mem::replace(&mut self.in_words, with_input);
+        let outer_arguments = std::mem::replace(&mut self.in_arguments, holes.clone());
+        let command = self.whole.unwrap_or_else(|| identity(fields));
+        let outer_command = std::mem::replace(&mut self.command, command);
+        let outer = std::mem::replace(&mut self.in_files, in_files);
+        let outer_outputs = std::mem::take(&mut self.in_outputs);
+        let outer_taken = std::mem::take(&mut self.in_taken);
+        let was_filter = self.is_filter.take();
+        let outer_programs = std::mem::take(&mut self.memories.programs);
+        let outer_shown = (std::mem::take(&mut self.memories.lists), std::mem::take(&mut self.memories.shows));
+        let outer_input = self.input.clone();
+        let mut prints_environment = false;
+        if self.concerns_values(fields, &holes) {
+            self.prints_input = false;
+            let printed_before = std::mem::replace(&mut self.prints_all, false);
+            if self.read_words(fields) {
+                // What it reads becomes arguments of the command that it starts.
+                let with_arguments = self.with_arguments(fields);
+                let named: Vec<usize> = with_arguments.iter().flat_map(|fields| self.holes_in_files(fields)).collect();
+                self.in_files.extend(named);
+                self.reading(Input::Clean, false, |flow| {
+                    for fields in &with_arguments {
+                        flow.read_words(fields);
+                    }
+                });
+            }
+            prints_environment = std::mem::replace(&mut self.prints_all, printed_before);
+        }
+        self.input = outer_input;
+        self.in_words = outer_words;
+        self.in_arguments = outer_arguments;
+        self.command = outer_command;
+        // What it reads, it may print as it is.
+        let in_files = std::mem::replace(&mut self.in_files, outer);
+        let in_outputs = std::mem::replace(&mut self.in_outputs, outer_outputs);
+        let taken = std::mem::replace(&mut self.in_taken, outer_taken);
+        let environment = if prints_environment { self.in_environment.iter().copied().collect() } else { Vec::new() };
+        let read = if self.is_input_its_own || self.prints_input { self.input.clone() } else { Input::Clean };
+        let read = match read {
+            Input::Texts(texts) => match filter::filtered(fields, &texts) {
+                Some(parts) => {
+                    if filter::is_xargs_alone(fields) {
+                        self.guard_input_of_xargs(parts.iter().flat_map(holes_of));
+                    }
+                    Input::Texts(parts)
+                }
+                None => {
+                    let texts = Input::Texts(texts);
+                    let holes = if filter::prints_digits(fields) { Vec::new() } else { texts.holes() };
+                    if !filter::keeps_characters(fields) {
+                        self.respells(holes.iter().copied());
+                    }
+                    // A filter of what a program printed prints what a program does.
+                    if texts.has_values() { Input::made("", &holes) } else { Input::printed(&holes) }
+                }
+            },
+            read => read,
+        };
+        let is_filter = std::mem::replace(&mut self.is_filter, was_filter);
+        let programs = std::mem::replace(&mut self.memories.programs, outer_programs);
+        let shown = (self.memories.lists, self.memories.shows);
+        (self.memories.lists, self.memories.shows) = outer_shown;
+        let holes = match self.output_of(fields).filter(|_| is_filter != Some(true)) {
+            Some(output) => [holes, vec![output]].concat(),
+            None => holes,
+        };
+        let printed = match prints_its_words(fields) {
+            Some(before) => Input::made(before, &holes),
+            None => Input::printed(&holes),
+        };
+        let of_files = match fields.first() {
+            // The name of a file is not what stands in it.
+            Some(Field::Word(text)) if literal(text).is_some_and(|name| ECHOING.contains(&name)) => Input::Clean,
+            _ => Input::made("", &in_files).and(Input::printed(&in_outputs)),
+        };
+        let all = read.and(of_files).and(printed).and(Input::made("", &environment)).and(Input::printed(&taken));
+        if self.captured + self.redirected == 0 || !self.has_memory() && !shown.1 {
+            return all;
+        }
+        let told = self.told(&programs, shown.1);
+        self.spend(told.len() * memory::COST);
+        match all {
+            // Nothing but names, each of which may be what is taken.
+            Input::Clean if shown.0 && told.is_empty() => self.listed_names(),
+            all => all.and(Input::printed(&[told, self.holes_in_names(shown.0)].concat())),
+        }
+    }
+
+    /// Whether reading a command can tell anything: values reach it, or it may run code or a file that has to be followed.
+    fn concerns_values(&self, fields: &[Field], holes: &[usize]) -> bool {
+        if self.watches() || self.has_memory() {
+            return true;
+        }
+        let has_open = self.input != Input::Clean || !self.input_files.is_empty() || !self.held.is_empty();
+        let reaches = !holes.is_empty() || has_open || !self.in_environment.is_empty();
+        let is_known_to_files = !self.written.is_empty() || !self.touched.is_empty();
+        let mut may_run =
+            is_known_to_files || self.has_unpacked() || !self.in_environment.is_empty() || self.tells && reaches;
+        let is_taken = self.captured + self.redirected > 0;
+        let runs_values = |word: &str| {
+            programs::runs_shell_code(word) || is_make(word) || is_taken && programs::shows_processes(word)
+        };
+        for field in fields {
+            field.each(&mut |text| may_run |= literal(text).is_some_and(runs_values));
+        }
+        may_run
+    }
+
+    /// `xargs` takes quotes and backslashes out of what it reads.
+    fn guard_input_of_xargs(&mut self, holes: impl Iterator<Item = usize>) {
+        self.guard_texts(holes, &Rule::Without { characters: "\\\"'" }, "xargs", "text that `xargs` reads");
+    }
+
+    /// The words of a command to which `xargs` adds what it reads: at the end, and where what may be the author's mark stands.
+    fn with_arguments(&mut self, fields: &[Field]) -> Vec<Vec<Field>> {
+        let pieces = self.literal_input().unwrap_or_else(|| self.pieces_of_input(Some(Cut::WORD)));
+        if !reads_plain_text(fields) {
+            self.guard_input_of_xargs(pieces.iter().flat_map(holes_of));
+        }
+        let mut mark = None;
+        let mut words = fields.iter().filter_map(|field| match field {
+            Field::Word(text) => literal(text),
+            _ => None,
+        });
+        while let Some(word) = words.next() {
+            if word == "-i" || word == "--replace" {
+                mark = Some("{}");
+            } else if let Some(rest) = word.strip_prefix("--replace=") {
+                mark = Some(rest);
+            } else if let Some((_, rest)) =
+                word.split_once(['I', 'J']).filter(|_| word.starts_with('-') && !word.starts_with("--"))
+            {
+                mark = if rest.is_empty() { words.next() } else { Some(rest) };
+            }
+        }
+        let added: Vec<Vec<Field>> = pieces.iter().map(|piece| vec![Field::Word(piece.clone())]).collect();
+        let added: Vec<Field> = fields.iter().cloned().chain([Field::Many(added.into())]).collect();
+        let Some(mark) = mark.filter(|mark| !mark.is_empty()) else { return vec![added] };
+        let replaced = |text: &Text, piece: &Text| {
+            let mut out = Text::new();
+            for atom in text {
+                let Atom::Text(own) = atom else {
+                    value::push(&mut out, atom.clone());
+                    continue;
+                };
+                for (at, part) in own.split(mark).enumerate() {
+                    if at > 0 {
+                        piece.iter().for_each(|atom| value::push(&mut out, atom.clone()));
+                    }
+                    value::push(&mut out, Atom::text(part));
+                }
+            }
+            out
+        };
+        let of_field = |field: &Field| match field {
+            Field::Word(text) if text.iter().any(|atom| matches!(atom, Atom::Text(own) if own.contains(mark))) => {
+                Field::choice(pieces.iter().map(|piece| vec![Field::Word(replaced(text, piece))]).collect())
+            }
+            field => vec![field.clone()],
+        };
+        vec![added, fields.iter().flat_map(of_field).collect()]
+    }
+
+    /// Tells what a program does when no word comes any more.
+    fn end_of(&mut self, state: &State, fields: &[Field]) {
+        self.prints_input |= state.is_filter();
+        self.is_filter = Some(self.is_filter.unwrap_or(true) && state.entry().is_filter);
+        self.note_run(state, fields);
+        self.note_memory(state);
+        self.loads(state);
+        if is_make(state.label()) {
+            self.includes();
+        }
+        self.writes_unnamed(state);
+        if std::mem::take(&mut self.runs_what_it_reads) {
+            let read = [&self.in_words, &self.in_taken, &self.in_files, &self.in_outputs];
+            let holes: Vec<usize> = read.into_iter().flatten().copied().chain(self.input.holes()).collect();
+            self.find_unclear(holes, &format!("the code of `{}` may run it", state.label()));
+        }
+        self.unpacks(state);
+        self.pastes(state);
+        self.input_of(state);
+    }
+
+    /// Tells what the words of a command are to its programs; and whether one makes arguments of what it reads, for another.
+    fn read_words(&mut self, fields: &[Field]) -> bool {
+        let mut makes_arguments = false;
+        self.unpacked.begin_command();
+        self.pasted = pasted::Pasted::default();
+        let graph = Graph::of(fields);
+        let mut queue: Vec<(usize, Arc<Reading>)> = vec![(Graph::START, Arc::new(Reading::Name(None)))];
+        // For each node, which of the queue stand there.
+        let mut seen: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
+        let reach =
+            |node: usize, reading: Arc<Reading>, seen: &mut [Vec<usize>], queue: &mut Vec<(usize, Arc<Reading>)>| {
+                let known = |&known: &usize| Arc::ptr_eq(&queue[known].1, &reading) || queue[known].1 == reading;
+                if !seen[node].iter().any(known) {
+                    seen[node].push(queue.len());
+                    queue.push((node, reading));
+                }
+            };
+        let mut at = 0;
+        while let Some((node, reading)) = queue.get(at).map(|(node, reading)| (*node, Arc::clone(reading))) {
+            at += 1;
+            if at > MOST_READINGS {
+                self.lose("a command in it can be read in too many ways");
+                break;
+            }
+            let edges = graph.edges(node);
+            self.spend(1 + edges.len());
+            if self.lost.is_some() {
+                break;
+            }
+            if graph.is_end(node)
+                && let Reading::Words(state) = &*reading
+            {
+                self.end_of(state, fields);
+            }
+            for &(word, to) in edges {
+                let Some(word) = word else {
+                    reach(to, Arc::clone(&reading), &mut seen, &mut queue);
+                    continue;
+                };
+                let is_absent = value::is_absent(word);
+                match &*reading {
+                    // The program was not found, and the next word is one, or is what was meant for it.
+                    Reading::Name(outer) | Reading::Missing(outer) if is_absent => {
+                        reach(to, Arc::new(Reading::Missing(outer.clone())), &mut seen, &mut queue);
+                    }
+                    Reading::Words(state) if is_absent => {
+                        let step = state.step(word, &mut |_| {});
+                        if !step.next.is_empty() || step.command.is_none() {
+                            reach(to, Arc::clone(&reading), &mut seen, &mut queue);
+                        }
+                        if let Some(outer) = step.command {
+                            reach(node, Arc::new(Reading::Name(outer)), &mut seen, &mut queue);
+                        }
+                    }
+                    Reading::Missing(outer) => {
+                        // An option is one of the program around it.
+                        let is_meant = literal(word)
+                            .is_some_and(|name| !name.starts_with('-') && programs::is_unknown(name, self.statements));
+                        let meant = if is_meant { &vec![Atom::Unknown(Tag::Missing)] } else { word };
+                        for state in self.name(meant, outer.as_ref(), (false, node != Graph::START)) {
+                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                        }
+                    }
+                    Reading::Name(outer) => {
+                        for state in self.name(word, outer.as_ref(), (false, node != Graph::START)) {
+                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                        }
+                    }
+                    Reading::Module(outer) => {
+                        for state in self.name(word, outer.as_ref(), (true, true)) {
+                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                        }
+                    }
+                    Reading::Words(state) => {
+                        let mut parts = Vec::new();
+                        let copies = self.takes_over(state);
+                        let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen, copies)));
+                        for part in parts {
+                            self.part_of(state, part, &graph, to);
+                        }
+                        if step.next.iter().any(|next| state.ends_before(next)) {
+                            self.input_of(state);
+                        }
+                        if step.command.is_some() {
+                            self.note_run(state, fields);
+                            self.note_container(state, word);
+                        }
+                        makes_arguments |= step.command.is_some() && state.entry().input == Reads::Arguments;
+                        let plugin = step.plugin.map(|name| self.plugin(&name, state)).unwrap_or_default();
+                        for state in step.next.into_iter().chain(plugin) {
+                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                        }
+                        // The word is read again, as a program's name or as a word of another program.
+                        let module = step.module.then(|| Reading::Module(state.outer().cloned()));
+                        let again = step.again.map(Reading::Words).into_iter().chain(step.command.map(Reading::Name));
+                        for reading in again.chain(module) {
+                            reach(node, Arc::new(reading), &mut seen, &mut queue);
+                        }
+                    }
+                }
+            }
+        }
+        makes_arguments && (self.watches() || !self.input.holes().is_empty() || self.knows_files())
+    }
+
+    /// Whether words count that hold no values, where they name files; and where they are names of something else.
+    fn takes_over(&mut self, state: &State) -> (bool, bool) {
+        let copies = !self.in_files.is_empty()
+            || !self.in_words.is_empty()
+            || self.watches()
+            || self.has_unpacked()
+            || self.knows_files();
+        (copies, copies && (state.entry().builds || state.entry().unpacks_by_name()))
+    }
+
+    /// `make` takes each variable of its environment for one of its own, expands what is in it, and pastes it into recipes.
+    fn pasted_by_make(&mut self, word: &Text) {
+        if !literal(word).is_some_and(is_make) {
+            return;
+        }
+        let exported = self.variables.values().filter(|variable| variable.is_exported).flat_map(Variable::holes);
+        let holes: BTreeSet<usize> = exported.chain(self.in_environment.iter().copied()).collect();
+        self.guard_texts(holes, &Rule::Plain, "make", "a variable");
+    }
+
+    /// What reads the words behind the name of a plugin.
+    fn plugin(&self, name: &str, state: &State) -> Vec<State> {
+        let entries = programs::find(name, self.statements).into_iter();
+        entries.map(|entry| State::new(entry, name, state.outer().cloned())).collect()
+    }
+
+    /// Finds what runs by the name of a command, which may be one of a module, and one that another program starts.
+    pub(super) fn name(
+        &mut self,
+        word: &Text,
+        outer: Option<&Arc<State>>,
+        (is_module, is_inside): (bool, bool),
+    ) -> Vec<State> {
+        self.note_command(word, is_module, is_inside);
+        self.start_descriptor(word);
+        // Without a `/` it is looked for where programs are.
+        if literal(word).is_none_or(|name| name.contains('/') || name.contains("{}")) {
+            self.runs_file(word);
+            self.runs_script(word, &self.in_arguments.clone());
+        } else if self.knows_files() {
+            self.find_all(self.written.holes(word), &Reason::Written);
+        }
+        if is_module && let Some(name) = literal(word) {
+            let file = name.rsplit('.').next().map(|last| vec![Atom::text(&format!("{last}.py"))]);
+            file.iter().for_each(|file| self.runs_file(file));
+            let directory = vec![Atom::text(name.split('.').next().unwrap_or(name))];
+            self.runs_below(&directory, |_| true);
+        }
+        self.pasted_by_make(word);
+        let start = |entries: Vec<Known>, label: &str| {
+            entries.into_iter().map(|entry| State::new(entry, label, outer.cloned())).collect()
+        };
+        // Nothing runs that has no name.
+        if literal(word).is_some_and(str::is_empty) {
+            return Vec::new();
+        }
+        if let Some(name) = literal(word) {
+            if is_module {
+                return start(programs::find_module(name, self.statements), name);
+            }
+            let base = name.rsplit('/').next().unwrap_or(name);
+            self.runs_copy(base, name.contains('/'));
+            return start(programs::find(name, self.statements), base);
+        }
+        self.find_by_kind(holes_of(word), &Reason::Chooses, "the name of a command");
+        // `"$DIR/git"` is a git.
+        if let Some(Atom::Text(end)) = word.last()
+            && let Some((_, base)) = end.rsplit_once('/')
+            && !base.is_empty()
+        {
+            self.runs_copy(base, true);
+            return start(programs::find(&format!("./{base}"), self.statements), base);
+        }
+        let is_interpreter = matches!(word.as_slice(), [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))]
+            if matches!(&**name, "SHELL" | "BASH" | "EDITOR" | "VISUAL" | "PAGER" | "BROWSER"));
+        let label = match word.as_slice() {
+            [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))] => format!("${name}"),
+            _ => "the program".to_owned(),
+        };
+        start(vec![programs::unnamed(is_interpreter)], &label)
+    }
+
+    /// Notes that a program starts another one in a container.
+    fn note_container(&mut self, state: &State, word: &Text) {
+        let starts_in_container =
+            matches!(state.entry().input, Reads::Code { language, .. } if language == programs::UNKNOWN_LANGUAGE);
+        if let Some(name) = literal(word).filter(|_| starts_in_container) {
+            self.in_containers.insert(name.into(), Arc::clone(state.label()));
+        }
+    }
+
+    /// Nothing is known of this program.
+    pub(super) fn unknown_program(&self, program: &Arc<str>) -> Reason {
+        Reason::UnknownProgram { program: Arc::clone(program), started_by: self.in_containers.get(program).cloned() }
+    }
+}
+
+/// Programs that print what their words say, wherever in a command their names stand.
+pub(super) const ECHOING: [&str; 8] =
+    ["basename", "dirname", "echo", "expr", "print", "printf", "readlink", "realpath"];
+
+/// Whether a command prints what its words say, more or less; behind which text.
+fn prints_its_words(fields: &[Field]) -> Option<&'static str> {
+    let mut words = Vec::new();
+    fields.iter().for_each(|field| field.each(&mut |text| words.extend(literal(text).map(str::to_owned))));
+    let name = |word: &str| word.rsplit('/').next().and_then(|name| ECHOING.into_iter().find(|known| *known == name));
+    let found = words.iter().find_map(|word| name(word))?;
+    let is_first = words.first().is_some_and(|word| name(word) == Some(found));
+    let is_absolute = match found {
+        "realpath" => !words.iter().any(|word| word.starts_with("--relative")),
+        "readlink" => words.iter().any(|word| matches!(word.as_str(), "-f" | "-e" | "-m" | "--canonicalize")),
+        _ => false,
+    };
+    Some(if is_first && is_absolute { "/" } else { "" })
+}
+
+/// Whether this is the name of a `make`.
+pub(super) fn is_make(word: &str) -> bool {
+    matches!(word.rsplit('/').next(), Some("make" | "gmake" | "bmake" | "nmake" | "remake"))
+}
+
+/// Whether the first options of `xargs` say that quotes and backslashes mean nothing in what it reads.
+fn reads_plain_text(fields: &[Field]) -> bool {
+    let texts = fields.iter().map(|field| if let Field::Word(text) = field { literal(text) } else { None });
+    let own = texts.skip_while(|text| text.is_none_or(|text| !text.ends_with("xargs"))).skip(1);
+    let mut options = own.map_while(|text| text.filter(|text| text.starts_with('-')));
+    options.any(|option| match option.strip_prefix("--") {
+        Some(long) => long.starts_with("nul") || long.starts_with("del"),
+        None => option.contains(['0', 'd']),
+    })
+}
+
+/// Tells a command from others.
+fn identity(fields: &[Field]) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(fields)
+}
+
+/// How far a command has been read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reading {
+    /// The name of a command comes next.
+    Name(Option<Arc<State>>),
+    /// The same, behind a program that was not found.
+    Missing(Option<Arc<State>>),
+    /// The name of a module comes next.
+    Module(Option<Arc<State>>),
+    Words(State),
+}
+
+/// Every command that some words may be, each with a word at its front.
+pub(super) fn heads(fields: Vec<Field>) -> Vec<Vec<Field>> {
+    const MOST: usize = 64;
+    let mut queue = vec![fields];
+    let mut heads: Vec<Vec<Field>> = Vec::new();
+    let mut tried = 0;
+    while let Some(fields) = queue.pop() {
+        tried += 1;
+        if tried > MOST {
+            // The graph reads them all the same; only functions and builtins would be missed, and these are few.
+            heads.push(fields);
+            continue;
+        }
+        match fields.first() {
+            None => {}
+            Some(Field::Word(_)) => heads.push(fields),
+            Some(Field::Choice(alternatives)) => {
+                for alternative in alternatives.iter() {
+                    queue.push(alternative.iter().chain(&fields[1..]).cloned().collect());
+                }
+            }
+            Some(Field::Many(alternatives)) => {
+                queue.push(fields[1..].to_vec());
+                for alternative in alternatives.iter().filter(|alternative| !alternative.is_empty()) {
+                    queue.push(alternative.iter().chain(&fields).cloned().collect());
+                }
+            }
+        }
+    }
+    heads.dedup();
+    heads
+}
+
+/// Words in which no word stands for a program that was not found.
+fn without_absent(fields: &[Field]) -> Vec<Field> {
+    let is_absent = |field: &Field| matches!(field, Field::Word(text) if value::is_absent(text));
+    let mut left = Vec::with_capacity(fields.len());
+    for field in fields {
+        match field {
+            Field::Word(text) if value::is_absent(text) => {}
+            Field::Choice(alternatives) if alternatives.iter().flatten().any(is_absent) => {
+                let alternatives = alternatives.iter().map(|fields| without_absent(fields)).collect();
+                left.extend(Field::choice(alternatives));
+            }
+            field => left.push(field.clone()),
+        }
+    }
+    left
+}
+
+/// The name of the variable that a word assigns.
+fn assigned_name(word: &Word) -> Option<&str> {
+    let Some(Part::Text { text, .. }) = word.parts.first() else { return None };
+    text.split_once('=').map(|(name, _)| name.trim_end_matches('+'))
+}
+
+/// Whether a command begins with a builtin to which bash and zsh hand an assignment as one word, without quotes too.
+/// Source: bash(1), "declaration commands"; zshbuiltins(1), "reserved words".
+fn is_declaration(word: &Word) -> bool {
+    let [Part::Text { text, quoted: false }] = word.parts.as_slice() else { return false };
+    declares(text)
+}
+
+/// Whether bash and zsh have a builtin of this name that declares variables.
+pub(super) fn declares(name: &str) -> bool {
+    matches!(name, "declare" | "typeset" | "local" | "export" | "readonly")
+}
+
+/// Whether such a builtin takes this word for an assignment of a text.
+fn stays_one(word: &Word) -> bool {
+    matches!(word.parts.first(), Some(Part::Text { quoted: false, .. }))
+        && assigned_name(word).is_some_and(builtin::is_name)
+        && !word.parts.iter().any(|part| matches!(part, Part::Array(_)))
+}
+
+/// The character to which a word sets `IFS`, when it is one that is no blank.
+pub(super) fn own_separator(word: &Word) -> Option<char> {
+    let text: Option<String> =
+        word.parts.iter().map(|part| if let Part::Text { text, .. } = part { Some(&**text) } else { None }).collect();
+    let text = text?;
+    let mut characters = text.strip_prefix("IFS=")?.chars();
+    let only = characters.next().filter(|c| c.is_ascii_punctuation() && *c != '\\')?;
+    characters.next().is_none().then_some(only)
+}
+
+/// Whether a word sets `IFS` to something of the author's own.
+fn is_other_ifs(word: &Word) -> bool {
+    let is_ifs = matches!(word.parts.first(), Some(Part::Text { text, .. }) if text.starts_with("IFS="));
+    is_ifs
+        && word.literal() != Some("IFS=")
+        && !matches!(word.parts.as_slice(), [_, Part::Text { text, .. }] if text.is_empty())
+}

@@ -1,0 +1,749 @@
+//! What a program does with what stands at one place among its words, or in its input, and which guard holds a value to that.
+
+use std::sync::Arc;
+
+use super::commands::{ECHOING, is_make};
+use super::evaluated::behind_name;
+use super::graph::Graph;
+use super::run_files::written_by_code;
+use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_of, literal, output_of};
+use super::{Called, Flow, Input, Reason, files, small, structure, value, watch};
+use crate::programs::{self, Input as Reads, Place, PlaceKind, Seen, State};
+use crate::verdict::{Guard, Rule};
+
+/// Why a value is no data where something may have made other characters of it.
+const RESPELT: &str = "something before it may make other characters of it, which would have a meaning there";
+
+impl Flow<'_> {
+    /// What a program does with its standard input.
+    pub(super) fn input_of(&mut self, state: &State) {
+        let holes = self.input.holes();
+        let program = state.label();
+        match state.entry().input {
+            Reads::Code { language, unless_operand, with_operand, unless, always } => {
+                // A command that was joined from its words has read the input.
+                let is_unread = if state.has_operand() { unless_operand } else { with_operand };
+                let is_code =
+                    state.seen() & always != 0 || !(state.is_done() || is_unread) && state.seen() & unless == 0;
+                if is_code && language == programs::UNKNOWN_LANGUAGE {
+                    let holes = [holes, self.input_files.clone()].concat();
+                    let why = format!(
+                        "the program that `{program}` starts in the container reads it, and nothing says which that is"
+                    );
+                    return self.find_unclear(holes, &why);
+                }
+                if is_code {
+                    self.find_code(self.input_files.clone(), program, "program");
+                }
+                if !is_code {
+                    self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                    let program = Arc::clone(program);
+                    self.guard_input(&program, by_itself);
+                } else if let (true, Input::Texts(texts)) = (is_shell(language), self.input.clone()) {
+                    // `bash -s -- "{X}"`: which of its words the script gets as which argument is not told apart.
+                    let any =
+                        self.in_arguments.iter().map(|hole| vec![Field::Word(vec![Atom::value(*hole)])]).collect();
+                    let arguments = if self.in_arguments.is_empty() { Vec::new() } else { vec![Field::Many(any)] };
+                    self.reading(Input::Clean, false, |flow| {
+                        for text in &texts {
+                            flow.evaluate(text, program, Called { zero: None, arguments: arguments.clone() });
+                        }
+                    });
+                } else {
+                    self.reads_code(language, program);
+                    self.find_code(holes, program, language);
+                }
+            }
+            Reads::Unknown if state.is_of_unknown_program() => {
+                for hole in holes {
+                    if self.is_text(hole) {
+                        self.find(hole, self.unknown_program(program));
+                    }
+                }
+            }
+            Reads::Text | Reads::Arguments | Reads::Unknown => {
+                self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                let program = Arc::clone(program);
+                self.guard_input(&program, by_itself);
+            }
+            Reads::TextWithout(characters) => {
+                self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                let program = Arc::clone(program);
+                self.guard_input(&program, |_, _, _| Some(Rule::Without { characters }));
+            }
+            Reads::Message => {
+                self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                let program = Arc::clone(program);
+                let rule = |before: &structure::Before, _: bool, _: bool| {
+                    structure::is_in_head(&before.text).then_some(Rule::Without { characters: "\n\r" })
+                };
+                self.guard_input(&program, rule);
+            }
+            Reads::Dialog => {
+                self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                let program = Arc::clone(program);
+                self.guard_input(&program, |before, is_whole, is_json_string| {
+                    let ends_line = (!is_whole).then_some(Rule::Without { characters: "\n\r" });
+                    before.rule(is_json_string).or(ends_line)
+                });
+            }
+            Reads::Yaml => {
+                self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
+                let program = Arc::clone(program);
+                if let Input::Texts(texts) = self.input.clone() {
+                    texts.iter().for_each(|text| self.guard_code(text));
+                }
+                self.guard_input(&program, |before, _, is_json_string| before.rule_of_yaml(is_json_string));
+            }
+        }
+    }
+
+    /// What the values in the input of a program must not hold, by what stands before each.
+    fn guard_input(&mut self, program: &Arc<str>, rule: impl Fn(&structure::Before, bool, bool) -> Option<Rule>) {
+        match self.input.clone() {
+            Input::Texts(texts) => texts.iter().for_each(|text| self.guard_document(text, program, &rule)),
+            // Where in it they are is not known.
+            Input::Printed(_) | Input::Clean => {}
+        }
+    }
+
+    /// A value in a document of YAML may be in the code of a shell, which what reads the document starts.
+    fn guard_code(&mut self, text: &Text) {
+        let mut before = String::new();
+        for atom in text {
+            if let Atom::Text(text) = atom {
+                before.push_str(text);
+                continue;
+            }
+            let holes = holes_of(std::slice::from_ref(atom));
+            if !holes.is_empty() && structure::is_in_shell_code(&before) {
+                self.find_code(holes, &"sh".into(), "sh");
+            }
+            before.push(structure::MARK);
+        }
+    }
+
+    /// What the values in a text must not hold, by what stands before each.
+    fn guard_document(
+        &mut self,
+        text: &Text,
+        program: &Arc<str>,
+        rule: &impl Fn(&structure::Before, bool, bool) -> Option<Rule>,
+    ) {
+        if text.len() == 1 && !text[0].is_of_value() {
+            return;
+        }
+        let mut before = structure::Before::START;
+        // Nothing but the end of a line stands around it.
+        let is_whole =
+            text.len() == 1 || text.len() == 2 && matches!(text.last(), Some(Atom::Text(end)) if &**end == "\n");
+        for atom in text {
+            match atom {
+                Atom::Text(text) => before.read(text),
+                Atom::Unknown(_) | Atom::Output(_) => before.pass(),
+                Atom::Value { hole, cut } => {
+                    if self.is_text(*hole)
+                        && let Some(rule) = rule(&before, is_whole, self.is_json_string(*hole))
+                    {
+                        let guard = Guard { rule, cut: *cut, program: Arc::clone(program) };
+                        self.find_guarded(*hole, Reason::Input { program: Arc::clone(program) }, Some(guard));
+                    }
+                    before.pass();
+                }
+                Atom::Derived(holes) => {
+                    if rule(&before, is_whole, false).is_some() {
+                        self.find_respelt(atom, RESPELT);
+                    }
+                    for &hole in holes.iter().filter(|hole| self.is_text(**hole)).collect::<Vec<_>>() {
+                        if let Some(rule @ Rule::Without { .. }) = rule(&before, is_whole, false) {
+                            let guard = Guard { rule, cut: Cut::WHOLE, program: Arc::clone(program) };
+                            self.find_guarded(hole, Reason::Input { program: Arc::clone(program) }, Some(guard));
+                        }
+                    }
+                    before.pass();
+                }
+            }
+        }
+    }
+
+    /// What is printed goes to a file: its values stay the parts of what that is, by its name.
+    pub(super) fn guard_file(&mut self, file: &Text, printed: &Input) {
+        let Input::Texts(texts) = printed else { return };
+        if let Some((program, language)) = files::runs_later(file) {
+            for text in texts.iter().filter(|text| !holes_of(*text).is_empty()) {
+                match language {
+                    "sh" => self.evaluate(text, &program.into(), Called::default()),
+                    language => self.find_code(holes_of(text), &program.into(), language),
+                }
+            }
+            return;
+        }
+        let kind = files::kind(file);
+        if kind != structure::FileKind::Text {
+            let rule = |before: &structure::Before, is_whole: bool, is_json_string: bool| {
+                kind.rule(before, is_whole, is_json_string)
+            };
+            texts.iter().for_each(|text| self.guard_document(text, &kind.name().into(), &rule));
+        }
+        if kind == structure::FileKind::Yaml {
+            texts.iter().for_each(|text| self.guard_code(text));
+        }
+    }
+
+    /// Whether the text of a hole is the inside of a JSON string.
+    fn is_json_string(&self, hole: usize) -> bool {
+        self.holes.get(hole).is_some_and(|hole| hole.is_json_string)
+    }
+
+    /// Judges what a word, or a part of it, is to its program.
+    pub(super) fn part_of(&mut self, state: &State, part: Owned, graph: &Graph<'_>, to: usize) {
+        let program = Arc::clone(state.label());
+        match part {
+            Owned::Place { place, text, is_option_read, option } => {
+                let place = place.behind(beginning(&text));
+                self.note_place(state, place, &text);
+                self.run_descriptor(place, &text, &program);
+                self.file_at(state, place, &text, !option.is_empty());
+                let is_unknown = state.is_of_unknown_program();
+                self.note_pasted(place, &text);
+                if matches!(place.kind, PlaceKind::CodeIn(_)) {
+                    self.note_code(&text);
+                }
+                if let PlaceKind::CodeIn(language) = place.kind
+                    && is_shell(language)
+                {
+                    let rest = graph.rest(to);
+                    if state.is_inside() && literal(&text).is_some_and(|code| code.contains("{}")) {
+                        let why = format!("names of files become code of `{program}`, and the value is part of one");
+                        let holes = self.holes_in_names(true);
+                        self.find_unclear(holes, &why);
+                    }
+                    if !state.is_inside() || self.in_arguments.is_empty() && !self.has_memory() {
+                        return self.shell_code(&text, language, &program, rest);
+                    }
+                    let rest = rest.into_iter().map(|field| match field {
+                        Field::Word(text) => Field::Word(self.with_names(&text)),
+                        field => field,
+                    });
+                    let rest = rest.collect();
+                    if literal(&text).is_some_and(|code| code.contains("{}")) {
+                        let why = format!("names of files become code of `{program}`, and the value decides which");
+                        self.find_unclear(self.in_arguments.clone(), &why);
+                    }
+                    return self.shell_code(&text, language, &program, rest);
+                }
+                if state.is_inside() {
+                    self.replaced_by_names(&text, &program);
+                }
+                let options = is_option_read.then(|| state.reader(place));
+                self.place(place, &text, options.as_ref(), option, &program, is_unknown);
+            }
+            Owned::Option { text } => {
+                self.find_by_kind(holes_of(&text), &Reason::PartOfOption { program }, "part of an option");
+            }
+            Owned::Subcommand { text } => {
+                self.find_by_kind(holes_of(&text), &Reason::Subcommand { program }, "the name of a subcommand");
+            }
+            Owned::Lost { text, why } => self.find_unclear(holes_of(&text), &why),
+        }
+    }
+
+    /// A word may be the name of a file, which the program reads, writes or runs.
+    fn file_at(&mut self, state: &State, place: &'static Place<'static>, text: &Text, is_of_option: bool) {
+        self.setting_at(place, text, state.label());
+        if let PlaceKind::CodeIn(language) = place.kind
+            && !is_file_of_code(language)
+            && !is_shell(language)
+        {
+            self.takes_variables(text);
+            self.runs_what_it_reads |= literal(text).is_some_and(|code| small::runs_what_it_reads(language, code));
+        }
+        if place.kind == PlaceKind::Data("directory")
+            || state.entry().unpacks.into != programs::UnpacksInto::Nothing
+            || self.has_unpacked()
+        {
+            self.note_unpacking(state, place.kind, text, is_of_option);
+        }
+        let is_package = matches!(place.kind, PlaceKind::Data("name" | "url" | "text") | PlaceKind::Unknown);
+        // What an option says is a path or an address: `-e r`.
+        let is_source = is_of_option && place.kind == PlaceKind::Data("url");
+        if state.entry().builds && is_package && (is_source || !is_of_option) {
+            self.builds(text, is_source || place.kind == PlaceKind::Unknown);
+        }
+        let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);
+        let files: Vec<Text> = [Some(text.clone()), argument].into_iter().flatten().collect();
+        let entry = state.entry();
+        let is_prefix = place.kind == PlaceKind::Data("prefix");
+        files.iter().for_each(|file| self.note_path(state, place.kind, file, is_of_option));
+        if place.is_file() || is_prefix {
+            if is_of_option && matches!(entry.input, Reads::Arguments | Reads::Code { .. }) {
+                // `xargs -a`: it is read as the input is.
+                let holes = self.written.holes_of_file(text);
+                let outputs = self.touched.holes_of_file(text, self.itself());
+                let input = std::mem::replace(&mut self.input, Input::Clean);
+                self.input = input.and(Input::made("", &holes)).and(Input::printed(&outputs));
+            }
+            self.reads_file(text);
+            let is_here = literal(text).is_some_and(|text| text.ends_with('.'));
+            let below = if is_here { Vec::new() } else { self.written.holes_below(text, |_| true) };
+            if !below.is_empty() {
+                // A directory is copied with what is in it.
+                self.in_files.extend(&below);
+            }
+            if entry.writes.has_content() && !matches!(place.kind, PlaceKind::Data("directory" | "recipe")) {
+                for mut file in files.clone() {
+                    if is_prefix {
+                        file.push(Atom::Unknown(Tag::Somewhere));
+                    }
+                    // What stands in one file, or is read, may be copied to the other.
+                    let copied = [self.in_files.clone(), self.input.holes(), below.clone()].concat();
+                    for file in files::unpacked(&file).into_iter().chain([file]).filter(|file| !files::is_any(file)) {
+                        self.note_written(&file, &copied);
+                        self.touch(&file, self.command);
+                    }
+                }
+            }
+        } else if entry.writes.has_content() {
+            self.touch_named(place, text, &files);
+        }
+        if place.is_file() && entry.keeps_input {
+            let input = self.input.clone();
+            files.iter().for_each(|file| self.guard_file(file, &input));
+        }
+        let is_input = matches!(literal(text), Some("-" | "/dev/stdin"));
+        if is_input && is_make(state.label()) && !matches!(self.input, Input::Texts(_)) {
+            // What it reads may include any file.
+            self.runs_file(&vec![Atom::Unknown(Tag::Somewhere)]);
+        }
+        if self.authors_any() && place.runs_its_file() && programs::runs_shell_code(state.label()) {
+            let arguments = self.in_arguments.clone();
+            files.iter().for_each(|file| self.runs_script(file, &arguments));
+        }
+        match place.kind {
+            PlaceKind::Program => {
+                files.iter().for_each(|file| self.runs_code(file));
+                files.iter().for_each(|file| self.runs_file(file));
+                files.iter().for_each(|file| self.runs_below(file, |_| true));
+            }
+            PlaceKind::CodeIn(language) if is_file_of_code(language) => {
+                files.iter().for_each(|file| self.runs_code(file));
+                files.iter().for_each(|file| self.runs_file(file));
+            }
+            PlaceKind::Data("recipe") => {
+                files.iter().for_each(|file| self.runs_file(file));
+                files.iter().for_each(|file| self.runs_unpacked_below(file));
+            }
+            // A number is no file, nor is a variable.
+            PlaceKind::CodeIn("arithmetic" | "name") => {}
+            PlaceKind::CodeIn(language) if self.knows_files() => {
+                for file in &files {
+                    self.find_all(self.written.holes(file), &Reason::Written);
+                    self.find_all(self.touched.holes(file, self.itself()), &Reason::Written);
+                }
+                self.read_by_code(text, language, state.label());
+            }
+            PlaceKind::Environment | PlaceKind::Data("variable") => {
+                if let Some(((name, _), value)) = beginning(text).split_once('=').zip(behind_name(text)) {
+                    self.loaded_by(name, &value, true);
+                }
+            }
+            _ if state.is_of_unknown_program() && self.knows_files() => {
+                let unknown = self.unknown_program(state.label());
+                let holes = files.iter().flat_map(|file| self.written.holes(file)).collect::<Vec<_>>();
+                self.find_all(holes, &unknown);
+            }
+            _ => {}
+        }
+    }
+
+    /// A setting may say a command.
+    fn setting_at(&mut self, place: &Place<'_>, text: &Text, program: &str) {
+        let Some(text) = literal(text).filter(|_| place.kind == PlaceKind::CodeIn("config")) else { return };
+        let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        let command = text.split_once('=').filter(|(name, _)| is_name(name)).map_or(text, |(_, command)| command);
+        self.may_be_command(command, program);
+    }
+
+    /// The author's code in another language names a file, which it may run.
+    fn read_by_code(&mut self, code: &Text, language: &str, program: &str) {
+        // Code of a shell is followed.
+        let is_harmless = is_shell(language)
+            || is_of_reading(language)
+            || literal(code).is_some_and(|code| watch::writes_nothing(language, code));
+        if is_harmless {
+            return;
+        }
+        for file in files::names_in(code).iter().filter(|file| !literal(file).is_some_and(files::is_data)) {
+            let mut holes = self.written.holes(file);
+            let name = files::FileName::of(file);
+            if name.is_code() || name.ends_with(".sql") {
+                holes.extend(self.touched.holes(file, self.itself()));
+            }
+            self.find_unclear(holes, &format!("the code of `{program}` may run the file that holds it"));
+        }
+    }
+
+    /// The author's code in another language names variables of its environment, whose values it may print and write.
+    pub(super) fn takes_variables(&mut self, code: &Text) {
+        if self.in_variables.is_empty() {
+            return;
+        }
+        let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        for atom in code {
+            let Atom::Text(code) = atom else { continue };
+            for word in code.split(|c| !is_of_name(c)) {
+                let holes = self.in_variables.get(word).into_iter().flatten();
+                self.in_taken.extend(holes);
+            }
+        }
+    }
+
+    /// The author's code in another language stands in what the command reads.
+    pub(super) fn reads_code(&mut self, language: &'static str, program: &Arc<str>) {
+        let Input::Texts(texts) = self.input.clone() else { return };
+        for code in &texts {
+            self.takes_variables(code);
+            self.touch_all(&written_by_code(language, code), self.command);
+            if self.knows_files() {
+                self.read_by_code(code, language, program);
+            }
+        }
+    }
+
+    /// A value, or what was made of it, stands at a place.
+    pub(super) fn place(
+        &mut self,
+        place: &'static Place<'static>,
+        text: &Text,
+        options: Option<&(&'static str, Arc<str>)>,
+        option: &'static str,
+        program: &Arc<str>,
+        is_unknown: bool,
+    ) {
+        let holes = holes_of(text);
+        if holes.is_empty() {
+            return;
+        }
+        let (language, opening) = place.code_behind;
+        // A value that is all of it is what the author means to be asked.
+        if !opening.is_empty() && beginning(text).starts_with(opening) && (text.len() > 2 || beginning(text) != opening)
+        {
+            return self.find_code(holes, program, language);
+        }
+        let noun = match place.kind {
+            PlaceKind::CodeIn(language) => return self.find_code(holes, program, language),
+            PlaceKind::Program => return self.find_code(holes, program, "program"),
+            PlaceKind::Arguments if !place.word_behind.is_empty() => {
+                return self.words_in_arguments(place, text, program);
+            }
+            PlaceKind::Arguments => return self.find_code(holes, program, "arguments"),
+            PlaceKind::Environment => return self.environment(text, program),
+            PlaceKind::Command | PlaceKind::CommandUntil | PlaceKind::Module | PlaceKind::As(_) => return,
+            PlaceKind::Data(noun) => {
+                if noun == "variable" {
+                    // It is one of another machine, or of a container, whose programs read it as those here do.
+                    match beginning(text).split_once('=') {
+                        Some((name, _)) if programs::runs_variable(name, true) => {
+                            let name = name.into();
+                            return self.find_by_kind(holes, &Reason::Environment { name }, "a variable");
+                        }
+                        Some(_) => self.assign_in_command(text),
+                        None => return self.find_code(holes, program, "environment"),
+                    }
+                }
+                noun
+            }
+            PlaceKind::Plain => "plain word",
+            PlaceKind::Format => "format",
+            PlaceKind::Unknown => "argument",
+        };
+        let is_mixed = !is_name_like(text);
+        for hole in holes {
+            if !self.is_text(hole) {
+                self.find(hole, Reason::Argument { program: Arc::clone(program), noun, option });
+            } else if is_unknown {
+                self.find(hole, self.unknown_program(program));
+            } else if is_mixed && matches!(place.kind, PlaceKind::Plain | PlaceKind::Unknown) {
+                self.find(hole, Reason::Mixed { program: Arc::clone(program) });
+            } else {
+                self.find(hole, Reason::Argument { program: Arc::clone(program), noun, option });
+            }
+        }
+        self.guards(place, text, options, program);
+    }
+
+    /// A text of several arguments, in one of which a value may be a word: `-s -w -X main.version={VERSION}`.
+    fn words_in_arguments(&mut self, place: &Place<'_>, text: &Text, program: &Arc<str>) {
+        let mut before = String::new();
+        for atom in text {
+            match atom {
+                Atom::Text(text) => before.push_str(text),
+                Atom::Unknown(_) | Atom::Output(_) => before.push('?'),
+                Atom::Value { hole, cut } => {
+                    let mut words = before.split_ascii_whitespace().rev();
+                    let is_word = words.next().is_some_and(|word| word.contains('='))
+                        && words.next() == Some(place.word_behind)
+                        && !before.ends_with(|c: char| c.is_ascii_whitespace());
+                    if is_word && !cut.is_joined() && self.is_text(*hole) {
+                        let guard = Guard { rule: Rule::Plain, cut: *cut, program: Arc::clone(program) };
+                        let noun = Reason::Argument { program: Arc::clone(program), noun: "plain word", option: "" };
+                        self.find_guarded(*hole, noun, Some(guard));
+                    } else {
+                        self.find_code([*hole], program, "arguments");
+                    }
+                    before.push('?');
+                }
+                Atom::Derived(holes) => {
+                    self.find_code(holes.iter().copied(), program, "arguments");
+                    before.push('?');
+                }
+            }
+        }
+    }
+
+    /// `find` puts the name of a file for each `{}` in the words of its command.
+    fn replaced_by_names(&mut self, text: &Text, program: &Arc<str>) {
+        for hole in holes_of(text).into_iter().filter(|hole| self.is_text(*hole)).collect::<Vec<_>>() {
+            let rule = Rule::Lacks { text: "{}" };
+            let guard = Guard { rule, cut: Cut::WHOLE, program: Arc::clone(program) };
+            let reason = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
+            self.find_guarded(hole, reason, Some(guard));
+        }
+    }
+
+    /// A word in which `find` puts names of files for `{}`: what its words say decides which, as with what a program prints.
+    fn with_names(&mut self, text: &Text) -> Text {
+        let mut named = Text::new();
+        let of_names = [self.in_arguments.clone(), self.holes_in_names(true)].concat();
+        for atom in text {
+            let Atom::Text(own) = atom else {
+                value::push(&mut named, atom.clone());
+                continue;
+            };
+            for (index, part) in own.split("{}").enumerate() {
+                if index > 0 {
+                    value::push(&mut named, output_of(&of_names));
+                }
+                value::push(&mut named, Atom::text(part));
+            }
+        }
+        named
+    }
+
+    /// What the values of a word must not look like.
+    fn guards(
+        &mut self,
+        place: &'static Place<'static>,
+        text: &Text,
+        options: Option<&(&'static str, Arc<str>)>,
+        program: &Arc<str>,
+    ) {
+        // What certainly stands before a value; and what does, with a mark for all that is not the author's.
+        let (mut before, mut author) = (String::new(), structure::Before::START);
+        for (index, atom) in text.iter().enumerate() {
+            let is_first = before.is_empty();
+            match atom {
+                Atom::Text(text) => {
+                    before.push_str(text);
+                    author.read(text);
+                }
+                Atom::Unknown(tag) => {
+                    author.pass();
+                    if matches!(tag, Tag::Number(_) | Tag::Given(_)) {
+                        before.push('?');
+                    }
+                }
+                // It may be empty, and then what follows begins the word.
+                Atom::Output(_) => author.pass(),
+                Atom::Value { hole, cut } => {
+                    let is_text = self.is_text(*hole);
+                    let mut rules = Vec::new();
+                    let is_number = place.kind == PlaceKind::Data("number");
+                    if let Some((signs, _)) = options.filter(|_| is_first && (is_text || !is_number)) {
+                        let is_allowed = self.holes.get(*hole).is_some_and(|hole| hole.options);
+                        if !is_allowed {
+                            rules.push(Rule::Option { signs });
+                        }
+                    }
+                    if is_text {
+                        for prefix in &place.prefixes {
+                            if let Some(rest) = prefix.strip_prefix('=') {
+                                if before.ends_with('=') && before.matches('=').count() == 1 {
+                                    rules.push(Rule::Prefix {
+                                        prefix: rest.to_owned(),
+                                        goes_on: index + 1 < text.len(),
+                                    });
+                                } else if !before.contains('=') {
+                                    rules.push(Rule::Lacks { text: prefix });
+                                }
+                                continue;
+                            }
+                            if let Some(rest) = prefix.strip_prefix(before.as_str()).filter(|rest| !rest.is_empty()) {
+                                let goes_on = index + 1 < text.len();
+                                rules.push(Rule::Prefix { prefix: rest.to_owned(), goes_on });
+                            }
+                        }
+                        rules.extend(self.rules_of_text(place, (&before, &author), text, index, program));
+                        let content = content_rules(place);
+                        if cut.is_joined() && !(content.is_empty() && place.prefixes.is_empty()) {
+                            self.find_unclear(
+                                [*hole],
+                                &format!("a line or a part of it may mean something to `{program}`"),
+                            );
+                        }
+                        rules.extend(content);
+                    }
+                    let noun = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
+                    for rule in rules {
+                        let reader = match (&rule, options) {
+                            (Rule::Option { .. }, Some((_, reader))) => reader,
+                            _ => program,
+                        };
+                        let guard = Guard { rule, cut: *cut, program: Arc::clone(reader) };
+                        self.find_guarded(*hole, noun.clone(), Some(guard));
+                    }
+                    // The value may be empty, and then what follows begins the word.
+                    author.pass();
+                }
+                Atom::Derived(holes) => {
+                    let is_open = is_first && (options.is_some() || !place.prefixes.is_empty());
+                    if !content_rules(place).is_empty() {
+                        self.find_respelt(atom, RESPELT);
+                    }
+                    for &hole in holes.iter() {
+                        if !self.is_text(hole) {
+                            continue;
+                        }
+                        if is_open {
+                            self.find(hole, Reason::Changed { program: Arc::clone(program) });
+                        }
+                        for rule in content_rules(place) {
+                            let guard = Guard { rule, cut: Cut::WHOLE, program: Arc::clone(program) };
+                            let noun = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
+                            self.find_guarded(hole, noun, Some(guard));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a value must be to stay the part of the author's text in which it stands.
+    fn rules_of_text(
+        &self,
+        place: &'static Place<'static>,
+        (certain, author): (&str, &structure::Before),
+        text: &Text,
+        index: usize,
+        program: &str,
+    ) -> Vec<Rule> {
+        let Some(Atom::Value { hole, .. }) = text.get(index) else { return Vec::new() };
+        let goes_on = index + 1 < text.len();
+        let mut rules = Vec::new();
+        let opening = place.code_behind.1.strip_prefix(certain).filter(|rest| !rest.is_empty());
+        rules.extend(opening.map(|rest| Rule::Prefix { prefix: rest.to_owned(), goes_on }));
+        rules.extend(author.rule(self.is_json_string(*hole)));
+        let behind = beginning(&text[index + 1..]);
+        if !ECHOING.contains(&program) {
+            let is_clear = !goes_on || !behind.is_empty();
+            let is_address = place.kind == PlaceKind::Data("url");
+            rules.extend(structure::in_address(&author.text, is_clear.then_some(behind), is_address));
+        }
+        if place.kind == PlaceKind::Data("form") && structure::is_in_form(&author.text) {
+            rules.push(Rule::Without { characters: "&" });
+        }
+        // A line that must stay one is the head of a message.
+        if place.without.contains('\n') {
+            rules.extend(structure::in_header(&author.text).map(|characters| Rule::Without { characters }));
+        }
+        if !place.without_behind.is_empty() && !author.text.is_empty() && !author.text.contains(structure::MARK) {
+            rules.push(Rule::Without { characters: place.without_behind });
+        }
+        if !place.without_at_end.is_empty() && !goes_on {
+            rules.push(Rule::End { characters: place.without_at_end });
+        }
+        rules
+    }
+}
+
+/// Whether a word behind `>&` is the number of a descriptor, or closes one.
+pub(super) fn is_number(text: &Text) -> bool {
+    literal(text).is_some_and(|text| text.trim_end_matches('-').chars().all(|c| c.is_ascii_digit()))
+}
+
+/// A [`Seen`] that owns its text.
+pub(super) enum Owned {
+    Place { place: &'static Place<'static>, text: Text, is_option_read: bool, option: &'static str },
+    Option { text: Text },
+    Subcommand { text: Text },
+    Lost { text: Text, why: String },
+}
+
+impl Owned {
+    /// Takes over what concerns values, and code; and what names files, as each name does where that is `by_name`.
+    pub(super) fn of(seen: &Seen<'_>, (copies, by_name): (bool, bool)) -> Option<Self> {
+        let has_values = |text: &[Atom]| text.iter().any(|atom| !atom.holes().is_empty());
+        Some(match *seen {
+            Seen::Place { place, text, is_option_read, option }
+                if has_values(text)
+                    || copies
+                        && (place.is_file()
+                            || matches!(place.kind, PlaceKind::Data("prefix" | "variable"))
+                            || matches!(place.kind, PlaceKind::Arguments | PlaceKind::Environment))
+                    || by_name && matches!(place.kind, PlaceKind::Data("name" | "ref" | "text" | "url"))
+                    || place.runs_its_file()
+                    || place.kind == PlaceKind::Unknown =>
+            {
+                Self::Place { place, text: text.to_vec(), is_option_read, option }
+            }
+            Seen::Option { text } if has_values(text) => Self::Option { text: text.to_vec() },
+            Seen::Subcommand { text } if has_values(text) => Self::Subcommand { text: text.to_vec() },
+            Seen::Lost { text, why } if has_values(text) => Self::Lost { text: text.to_vec(), why: why.to_owned() },
+            _ => return None,
+        })
+    }
+}
+
+/// Whether code in this language stands in a file that a word names.
+pub(super) fn is_file_of_code(language: &str) -> bool {
+    matches!(language, "config" | "program" | "make" | "library" | "plugin")
+}
+
+/// Whether no code in this language can write a file.
+pub(super) fn is_of_reading(language: &str) -> bool {
+    const READING: [&str; 10] =
+        ["arithmetic", "graphql", "jmespath", "jq", "keys", "mount", "name", "rego", "template", "xpath"];
+    READING.contains(&language)
+}
+
+pub(super) fn is_shell(language: &str) -> bool {
+    matches!(language, "sh" | "sh-joined")
+}
+
+/// The rule for a value in a text that says itself what it is.
+fn by_itself(before: &structure::Before, _: bool, is_json_string: bool) -> Option<Rule> {
+    before.rule(is_json_string)
+}
+
+/// Whether all that stands around the values are characters that names are made of.
+fn is_name_like(text: &Text) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_./:@%+=,~^#?&*[]-".contains(c);
+    let holds = |atom: &Atom| match atom {
+        Atom::Text(text) => text.chars().all(is_name),
+        Atom::Value { .. } | Atom::Unknown(_) | Atom::Output(_) | Atom::Derived(_) => true,
+    };
+    text.iter().all(holds)
+}
+
+fn content_rules(place: &'static Place<'static>) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    match place.kind {
+        PlaceKind::Plain => rules.push(Rule::Plain),
+        PlaceKind::Format => rules.push(Rule::Without { characters: "%\\" }),
+        _ => {}
+    }
+    if !place.without.is_empty() {
+        rules.push(Rule::Without { characters: place.without });
+    }
+    rules
+}

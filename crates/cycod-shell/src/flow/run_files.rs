@@ -1,0 +1,449 @@
+//! What becomes of the files of a script: which of its commands write, copy, read and run them.
+
+use super::files::{Except, by_its_code};
+use super::places::{is_file_of_code, is_of_reading, is_shell};
+use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_of, literal, texts_among};
+use super::{Flow, Input, Kept, MOST_PRINTED, Reason, files, value, watch};
+use crate::programs::{self, Loads, Place, PlaceKind, State, Writes};
+use crate::verdict::{Guard, Rule};
+
+/// A file that a value names, with what the author wrote around the value, and in which other values may be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct NamedFile {
+    pub(super) hole: usize,
+    cut: Cut,
+    before: String,
+    after: String,
+}
+
+impl Flow<'_> {
+    /// Notes that values are written to a file that another value names.
+    fn note_target(&mut self, file: &Text, content: &[usize]) {
+        let of_name = holes_of(file);
+        if !content.iter().all(|hole| of_name.contains(hole)) {
+            self.note_named(file);
+        }
+    }
+
+    /// Notes a file, or a directory, that a value names.
+    pub(super) fn note_named(&mut self, file: &Text) {
+        for (index, atom) in file.iter().enumerate() {
+            let around = literal(&file[..index]).zip(literal(&file[index + 1..]));
+            for &hole in atom.holes() {
+                let (cut, (before, after)) = match (atom, around) {
+                    (Atom::Value { cut, .. }, Some(around)) => (*cut, around),
+                    _ => (Cut::BEGINNING, ("", "")),
+                };
+                let target = NamedFile { hole, cut, before: before.to_owned(), after: after.to_owned() };
+                self.has_grown |= self.targets.insert(target);
+            }
+        }
+    }
+
+    /// A file runs: nothing that is written may be it, whichever name a value gives.
+    fn guard_targets(&mut self, file: &Text) {
+        let left = self.earlier.into_iter().flat_map(|(left, before)| {
+            left.targets.iter().filter(move |(stage, _)| before(*stage)).map(|(_, target)| target)
+        });
+        let targets: Vec<NamedFile> = self.targets.iter().chain(left).cloned().collect();
+        if targets.is_empty() {
+            return;
+        }
+        let mut names = files::directories(file);
+        names.extend(last_name(file).map(str::to_owned));
+        // What is looked for where a command works is in each directory that it goes to.
+        if !beginning(file).starts_with(['/', '~']) {
+            names.extend(self.directories_of_work());
+        }
+        self.spend(targets.len() / 8);
+        for NamedFile { hole, cut, before, after } in &targets {
+            if !self.is_text(*hole) {
+                continue;
+            }
+            for name in names.iter().filter(|name| after.contains('/') || *cut != Cut::WHOLE || name.ends_with(after)) {
+                let rule = Rule::NotNamed { before: before.clone(), after: after.clone(), name: name.clone() };
+                let guard = Guard { rule, cut: *cut, program: "the command".into() };
+                self.find_guarded(*hole, Reason::Shell("the name of a file"), Some(guard));
+            }
+        }
+    }
+
+    pub(super) fn note_written(&mut self, target: &Text, holes: &[usize]) {
+        self.note_target(target, holes);
+        if !holes.is_empty() {
+            self.kept.push(Kept { name: files::FileName::of(target), command: self.command, holes: holes.to_vec() });
+        }
+        self.has_grown |= self.written.add(target, holes);
+    }
+
+    /// Values in the files that these words name.
+    pub(super) fn holes_in_files(&self, fields: &[Field]) -> Vec<usize> {
+        if self.written.is_empty() {
+            return Vec::new();
+        }
+        let texts = texts_among(fields);
+        let mut holes: Vec<usize> = texts.iter().flat_map(|text| self.written.holes(text)).collect();
+        holes.sort_unstable();
+        holes.dedup();
+        holes
+    }
+
+    /// Notes what may be in a file that is read.
+    pub(super) fn reads_file(&mut self, file: &Text) {
+        if self.knows_files() {
+            self.in_files.extend(self.written.holes_of_file(file));
+            self.in_outputs.extend(self.touched.holes_of_file(file, self.itself()));
+        }
+    }
+
+    /// Whether there are files to ask for, which costs something.
+    pub(super) fn knows_files(&mut self) -> bool {
+        let files = self.written.len() + self.touched.len();
+        self.spend(files / 8);
+        !self.written.is_empty() || !self.touched.is_empty()
+    }
+
+    /// A file runs, or something is loaded from it.
+    pub(super) fn runs_file(&mut self, file: &Text) {
+        self.guard_targets(file);
+        self.runs_unpacked(file, None);
+        self.runs_written(file, false);
+    }
+
+    /// A file runs whose text may be a value, because the command names it or `looks` for it.
+    fn runs_written(&mut self, file: &Text, looks: bool) {
+        if self.knows_files() {
+            self.find_all(self.written.holes_of_file(file), &Reason::Written);
+            let except = Except { ends: looks, ..self.itself() };
+            self.find_all(self.touched.holes_of_file(file, except), &Reason::Written);
+        }
+    }
+
+    /// The script writes a file.
+    pub(super) fn note_authored(&mut self, file: &Text) {
+        let name = literal(file).and_then(|path| path.rsplit('/').next()).filter(|name| !name.is_empty());
+        if let Some(name) = name {
+            self.has_grown |= self.authored.insert(name.to_owned());
+        }
+    }
+
+    /// The script writes a file whose text is its author's alone: code, perhaps.
+    pub(super) fn keep_code(&mut self, outputs: &[Text], printed: &Input) {
+        let Input::Texts(texts) = printed else { return };
+        for name in outputs.iter().filter_map(last_name) {
+            for code in texts.iter().filter(|text| literal(text).is_some_and(|text| !text.is_empty())) {
+                let known = self.codes.entry(name.into()).or_default();
+                if known.len() < MOST_PRINTED && !known.contains(code) {
+                    known.push(code.clone());
+                    self.has_grown = true;
+                }
+            }
+        }
+    }
+
+    /// Code runs that the script has written itself: it may write what it is given to the files that it names.
+    pub(super) fn runs_code(&mut self, file: &Text) {
+        let codes = last_name(file).and_then(|name| self.codes.get(name)).cloned().unwrap_or_default();
+        for code in &codes {
+            self.takes_variables(code);
+            self.touch_all(&files::names_in(code), self.command);
+        }
+    }
+
+    fn is_authored(&self, file: &Text) -> bool {
+        let name = literal(file).and_then(|path| path.rsplit('/').next());
+        name.is_some_and(|name| self.authors(name))
+    }
+
+    /// A file runs as a script of a shell, or as its first line says. One that the script writes is not one of the project, and
+    /// what it does with values is not followed.
+    pub(super) fn runs_script(&mut self, file: &Text, arguments: &[usize]) {
+        // What is fetched is as a program of the project is.
+        let is_own = last_name(file).is_some_and(|name| self.owns(name));
+        if is_own && self.is_authored(file) {
+            let holes: Vec<usize> = arguments.iter().chain(&self.in_environment).copied().collect();
+            self.find_unclear(holes, "it gets to a script that this command writes itself, which is not followed");
+        }
+    }
+
+    /// A shell reads a file into itself. What one that the script writes makes of the names of commands is not followed.
+    pub(super) fn becomes_part(&mut self, file: &Text) {
+        if self.is_authored(file) {
+            let all = self.own_holes();
+            self.find_unclear(all, "a shell reads a script into itself that the command writes, which is not followed");
+        }
+    }
+
+    /// The script puts a program at another name. What a table says of that name is of another program then.
+    pub(super) fn copies(&mut self, fields: &[Field]) {
+        let how = fields.iter().enumerate().find_map(|(at, field)| match field {
+            Field::Word(word) => Some((at, programs::copies(last_name(word)?)?)),
+            _ => None,
+        });
+        let Some((at, how)) = how else { return };
+        let mut sources = Vec::new();
+        let mut targets = Vec::new();
+        let (mut is_target, mut is_unclear) = (false, false);
+        for field in &fields[at + 1..] {
+            let Field::Word(word) = field else {
+                is_unclear = true;
+                continue;
+            };
+            let text = beginning(word);
+            if std::mem::take(&mut is_target) {
+                targets.push(word.clone());
+            } else if let Some(prefix) = how.iter().find(|prefix| prefix.ends_with('=') && text.starts_with(**prefix)) {
+                targets.push(without_beginning(word, prefix.len()));
+            } else if text.starts_with('-') {
+                match how.iter().find_map(|option| behind_option(text, option)) {
+                    Some(from) if from < text.len() || word.len() > 1 => targets.push(without_beginning(word, from)),
+                    Some(_) => is_target = true,
+                    None => {}
+                }
+            } else {
+                let source = text.split_once('=').filter(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase()));
+                sources.push(source.map_or_else(|| word.clone(), |(name, _)| without_beginning(word, name.len() + 1)));
+            }
+        }
+        if how.contains(&"last") {
+            targets.extend(sources.pop());
+        } else if how.contains(&"all") {
+            targets.append(&mut sources);
+        }
+        // What is fetched is the program that it is called here, unless it has the name of another one.
+        let is_fetching = is_fetching(how);
+        for target in targets.iter().filter_map(last_name) {
+            let is_same = |source: &Text| match last_name(source) {
+                Some(name) if name == target || programs::is_same(name, target) => true,
+                Some(name) if is_fetching => !programs::is_described(name) || !beginning(source).contains("://"),
+                None => is_fetching,
+                Some(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => true,
+                // A program of the project stays one.
+                Some(name) => {
+                    let is_of_project = literal(source).is_some_and(|path| !path.starts_with(['/', '~']));
+                    is_of_project && !programs::is_described(name) && !programs::is_described(target)
+                }
+            };
+            if is_unclear && !is_fetching || !sources.iter().all(is_same) {
+                self.has_grown |= self.copied.insert(target.into());
+            } else if sources.is_empty() && !is_fetching {
+                // What it reads is kept there.
+                self.has_grown |= self.own_files.insert(target.into());
+            }
+        }
+    }
+
+    /// A program runs by a name at which the script may put another one, or a file of its own.
+    pub(super) fn runs_copy(&mut self, name: &str, is_path: bool) {
+        let is_found = is_path || self.variables.contains_key("PATH");
+        let is_own = is_found && self.owns(name) && programs::is_described(name);
+        if is_own || self.is_copied(name) {
+            let why = format!("the command puts another program at the name `{name}`, which is not followed");
+            let holes: Vec<usize> = self.in_words.iter().chain(&self.in_environment).copied().collect();
+            self.find_unclear(holes, &why);
+        }
+    }
+
+    /// A package is installed: from a path, if that is what the word is, and its code runs. A path may have no `/` where `is_path`.
+    pub(super) fn builds(&mut self, word: &Text, is_path: bool) {
+        // `./r[extra]` is the package in `r`.
+        let path = match word.as_slice() {
+            [Atom::Text(text)] => vec![Atom::text(text.split('[').next().unwrap_or_default())],
+            _ => word.clone(),
+        };
+        self.runs_file(&path);
+        let looks_so = |atom: &Atom| matches!(atom, Atom::Text(text) if text.contains('/') || text.starts_with('.'));
+        if is_path || path.iter().any(looks_so) {
+            self.runs_below(&path, |_| true);
+        }
+    }
+
+    /// What stands in a directory runs, or something is loaded from it.
+    pub(super) fn runs_below(&mut self, directory: &Text, counts: impl Fn(&str) -> bool) {
+        self.runs_unpacked_below(directory);
+        self.runs_written_below(directory, counts);
+    }
+
+    fn runs_written_below(&mut self, directory: &Text, counts: impl Fn(&str) -> bool) {
+        if self.knows_files() {
+            self.find_all(self.written.holes_below(directory, &counts), &Reason::Written);
+            let except = Except { ends: true, ..self.itself() };
+            self.find_all(self.touched.holes_below(directory, except, &counts), &Reason::Written);
+        }
+    }
+
+    /// A word may be the name of a file that the program writes, or code that writes some.
+    pub(super) fn touch_named(&mut self, place: &'static Place<'static>, text: &Text, files: &[Text]) {
+        // Only the program knows which words name files, and its code which it writes.
+        let names = match place.kind {
+            PlaceKind::Unknown => {
+                files.iter().filter(|file| literal(file).is_some_and(files::is_name)).cloned().collect()
+            }
+            PlaceKind::CodeIn(language) => written_by_code(language, text),
+            _ => Vec::new(),
+        };
+        // Code of a shell is followed by itself, and what it runs is not what its names may write.
+        let is_followed = matches!(place.kind, PlaceKind::CodeIn(language) if is_shell(language));
+        let command = if is_followed { by_its_code(self.command) } else { self.command };
+        self.touch_all(&names, command);
+    }
+
+    /// Notes that a command may write what it was given, and what is in its environment, to files.
+    pub(super) fn touch_all(&mut self, names: &[Text], command: u64) {
+        names.iter().for_each(|file| self.touch(file, command));
+        if !names.is_empty() {
+            let holes: Vec<usize> = self.in_environment.iter().copied().collect();
+            names.iter().for_each(|file| self.touched.add(file, command, &holes));
+        }
+    }
+
+    /// Notes that a command may write what it was given to a file.
+    pub(super) fn touch(&mut self, file: &Text, command: u64) {
+        let content = [&self.in_words, &self.in_taken, &self.in_outputs].map(Vec::as_slice).concat();
+        self.note_target(file, &content);
+        self.touched.add(file, command, &self.in_words);
+        if !self.in_taken.is_empty() {
+            self.touched.add(file, command, &self.in_taken);
+        }
+        if !self.in_outputs.is_empty() {
+            self.touched.add(file, command, &self.in_outputs);
+        }
+    }
+
+    /// What is not told from the command that is read: it runs nothing that it writes itself, and the code that it was given runs
+    /// nothing that only a name in that code says it writes.
+    pub(super) fn itself(&self) -> Except<'_> {
+        Except { command: Some(self.command), around: &self.around, ..Except::default() }
+    }
+
+    /// What a program writes that its words do not name.
+    pub(super) fn writes_unnamed(&mut self, state: &State) {
+        let writes = state.entry().writes;
+        self.prints_all |= state.entry().prints_environment;
+        if !writes.has_content() {
+            return;
+        }
+        self.prints_environment |= !self.in_environment.is_empty();
+        let read = [self.input.holes(), self.in_files.clone(), self.in_outputs.clone()].concat();
+        if writes == Writes::Anything {
+            self.touched.add(&vec![Atom::Unknown(Tag::Somewhere)], self.command, &read);
+        }
+        let all = [self.in_words.clone(), read].concat();
+        self.touched.add_unnamed(self.command, &all);
+        self.named_files().iter().for_each(|file| self.note_target(file, &all));
+    }
+
+    /// What a program loads that neither its words nor its input name.
+    pub(super) fn loads(&mut self, state: &State) {
+        let files = if let Loads::Files(files) = &state.entry().loads { files.as_slice() } else { &[] };
+        let own = state.entry().own.iter().map(|file| (file, Some(&**state.label())));
+        for (file, is_own_of) in files.iter().map(|file| (file, None)).chain(own) {
+            let file = vec![Atom::text(file)];
+            self.guard_targets(&file);
+            self.runs_unpacked(&file, is_own_of);
+            self.runs_written(&file, true);
+            self.runs_written_below(&file, |_| true);
+        }
+        self.finds_files(state);
+    }
+
+    /// Whether what is walked runs once, and not again behind what follows it.
+    pub(super) fn runs_once(&self) -> bool {
+        self.loops == 0 && self.arguments.len() == 1 && !self.repeats
+    }
+
+    /// A program looks for files by itself: its settings, and code that other code names. One with a value that was written before
+    /// may be among them, unless it is known to look for no such file.
+    fn finds_files(&mut self, state: &State) {
+        let is_known = !state.is_of_unknown_program() && !state.is_of_project();
+        if is_known && state.entry().loads == Loads::Unknown {
+            self.finds_unpacked(state.label());
+        }
+        // What a loop or a function runs may run again after what it writes.
+        let is_once = self.runs_once();
+        let left = self.earlier.filter(|(left, _)| !left.kept.is_empty());
+        self.spend(left.map_or(0, |(left, _)| left.kept.len()) / 8);
+        let earlier: &[_] = if is_once { &[] } else { &self.kept_before };
+        if self.kept.is_empty() && earlier.is_empty() && left.is_none() {
+            return;
+        }
+        let entry = state.entry();
+        let may_find = |name: &files::FileName| {
+            let is_own = if is_known {
+                entry.loads == Loads::Unknown && !name.is_inert()
+            } else {
+                name.is_code() || name.is_title() || !state.is_of_project() && !name.is_inert()
+            };
+            is_own
+                || entry.has_settings && name.is_hidden() && !name.is_inert()
+                || entry.modules.iter().any(|end| name.ends_with(end))
+        };
+        let others = earlier.iter().chain(&self.kept).filter(|file| file.command != self.command);
+        let found = others.filter(|file| may_find(&file.name));
+        let mut holes: Vec<usize> = found.flat_map(|file| file.holes.iter().copied()).collect();
+        if let Some((left, before)) = left {
+            let found = left.kept.iter().filter(|((stage, name), _)| before(*stage) && may_find(name));
+            holes.extend(found.flat_map(|(_, holes)| holes.iter().copied()));
+        }
+        if !holes.is_empty() {
+            let why = format!("`{}` may take the file that holds it for its settings or code", state.label());
+            self.find_unclear(holes, &why);
+        }
+    }
+
+    /// `include` in what `make` reads names a file.
+    pub(super) fn includes(&mut self) {
+        let Input::Texts(texts) = self.input.clone() else { return };
+        if !self.knows_files() {
+            return;
+        }
+        for file in texts.iter().flat_map(files::names_in) {
+            self.find_all(self.written.holes(&file), &Reason::Written);
+            self.find_all(self.touched.holes(&file, self.itself()), &Reason::Written);
+        }
+    }
+}
+
+/// The files that the author's code may write, by its names.
+pub(super) fn written_by_code(language: &str, code: &Text) -> Vec<Text> {
+    let is_harmless = is_file_of_code(language)
+        || is_of_reading(language)
+        || literal(code).is_some_and(|code| watch::writes_nothing(language, code));
+    if is_harmless { Vec::new() } else { files::names_in(code) }
+}
+
+/// The name behind the last `/` of a path, where it is known.
+pub(super) fn last_name(path: &Text) -> Option<&str> {
+    match path.last() {
+        Some(Atom::Text(end)) if literal(path).is_some() || end.contains('/') => {
+            end.rsplit('/').next().filter(|name| !name.is_empty())
+        }
+        _ => None,
+    }
+}
+
+/// Where the argument of an option begins in a word that is that option, alone or among others: `-sSLoNAME`.
+fn behind_option(word: &str, option: &str) -> Option<usize> {
+    let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
+    match letter {
+        Some(letter) if !word.starts_with("--") => word.find(letter).map(|at| at + 1),
+        Some(_) => None,
+        None => match word.strip_prefix(option)? {
+            "" => Some(word.len()),
+            rest => rest.starts_with('=').then_some(option.len() + 1),
+        },
+    }
+}
+
+/// Whether a program whose words say so which file it makes fetches what is in it.
+pub(super) fn is_fetching(how: &[&str]) -> bool {
+    how.iter().all(|word| word.starts_with('-'))
+}
+
+/// The word without so many bytes of the author's at its beginning.
+fn without_beginning(word: &Text, length: usize) -> Text {
+    let mut rest = Text::new();
+    value::push(&mut rest, Atom::text(&beginning(word)[length..]));
+    word[1..].iter().for_each(|atom| value::push(&mut rest, atom.clone()));
+    rest
+}
