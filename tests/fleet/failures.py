@@ -47,6 +47,24 @@ steps:
 """
 
 
+# More lines than a worker has waiting for a hub that answers, and more bytes than a pipe holds.
+CHATTY = """description: Says a lot while no hub hears it
+durable: true
+tags: [read]
+security: {{isolation: none}}
+steps:
+  - name: one
+    bash: |
+      echo one $$ >> {marks}
+      sleep 2
+      line=$(printf %0500d 7)
+      for i in $(seq 1000); do echo $line; sleep 0.003; done
+      echo said $$ >> {marks}
+      echo end
+  - {{name: two, bash: "echo done"}}
+"""
+
+
 LONG = """description: Takes longer than a lease
 durable: true
 tags: [read]
@@ -240,6 +258,23 @@ def hub_away(fleet):
     return f"away {2 * LEASE} s, taken over {taken:.1f} s after it came back"
 
 
+def output_for_an_away_hub(fleet):
+    """A run doesn't wait for a hub that is away: its output waits in the worker, and is there when the hub is back."""
+    alone(fleet)
+    run = fleet.background("chatty")
+    expect(eventually(lambda: starts(fleet, "one"), 10), "nothing runs")
+    fleet.kill("hub")
+    began = time.monotonic()
+    expect(eventually(lambda: starts(fleet, "said"), 2 * LEASE), "the step waits for the hub")
+    taken = time.monotonic() - began
+    fleet.start("hub")
+    said = fleet.run("runs", "wait", run)
+    expect("done" in said and losses(fleet, run) == 0 and len(starts(fleet, "one")) == 1, said[-2000:])
+    shown = fleet.run("runs", "show", run, "--output", "transcript")
+    expect(shown.count("0" * 499 + "7") == 1000 and "end" in shown, shown[-2000:])
+    return f"said everything after {taken:.1f} s"
+
+
 def hub_frozen(fleet):
     """A hub that doesn't answer may give steps away, so they end; when it answers again, they were lost and have not failed."""
     run = fleet.background("slow-first")
@@ -366,6 +401,7 @@ def main():
         "done while the hub is away": done_before_it_is_told,
         "cancelled": cancelled,
         "hub away for longer than the lease": hub_away,
+        "much output while the hub is away": output_for_an_away_hub,
         "hub frozen for longer than the lease": hub_frozen,
         "one of two hubs away": one_of_two_hubs_away,
         "database away for longer than the lease": database_away,
@@ -375,7 +411,7 @@ def main():
     wanted = sys.argv[1:]
     table = Table("outcome")
     with Fleet() as fleet:
-        for name, text in {"slow-first": SLOW_FIRST, "short": SHORT, "once": ONCE, "long": LONG}.items():
+        for name, text in {"slow-first": SLOW_FIRST, "short": SHORT, "once": ONCE, "long": LONG, "chatty": CHATTY}.items():
             fleet.tool(name, text)
         for name, check in checks.items():
             if wanted and not any(word in name for word in wanted):

@@ -17,6 +17,8 @@ from outside import CYCOD, expect, memory  # noqa: E402
 MINUTES = float(os.environ.get("CYCOD_SOAK_MINUTES", "10"))
 # After which part of the time everything has been used once.
 WARM = 0.3
+# In seconds. A run takes one or two.
+LONGEST = 120
 # What the allocators and caches of a part may take on top, in MB.
 MORE = 6
 
@@ -41,7 +43,13 @@ def main():
             while time.monotonic() < until and not wrong:
                 counts[index] += 1
                 words = [CYCOD, "run", "again", f"N={counts[index]}", "--on", "fleet"]
-                done = subprocess.run(words, cwd=fleet.project, env=fleet.environment, stdin=subprocess.DEVNULL, capture_output=True)
+                try:
+                    done = subprocess.run(words, cwd=fleet.project, env=fleet.environment, stdin=subprocess.DEVNULL,
+                                          capture_output=True, timeout=LONGEST)
+                except subprocess.TimeoutExpired:
+                    ended = [part for part, process in fleet.running.items() if process.poll() is not None]
+                    wrong.append(f"a run has not ended after {LONGEST} s; parts that have: {ended}")
+                    return
                 if done.returncode != 0 or f"end A-{counts[index]}" not in done.stdout.decode():
                     wrong.append(done.stdout.decode() + done.stderr.decode())
 

@@ -16,7 +16,7 @@ use cycod_team::{BlobDigest, ConsentQuestion, FORMAT, MOST_QUESTION, SignedAnswe
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
-use crate::{HubError, HubMember, HubRefusal, HubTransaction, audit, flows, questions, roots};
+use crate::{HubError, HubMember, HubRefusal, HubTransaction, audit, flows, hashed, questions, roots};
 
 /// The most questions of an answer.
 const MOST: i64 = 200;
@@ -190,6 +190,12 @@ fn close(
     }
     let update = "UPDATE holds SET state = 'done' WHERE run = $1 AND question = $2 AND state = 'open'";
     tx.execute(update, &[run.into(), question.into()]).map(drop)
+}
+
+/// What the workers asked that a device may answer, and in which runs.
+pub(crate) fn open_names(tx: &mut dyn HubTransaction, asker: (&HubMember, &str)) -> Result<String, HubError> {
+    let names = open(tx, Some(asker))?.into_iter().map(|open| format!("{} {}", open.run, hashed(&open.document)));
+    Ok(names.collect::<Vec<_>>().join("\n"))
 }
 
 /// The questions that are open; of a member's device those of the member's runs, and those that the device may answer.

@@ -3,14 +3,17 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs,
+    fs, io,
+    os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
+    process::ExitStatus,
     thread,
+    time::{Duration, Instant},
 };
 
 use cycod_file::{Durability, FileAccess};
 use cycod_hub::{Hub, HubError, HubKey, HubRefusal};
-use cycod_process::{Program, run_foreground};
+use cycod_process::{Program, run_attached, run_foreground};
 use cycod_team::{BlobDigest, ReviewRole, RootDraft, SignedRole, TeamKeys, TeamRoles};
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,6 +25,39 @@ const MEMBER: &str = "you";
 
 /// How long the root of such a team is valid, in hours.
 const VALID: i64 = 24 * 365;
+
+/// A part that ends sooner than this after its start is not started again.
+const SOON: Duration = Duration::from_secs(3);
+
+/// One program of a hub to try, and what it is called.
+pub(crate) struct Part {
+    name: String,
+    program: Program,
+}
+
+impl Part {
+    /// Runs the program until it ends as it should or is stopped by Ctrl-C, and again when something else ended it.
+    fn keep(&self, say: impl Fn(&str)) -> io::Result<()> {
+        loop {
+            let began = Instant::now();
+            let ended = run_attached(&self.program)?;
+            if is_stopped(ended) {
+                return Ok(());
+            }
+            if began.elapsed() < SOON {
+                say(&format!("{} ended at once ({ended}), and is not started again", self.name));
+                return Ok(());
+            }
+            say(&format!("{} ended ({ended}), and starts again", self.name));
+        }
+    }
+}
+
+/// Whether a part ended by itself, or with Ctrl-C, which all parts get.
+fn is_stopped(ended: ExitStatus) -> bool {
+    const INTERRUPT: i32 = 2;
+    ended.success() || ended.signal() == Some(INTERRUPT) || ended.code() == Some(128 + INTERRUPT)
+}
 
 fn failed(what: &str, error: impl std::fmt::Display) -> HubError {
     HubError::new(HubRefusal::Failed, format!("{what}: {error}"))
@@ -84,7 +120,7 @@ impl Workers {
     }
 
     /// Restate and the conductor of such a hub; nothing where Restate isn't installed.
-    pub(crate) fn engine(&self, ports: Ports) -> Result<Option<[Program; 2]>, HubError> {
+    pub(crate) fn engine(&self, ports: Ports) -> Result<Option<[Part; 2]>, HubError> {
         #[expect(clippy::disallowed_methods, reason = "the one place where this program asks where it is")]
         let here = std::env::current_dir().map_err(|error| failed("the working directory", error))?;
         let Some(restate) = parts::restate(&self.environment, &here) else { return Ok(None) };
@@ -95,12 +131,19 @@ impl Workers {
         let words =
             ["conductor", "--data", ".", "--listen", &ports.conductor.to_string(), "--admin", &ports.admin.to_string()];
         conductor.args = words.iter().map(OsString::from).collect();
-        Ok(Some([restate, conductor]))
+        let part = |name: &str, program| Part { name: name.to_owned(), program };
+        Ok(Some([part("Restate", restate), part("the conductor", conductor)]))
     }
 
-    /// Makes each a worker of the hub at an address, runs other programs beside them, and returns when all have ended.
-    pub(crate) fn run(&self, hub: &Hub, url: &str, count: usize, beside: Vec<Program>) -> Result<(), HubError> {
-        let mut programs = beside;
+    /// Makes each a worker of the hub at an address, runs other parts beside them, and returns when all have ended. Says which
+    /// part ended although nobody stopped it.
+    pub(crate) fn run(
+        &self,
+        hub: &Hub,
+        (url, count): (&str, usize),
+        mut parts: Vec<Part>,
+        say: impl Fn(&str) + Sync,
+    ) -> Result<(), HubError> {
         for number in 1..=count {
             let name = format!("worker-{number}");
             let home = self.data.join(&name);
@@ -110,13 +153,14 @@ impl Workers {
             if !joined.map_err(|error| failed("a worker", error))?.success() {
                 return Err(failed("a worker", "it can't join the hub"));
             }
-            programs.push(self.program(&home, &["worker"]));
+            parts.push(Part { program: self.program(&home, &["worker"]), name });
         }
         thread::scope(|scope| {
-            let running: Vec<_> =
-                programs.iter().map(|program| scope.spawn(move || run_foreground(program).map(drop))).collect();
-            let ended = running.into_iter().map(|worker| worker.join().unwrap_or(Ok(())));
-            ended.collect::<Result<Vec<()>, _>>().map(drop).map_err(|error| failed("a worker", error))
+            let running: Vec<_> = parts.iter().map(|part| (part, scope.spawn(|| part.keep(&say)))).collect();
+            let ended = running
+                .into_iter()
+                .map(|(part, thread)| thread.join().unwrap_or(Ok(())).map_err(|error| failed(&part.name, error)));
+            ended.collect::<Result<Vec<()>, _>>().map(drop)
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -45,8 +45,10 @@ pub(crate) struct Examined {
     pub(crate) data: Option<PathBuf>,
     /// The configuration of Restate; `restate.toml` of the hub's directory if nothing is said.
     pub(crate) config: Option<PathBuf>,
-    pub(crate) ingress: SocketAddr,
-    pub(crate) admin: SocketAddr,
+    /// Where Restate takes requests; what its configuration says if nothing is said.
+    pub(crate) ingress: Option<SocketAddr>,
+    /// Where Restate is administered, likewise.
+    pub(crate) admin: Option<SocketAddr>,
 }
 
 /// What was found of all parts.
@@ -108,10 +110,12 @@ pub(crate) fn examine(what: &Examined) -> Result<Findings, HubError> {
         hub(&mut found, data);
         identity_key(&mut found, data);
     }
-    configuration(&mut found, what);
+    let config = configuration(&mut found, what).unwrap_or_default();
+    let ingress = what.ingress.unwrap_or_else(|| address(&config, "ingress", 8080));
+    let admin = what.admin.unwrap_or_else(|| address(&config, "admin", 9070));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| HubError::new(HubRefusal::Failed, format!("cannot begin: {error}")))?;
-    runtime.block_on(restate(&mut found, what));
+    runtime.block_on(restate(&mut found, ingress, admin));
     Ok(found)
 }
 
@@ -219,21 +223,26 @@ fn identity_key(found: &mut Findings, data: &Path) {
     }
 }
 
-/// How Restate is configured: it tells nobody that it runs, and signs its requests with the hub's key.
-fn configuration(found: &mut Findings, what: &Examined) {
+/// How Restate is configured: it tells nobody that it runs, and signs its requests with the hub's key. Returns the
+/// configuration that can be read.
+fn configuration(found: &mut Findings, what: &Examined) -> Option<DocumentMut> {
     let own = what.data.as_ref().map(|data| data.join("restate.toml"));
-    let Some(path) = what.config.clone().or(own) else { return };
+    let path = what.config.clone().or(own)?;
     let name = "restate.toml";
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) => {
             let message = format!("{}: {error}, so it isn't known what Restate sends to others", path.display());
-            return found.warning(name, message, "name the file: --config FILE");
+            found.warning(name, message, "name the file: --config FILE");
+            return None;
         }
     };
     let config: DocumentMut = match text.parse() {
         Ok(config) => config,
-        Err(error) => return found.problem(name, format!("{}: {error}", path.display()), ""),
+        Err(error) => {
+            found.problem(name, format!("{}: {error}", path.display()), "");
+            return None;
+        }
     };
     match config.get("disable-telemetry").and_then(toml_edit::Item::as_bool) {
         Some(true) => found.ok("telemetry", "off"),
@@ -249,13 +258,21 @@ fn configuration(found: &mut Findings, what: &Examined) {
             "[worker.invoker] request-identity-private-key-pem-file = \"…/restate.pem\"",
         ),
     }
+    Some(config)
+}
+
+/// Where a part of Restate answers on this machine: at the port of its configuration, or at its usual one.
+fn address(config: &DocumentMut, part: &str, usual: u16) -> SocketAddr {
+    let bound = config.get(part).and_then(|part| part.get("bind-address")).and_then(toml_edit::Item::as_str);
+    let port = bound.and_then(|bound| bound.parse().ok()).map_or(usual, |bound: SocketAddr| bound.port());
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
 }
 
 /// Whether Restate answers here and nowhere else, and knows the conductor.
-async fn restate(found: &mut Findings, what: &Examined) {
+async fn restate(found: &mut Findings, ingress: SocketAddr, admin: SocketAddr) {
     let mut answers = Vec::new();
     for (name, address, path) in
-        [("Restate's ingress", what.ingress, "/restate/health"), ("Restate's admin", what.admin, "/version")]
+        [("Restate's ingress", ingress, "/restate/health"), ("Restate's admin", admin, "/version")]
     {
         if let Some(open) = exposed(address.port()) {
             let message = format!("it answers at {open}, where other machines reach it, and asks no one who they are");
@@ -279,7 +296,7 @@ async fn restate(found: &mut Findings, what: &Examined) {
             }
         }
     }
-    if let (Some(Some(_)), Ok(admin)) = (answers.pop(), Restate::at(what.admin)) {
+    if let (Some(Some(_)), Ok(admin)) = (answers.pop(), Restate::at(admin)) {
         conductor(found, admin).await;
     }
 }

@@ -43,6 +43,9 @@ const MOST_ROWS: i64 = 1000;
 const WATCH: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(5);
 
+/// How long to wait between two looks at what waits for a decision.
+const SETTLE: Duration = Duration::from_millis(500);
+
 /// The streams of a hub that are open.
 #[derive(Debug, Default)]
 pub(crate) struct EventStreams(Mutex<HashMap<String, usize>>);
@@ -149,6 +152,38 @@ pub(crate) fn news(tx: &mut dyn HubTransaction, device: &str, since: &Since) -> 
 pub(crate) fn stream(hub: &Hub, device: String, since: Since) -> Result<Response<PageBody>, HubError> {
     let (of_task, owner) = (hub.clone(), device.clone());
     answer(hub, &owner, move |sender| send(of_task, device, since, sender))
+}
+
+/// Answers with the stream that tells a device at once when something else waits for its member's decision.
+pub(crate) fn approvals(hub: &Hub, device: String) -> Result<Response<PageBody>, HubError> {
+    let (of_task, owner) = (hub.clone(), device.clone());
+    answer(hub, &owner, move |sender| send_approvals(of_task, device, sender))
+}
+
+async fn send_approvals(hub: Hub, device: String, mut sender: Sender<Bytes, Infallible>) {
+    let until = Instant::now() + LONGEST;
+    let (mut seen, mut sent) = (None, Instant::now());
+    while Instant::now() < until {
+        let mut moved = std::pin::pin!(hub.fleet_changes().notified());
+        moved.as_mut().enable();
+        let (asked, of) = (hub.clone(), device.clone());
+        let Ok(Ok(open)) = blocking(move || asked.open_approvals(&of)).await else { return };
+        let text = match &seen {
+            None => "event: hello\ndata: {}\n\n",
+            Some(before) if *before != open => "event: approvals\ndata: {}\n\n",
+            Some(_) => ":\n\n",
+        };
+        if seen.as_ref() != Some(&open) || sent.elapsed() >= PULSE {
+            sent = Instant::now();
+            if sender.send_data(Bytes::from(text)).await.is_err() {
+                return;
+            }
+        }
+        seen = Some(open);
+        // Workers report often, and little of that is a question.
+        tokio::time::sleep(SETTLE).await;
+        _ = tokio::time::timeout(PAUSE, moved).await;
+    }
 }
 
 /// Answers with a stream for an owner, which `send` writes until the client has hung up.

@@ -12,11 +12,12 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use cycod_definition::{WORKER_LABEL, is_worker_label};
+use cycod_definition::{
+    WORKER_LABEL, is_offered_label, is_plain_label, is_worker_label, missing_labels, other_version,
+};
 use cycod_schedule::{SCHEDULED, schedule_of};
 use cycod_team::{
-    BlobDigest, FORMAT, LeaseDocument, MOST_TICKET_BYTES, SignedRole, SignedText, TicketDocument, hex, missing_labels,
-    ticket_bytes,
+    BlobDigest, FORMAT, LeaseDocument, MOST_TICKET_BYTES, SignedRole, SignedText, TicketDocument, hex, ticket_bytes,
 };
 use jiff::Timestamp;
 use ring::signature::{ED25519, UnparsedPublicKey};
@@ -24,8 +25,13 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::{
-    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit, carried, consents, flows, hashed,
-    member::random, questions, request::use_once, roots,
+    HubError, HubKey, HubMember, HubRefusal, HubTransaction, SqlRow, audit, carried, consents,
+    flows::{self, StepResult},
+    hashed,
+    member::random,
+    questions,
+    request::use_once,
+    roots,
 };
 
 /// How long a worker has a task without a report, in milliseconds.
@@ -33,6 +39,9 @@ pub(crate) const LEASE: i64 = 10_000;
 
 /// After how long without a request a worker counts as gone, and a device as no longer interested, in milliseconds.
 const GONE: i64 = 60_000;
+
+/// After how long such a time is written down again, in milliseconds: what only waits must not write each time that it asks.
+const NOTED: i64 = 5_000;
 
 /// How often a task may be lost before it fails.
 const MOST_LOST: usize = 3;
@@ -121,7 +130,7 @@ impl FleetWorker {
 
 /// Makes a token with which one machine becomes a worker.
 pub(crate) fn token(tx: &mut dyn HubTransaction, name: &str, hours: u32, now: Timestamp) -> Result<String, HubError> {
-    if !is_worker_label(name) {
+    if !is_plain_label(name) {
         return Err(HubError::invalid(format!("the name of a worker is a label, and {WORKER_LABEL}")));
     }
     let token = random::<24>()?;
@@ -325,17 +334,26 @@ fn ticket_of(device: &str, signed: &SignedText) -> Result<TicketDocument, HubErr
 /// Why no worker fits: the labels that the nearest one lacks.
 pub(crate) fn no_worker(wanted: &[String], workers: &[FleetWorker], now: Timestamp) -> Option<String> {
     let here = workers.iter().filter(|worker| worker.is_here(now));
-    let nearest =
-        here.map(|worker| (missing_labels(wanted, &worker.labels), worker)).min_by_key(|(lacks, _)| lacks.len());
+    // Of those that lack as much, one that has the program in another version is nearer.
+    let nearest = here.map(|worker| (missing_labels(wanted, &worker.labels), worker)).min_by_key(|(lacks, worker)| {
+        (lacks.len(), lacks.iter().filter(|label| other_version(&worker.labels, label).is_none()).count())
+    });
     match nearest {
         None if workers.is_empty() => Some("the hub has no workers".to_owned()),
         None => Some(format!("none of the {} workers of the hub is running", workers.len())),
         Some((lacks, _)) if lacks.is_empty() => None,
         Some((lacks, worker)) => {
+            let others: Vec<String> = lacks.iter().filter_map(|label| other_version(&worker.labels, label)).collect();
+            let has = if others.is_empty() { String::new() } else { format!(", which has {}", others.join(", ")) };
             let lacks: Vec<String> = lacks.iter().map(|label| format!("`{label}`")).collect();
-            Some(format!("no worker offers {}: the nearest is `{}`", lacks.join(", "), worker.name))
+            Some(format!("no worker offers {}: the nearest is `{}`{has}", lacks.join(", "), worker.name))
         }
     }
+}
+
+/// Whether a time in milliseconds has to be written down again.
+fn is_long_ago(noted: i64, now: Timestamp) -> bool {
+    now.as_millisecond().saturating_sub(noted) >= NOTED
 }
 
 /// Gives a worker the oldest task that it fits; nothing when there is none. A worker that didn't get the answer to a claim makes
@@ -347,12 +365,14 @@ pub(crate) fn claim(
     (labels, claim): (&[String], &str),
     now: Timestamp,
 ) -> Result<Option<Json>, HubError> {
-    if labels.len() > 100 || !labels.iter().all(|label| is_worker_label(label)) {
+    if labels.len() > 100 || !labels.iter().all(|label| is_offered_label(label)) {
         return Err(HubError::invalid(WORKER_LABEL));
     }
     let worker = FleetWorker::of_key(tx, worker)?;
-    let update = "UPDATE workers SET labels = $1, seen = $2 WHERE key = $3";
-    tx.execute(update, &[labels.join(" ").into(), now.as_millisecond().into(), worker.key.as_str().into()])?;
+    if worker.labels != labels || is_long_ago(worker.seen, now) {
+        let update = "UPDATE workers SET labels = $1, seen = $2 WHERE key = $3";
+        tx.execute(update, &[labels.join(" ").into(), now.as_millisecond().into(), worker.key.as_str().into()])?;
+    }
     sweep(tx, now)?;
     let until = now.as_millisecond().saturating_add(LEASE);
     if !claim.is_empty() {
@@ -365,8 +385,10 @@ pub(crate) fn claim(
             return given(tx, hub_key, worker.key, &row, now).map(Some);
         }
     }
+    // Steps that began together have one time. Their identifiers end in the event's number and the step's place in it.
     let select = format!(
-        "SELECT {GIVEN} FROM tasks WHERE state = 'waiting' AND cancelled = 0 AND expires >= $1 ORDER BY made LIMIT 200"
+        "SELECT {GIVEN} FROM tasks WHERE state = 'waiting' AND cancelled = 0 AND expires >= $1 \
+         ORDER BY made, LENGTH(id), id LIMIT 200"
     );
     for mut row in tx.rows(&select, &[now.as_second().into()])? {
         let wanted: Vec<String> = row.text(5)?.split_whitespace().map(str::to_owned).collect();
@@ -468,8 +490,10 @@ pub(crate) fn report(
 ) -> Result<Json, HubError> {
     let worker = FleetWorker::of_key(tx, worker)?;
     let millis = now.as_millisecond();
-    let update = "UPDATE workers SET seen = $1 WHERE key = $2";
-    tx.execute(update, &[millis.into(), worker.key.as_str().into()])?;
+    if is_long_ago(worker.seen, now) {
+        let update = "UPDATE workers SET seen = $1 WHERE key = $2";
+        tx.execute(update, &[millis.into(), worker.key.as_str().into()])?;
+    }
     sweep(tx, now)?;
     let id = report.task.as_str();
     let update = "UPDATE tasks SET lease_until = $1 WHERE id = $2 AND state = 'leased' AND worker = $3 AND fence = $4";
@@ -514,10 +538,11 @@ pub(crate) fn report(
             consents::wait(tx, (id, last), &held, (document, &worker.name), now)?;
             return Ok(json!({"stop": is_cancelled}));
         }
-        if !run.is_empty()
-            && let Some(behind) = flows::check(tx, (&run, id, &work), result)?
-        {
-            return Ok(json!({"stop": is_cancelled, "behind": behind}));
+        if !run.is_empty() {
+            let work = serde_json::from_str(&work).map_err(|error| HubError::failed("a task", error))?;
+            if let Some(behind) = flows::check(tx, (&run, id, work), &StepResult::reported(result)?)? {
+                return Ok(json!({"stop": is_cancelled, "behind": behind}));
+            }
         }
         tx.execute("UPDATE tasks SET result = $1 WHERE id = $2", &[result.to_string().into(), id.into()])?;
         end(tx, id, "done", now)?;
@@ -573,17 +598,25 @@ pub(crate) fn late(tx: &mut dyn HubTransaction, member: &HubMember, task: &str) 
     Ok(all.into())
 }
 
-/// What a member's device learns of a task, with the pieces behind `after`, which it then has.
+/// What a member's device learns of a task, with the pieces behind `after`, which it then has. A request that waits asks again and
+/// again; what time alone brings is looked for only where that `is_due`.
 pub(crate) fn watch(
     tx: &mut dyn HubTransaction,
     member: &HubMember,
-    (id, after): (&str, i64),
+    (id, after, is_due): (&str, i64, bool),
     now: Timestamp,
 ) -> Result<Json, HubError> {
-    sweep(tx, now)?;
-    let update =
-        "UPDATE tasks SET watched = CASE WHEN watched > $1 THEN watched ELSE $1 END WHERE id = $2 AND member = $3";
-    let is_task = tx.execute(update, &[now.as_millisecond().into(), id.into(), member.name.as_str().into()])? == 1;
+    if is_due {
+        sweep(tx, now)?;
+    }
+    let select = "SELECT watched FROM tasks WHERE id = $1 AND member = $2";
+    let row = tx.row(select, &[id.into(), member.name.as_str().into()])?;
+    let is_task = row.is_some();
+    if let Some(row) = row
+        && is_long_ago(row.number(0)?, now)
+    {
+        tx.execute("UPDATE tasks SET watched = $1 WHERE id = $2", &[now.as_millisecond().into(), id.into()])?;
+    }
     let flow = if is_task { None } else { flows::state(tx, &member.name, id)? };
     if !is_task && flow.is_none() {
         return Err(HubError::new(HubRefusal::Missing, "there is no such task"));

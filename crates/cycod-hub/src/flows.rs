@@ -38,13 +38,25 @@ const MOST_START: usize = 64 << 10;
 /// What a worker reports when it has done its part of a durable run.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StepResult {
-    answer: WorkAnswer,
+pub(crate) struct StepResult {
+    pub(crate) answer: WorkAnswer,
     /// What is known of the step, in Base64.
     entry: String,
     /// What it changed in the files of the project.
     #[serde(default)]
     changes: Option<StepChanges>,
+}
+
+impl StepResult {
+    /// One that a worker reports now.
+    pub(crate) fn reported(result: &Json) -> Result<Self, HubError> {
+        Self::deserialize(result).map_err(|error| HubError::invalid(format!("the result can't be read: {error}")))
+    }
+
+    /// One that the hub has kept.
+    pub(crate) fn kept(result: &str) -> Result<Self, HubError> {
+        serde_json::from_str(result).map_err(|error| broken("a result", error))
+    }
 }
 
 fn broken(what: &str, error: impl std::fmt::Display) -> HubError {
@@ -209,12 +221,9 @@ fn change(
 /// Checks what a worker reports of its part. Returns the changes of other steps that it has to consider before.
 pub(crate) fn check(
     tx: &mut dyn HubTransaction,
-    (run, task, work): (&str, &str, &str),
-    result: &Json,
+    (run, task, work): (&str, &str, FlowWork),
+    result: &StepResult,
 ) -> Result<Option<Vec<BytesInParts>>, HubError> {
-    let result: StepResult = serde_json::from_value(result.clone())
-        .map_err(|error| HubError::invalid(format!("the result can't be read: {error}")))?;
-    let work: FlowWork = serde_json::from_str(work).map_err(|error| broken("a task", error))?;
     if !result.answer.is_of(work) {
         return Err(HubError::invalid("the result is one of another step"));
     }
@@ -241,14 +250,12 @@ pub(crate) fn check(
 
 /// What a result says that happened.
 pub(crate) fn answer_of(result: &str) -> Result<WorkAnswer, HubError> {
-    let result: StepResult = serde_json::from_str(result).map_err(|error| broken("a result", error))?;
-    Ok(result.answer)
+    Ok(StepResult::kept(result)?.answer)
 }
 
 /// What is known of the step of which a result is.
 pub(crate) fn entry_of(result: &str) -> Result<Vec<u8>, HubError> {
-    let result: StepResult = serde_json::from_str(result).map_err(|error| broken("a result", error))?;
-    STANDARD.decode(result.entry).map_err(|error| broken("a result", error))
+    STANDARD.decode(StepResult::kept(result)?.entry).map_err(|error| broken("a result", error))
 }
 
 /// Adds events of a step to what the member's device will get.
@@ -295,6 +302,12 @@ pub(crate) fn state(tx: &mut dyn HubTransaction, member: &str, run: &str) -> Res
     let select = "SELECT state, pieces FROM flows WHERE run = $1 AND member = $2";
     let row = tx.row(select, &[run.into(), member.into()])?;
     row.map(|row| Ok((row.text(0)?, row.number(1)?))).transpose()
+}
+
+/// What changes whenever there is news of a run; nothing where it is none.
+pub(crate) fn mark(tx: &mut dyn HubTransaction, run: &str) -> Result<Option<String>, HubError> {
+    let row = tx.row("SELECT state, pieces FROM flows WHERE run = $1", &[run.into()])?;
+    row.map(|row| Ok(format!("{} {}", row.text(0)?, row.number(1)?))).transpose()
 }
 
 /// Ends a run of a member. The conductor then cleans up.
@@ -470,7 +483,7 @@ fn commit(tx: &mut dyn HubTransaction, commit: &FlowCommit, now: Timestamp) -> R
         let row = row.ok_or_else(|| broken("a task", "it is gone"))?;
         worker = row.text(1)?;
         if row.text(2)? == "done" {
-            let result: StepResult = serde_json::from_str(&row.text(0)?).map_err(|error| broken("a result", error))?;
+            let result = StepResult::kept(&row.text(0)?)?;
             let came = json!(result.answer.event).to_string();
             if came != event {
                 return Ok(Some(CommitError::Failed("the event is not what came of the task".to_owned())));

@@ -20,6 +20,7 @@ use crate::{
     flows::{self, Outgoing},
     import::{self, ImportOutcome, ImportedCommit},
     login::ProvenLogin,
+    looks::Looks,
     member,
     presence::HubPresence,
     questions::{self, GivenAnswer},
@@ -40,8 +41,9 @@ pub(crate) struct Inner {
     /// For challenges, which are not stored.
     challenges: hmac::Key,
     seen: SeenRequests,
-    /// Wakes requests that wait for something about a task.
+    /// Wakes what waits for something about a task.
     fleet: tokio::sync::Notify,
+    looks: Looks,
     /// The engine of durable runs.
     restate: std::sync::OnceLock<Restate>,
     /// Wakes streams of events.
@@ -80,6 +82,7 @@ impl Hub {
             challenges,
             seen: SeenRequests::default(),
             fleet: tokio::sync::Notify::new(),
+            looks: Looks::default(),
             restate: std::sync::OnceLock::new(),
             changes: tokio::sync::Notify::new(),
             streams: EventStreams::default(),
@@ -87,10 +90,7 @@ impl Hub {
         }))
     }
 
-    pub(crate) fn run<T>(
-        &self,
-        mut work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>,
-    ) -> Result<T, HubError> {
+    pub(crate) fn run<T>(&self, work: impl Fn(&mut dyn HubTransaction) -> Result<T, HubError>) -> Result<T, HubError> {
         if self.0.presence.was_away() {
             self.reached(|| self.0.store.run(|tx| fleet::begin(tx, Timestamp::now())))?;
         }
@@ -122,6 +122,14 @@ impl Hub {
     /// What has changed for a device of a member.
     pub(crate) fn news(&self, device: &str, since: &Since) -> Result<HubNews, HubError> {
         self.run(|tx| events::news(tx, device, since))
+    }
+
+    /// What waits for the decision of a device's member: the same text until that changes.
+    pub(crate) fn open_approvals(&self, device: &str) -> Result<String, HubError> {
+        self.run(|tx| {
+            let member = HubMember::of_device(tx, device)?;
+            Ok(format!("{}\n{}", questions::open_names(tx, &member)?, consents::open_names(tx, (&member, device))?))
+        })
     }
 
     /// The number of the newest row of the record of changes.
@@ -161,12 +169,12 @@ impl Hub {
         self.run(flows::outgoing)
     }
 
-    pub(crate) fn postponed(&self, id: &str) -> Result<(), HubError> {
-        self.run(|tx| flows::postponed(tx, id, Timestamp::now()))
-    }
-
-    pub(crate) fn sent(&self, id: &str) -> Result<(), HubError> {
-        self.run(|tx| flows::sent(tx, id))
+    /// Takes note of requests that Restate has, and of those that it refused.
+    pub(crate) fn delivered(&self, taken: &[String], refused: &[String]) -> Result<(), HubError> {
+        self.run(|tx| {
+            taken.iter().try_for_each(|id| flows::sent(tx, id))?;
+            refused.iter().try_for_each(|id| flows::postponed(tx, id, Timestamp::now()))
+        })
     }
 
     /// Takes the roots of the team, which its root keys signed. With the first one, the hub makes an empty release.
@@ -371,7 +379,7 @@ impl Hub {
         &self,
         session: &str,
         now: Timestamp,
-        mut work: impl FnMut(&mut dyn HubTransaction, &HubMember) -> Result<T, HubError>,
+        work: impl Fn(&mut dyn HubTransaction, &HubMember) -> Result<T, HubError>,
     ) -> Result<T, HubError> {
         self.run(|tx| {
             let member = session::member(tx, session, now)?;
@@ -553,12 +561,12 @@ impl Hub {
     pub(crate) fn watch(
         &self,
         request: &SignedRequest,
-        (task, after): (&str, i64),
+        what: (&str, i64, bool),
         now: Timestamp,
     ) -> Result<Json, HubError> {
         self.run(|tx| {
             let member = HubMember::of_device(tx, &request.device)?;
-            fleet::watch(tx, &member, (task, after), now)
+            fleet::watch(tx, &member, what, now)
         })
     }
 
@@ -617,7 +625,12 @@ impl Hub {
         self.run(|tx| part.of_member(tx, (&request.device, fence)))
     }
 
-    /// Wakes requests that wait for something about a task.
+    /// What requests wait for that stay open.
+    pub(crate) fn looks(&self) -> &Looks {
+        &self.0.looks
+    }
+
+    /// Wakes what waits for something about a task.
     pub(crate) fn fleet_changes(&self) -> &tokio::sync::Notify {
         &self.0.fleet
     }
@@ -626,7 +639,7 @@ impl Hub {
     fn read<T>(
         &self,
         request: &SignedRequest,
-        mut work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>,
+        work: impl Fn(&mut dyn HubTransaction) -> Result<T, HubError>,
     ) -> Result<T, HubError> {
         self.run(|tx| {
             _ = HubMember::of_device(tx, &request.device)?;
@@ -639,7 +652,7 @@ impl Hub {
         &self,
         request: &SignedRequest,
         now: Timestamp,
-        mut work: impl FnMut(&mut dyn HubTransaction, &HubMember) -> Result<T, HubError>,
+        work: impl Fn(&mut dyn HubTransaction, &HubMember) -> Result<T, HubError>,
     ) -> Result<T, HubError> {
         self.run(|tx| {
             let member = HubMember::of_device(tx, &request.device)?;

@@ -44,9 +44,10 @@ pub enum ImportOutcome {
 
 /// The commit that was imported last for a channel.
 pub(crate) fn last_commit(tx: &mut dyn HubTransaction, channel: &TeamChannel) -> Result<Option<String>, HubError> {
-    // Of those that people wrote in between, there are as many as can wait at most.
-    let rows = tx.rows("SELECT document FROM proposals ORDER BY added DESC LIMIT 200", &[])?;
-    for row in rows {
+    // The audit log numbers imports, so that two of one second have an order. What people propose isn't an import.
+    let select = "SELECT document FROM audit JOIN proposals ON proposals.digest = audit.subject \
+                  WHERE audit.action = 'import' ORDER BY audit.number DESC LIMIT 200";
+    for row in tx.rows(select, &[])? {
         let document: Option<ProposalDocument> = serde_json::from_str(&row.text(0)?).ok();
         if let Some(ProposalDocument { source: Some(source), channel: of, .. }) = document
             && of == *channel

@@ -25,6 +25,7 @@ mod hub;
 mod import;
 mod key;
 mod login;
+mod looks;
 mod member;
 mod migrations;
 mod page;

@@ -22,6 +22,7 @@ use cycod_hub::{
     Hub, HubError, HubKey, HubLogin, HubMember, HubRefusal, HubServer, HubStore, HubSubject, ImportOutcome,
     PostgresStore, Restate, RestateKey, SqliteStore,
 };
+use cycod_process::share_one_arena;
 use cycod_team::{TeamChannel, TeamKey};
 use jiff::Timestamp;
 
@@ -150,12 +151,12 @@ enum Command {
         /// Output format
         #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
-        /// The ingress of Restate on this machine
-        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
-        restate: SocketAddr,
-        /// The administration of Restate on this machine
-        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9070")]
-        admin: SocketAddr,
+        /// The ingress of Restate on this machine (default: as the configuration says)
+        #[arg(long, value_name = "ADDRESS")]
+        restate: Option<SocketAddr>,
+        /// The administration of Restate on this machine (default: as the configuration says)
+        #[arg(long, value_name = "ADDRESS")]
+        admin: Option<SocketAddr>,
     },
 }
 
@@ -299,6 +300,8 @@ fn failed(doing: &str, path: &Path, error: &io::Error) -> HubError {
 }
 
 fn main() -> ExitCode {
+    // A hub runs for months: with an arena for each thread, what one thread has freed isn't there for the others.
+    share_one_arena();
     let arguments = Arguments::parse();
     match run(arguments.command) {
         Ok(lines) => {
@@ -524,7 +527,8 @@ fn try_out(place: &Place, listen: SocketAddr, count: usize, database: Option<&st
         let (door, data, there) = (hub.clone(), place.data.clone(), url.clone());
         let advice = cycod_thread::blocking(move || dev::advice(&door, &data, &there, now));
         print(&advice.await.map_err(|broken| begin(&broken))??);
-        let working = cycod_thread::blocking(move || workers.run(&hub, &url, count, beside));
+        let working =
+            cycod_thread::blocking(move || workers.run(&hub, (&url, count), beside, |line| print(&[line.to_owned()])));
         tokio::select! {
             () = server.run(report) => Ok(Vec::new()),
             ended = working => ended.map_err(|broken| begin(&broken))?.map(|()| Vec::new()),

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     sync::{Condvar, Mutex, PoisonError},
+    thread,
     time::Duration,
 };
 
@@ -22,6 +23,12 @@ const MOST: usize = 8;
 
 /// How long to wait for one of them, and for the server.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often work is tried that collided with that of another connection.
+const ATTEMPTS: u32 = 5;
+
+/// How long to wait after the first collision; after the second one, twice as long, and so on.
+const AFTER_COLLISION: Duration = Duration::from_millis(20);
 
 /// Held while the tables are changed, so that of two hubs that begin at once one waits: "cycodhub" as a number.
 const MIGRATING: i64 = 0x6379_636f_6468_7562;
@@ -161,10 +168,20 @@ impl HubStore for PostgresStore {
     ) -> Result<(), HubError> {
         let mut lease = self.lease()?;
         let client = lease.client.as_mut().ok_or_else(|| HubError::failed("the database", "no connection"))?;
-        let mut change = Change(client.transaction().map_err(failed)?);
-        // When the work fails, the transaction is dropped, which undoes it.
-        work(&mut change)?;
-        change.0.commit().map_err(failed)
+        let mut attempt = 1;
+        loop {
+            let mut change = Change { transaction: client.transaction().map_err(failed)?, has_collided: false };
+            // When the work fails, the transaction is dropped, which undoes it.
+            let (done, has_collided) = match work(&mut change) {
+                Ok(()) => change.commit(),
+                Err(error) => (Err(error), change.has_collided),
+            };
+            if !has_collided || attempt == ATTEMPTS {
+                return done;
+            }
+            thread::sleep(AFTER_COLLISION * attempt);
+            attempt += 1;
+        }
     }
 
     fn watch(&self) -> Result<Option<Box<dyn HubWatch>>, HubError> {
@@ -200,7 +217,34 @@ impl HubWatch for Watch {
     }
 }
 
-struct Change<'c>(postgres::Transaction<'c>);
+struct Change<'c> {
+    transaction: postgres::Transaction<'c>,
+    /// Whether the database ended it, because it and that of another connection waited for each other.
+    has_collided: bool,
+}
+
+impl Change<'_> {
+    fn failed(&mut self, error: postgres::Error) -> HubError {
+        self.has_collided |= has_collided(&error);
+        failed(error)
+    }
+
+    /// Makes the change; returns as well whether it collided with another one.
+    fn commit(self) -> (Result<(), HubError>, bool) {
+        match self.transaction.commit() {
+            Ok(()) => (Ok(()), false),
+            Err(error) => {
+                let has_collided = has_collided(&error);
+                (Err(failed(error)), has_collided)
+            }
+        }
+    }
+}
+
+/// Whether a statement failed because of what another connection did at the same time, so that it can succeed later.
+fn has_collided(error: &postgres::Error) -> bool {
+    error.code().is_some_and(|code| code.code().starts_with("40"))
+}
 
 fn parameter(value: &SqlValue) -> &(dyn ToSql + Sync) {
     match value {
@@ -213,12 +257,12 @@ fn parameter(value: &SqlValue) -> &(dyn ToSql + Sync) {
 impl HubTransaction for Change<'_> {
     fn execute(&mut self, statement: &str, values: &[SqlValue]) -> Result<u64, HubError> {
         let values: Vec<_> = values.iter().map(parameter).collect();
-        self.0.execute(statement, &values).map_err(failed)
+        self.transaction.execute(statement, &values).map_err(|error| self.failed(error))
     }
 
     fn rows(&mut self, statement: &str, values: &[SqlValue]) -> Result<Vec<SqlRow>, HubError> {
         let values: Vec<_> = values.iter().map(parameter).collect();
-        let rows = self.0.query(statement, &values).map_err(failed)?;
+        let rows = self.transaction.query(statement, &values).map_err(|error| self.failed(error))?;
         let row = |row: &postgres::Row| {
             let value = |column: usize| match *row.columns()[column].type_() {
                 Type::TEXT => row.try_get(column).map(SqlValue::Text).map_err(failed),
@@ -232,6 +276,6 @@ impl HubTransaction for Change<'_> {
     }
 
     fn announce(&mut self) -> Result<(), HubError> {
-        self.0.batch_execute("NOTIFY cycod_hub").map_err(failed)
+        self.transaction.batch_execute("NOTIFY cycod_hub").map_err(|error| self.failed(error))
     }
 }

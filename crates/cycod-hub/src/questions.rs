@@ -15,7 +15,10 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::{HubError, HubMember, HubRefusal, HubTransaction, audit, flows};
+use crate::{
+    HubError, HubMember, HubRefusal, HubTransaction, audit,
+    flows::{self, StepResult},
+};
 
 /// How long a question is open, in milliseconds.
 const LONGEST: i64 = 3 * 24 * 3600 * 1000;
@@ -131,6 +134,12 @@ pub(crate) fn path(tx: &mut dyn HubTransaction, run: &str, about: StepId) -> Res
     Ok(names.join("/"))
 }
 
+/// What the questions are about which a member may decide, and which of them have a late result.
+pub(crate) fn open_names(tx: &mut dyn HubTransaction, member: &HubMember) -> Result<String, HubError> {
+    let names = open(tx, Some(member))?.into_iter().map(|open| format!("{} {} {}", open.run, open.about, open.late));
+    Ok(names.collect::<Vec<_>>().join("\n"))
+}
+
 /// The questions about which a member may decide; all of the team for nobody in particular.
 pub(crate) fn open(tx: &mut dyn HubTransaction, member: Option<&HubMember>) -> Result<Vec<OpenQuestion>, HubError> {
     let select = "SELECT q.run, q.about, flows.tool, flows.member, q.step, q.worker, q.asked, q.expires, \
@@ -238,23 +247,21 @@ fn close(
 /// Lets the result count that came late of an attempt, if one did, and says what it is. One that says that the attempt has
 /// failed stays where it is: the person knows that it was done.
 fn take_late(tx: &mut dyn HubTransaction, run: &str, about: FlowTask) -> Result<Option<TaskAnswer>, HubError> {
-    let work = json!(FlowWork::Attempt(about)).to_string();
+    let work = FlowWork::Attempt(about);
     let select = "SELECT id, late FROM tasks WHERE run = $1 AND work = $2 AND late <> '' ORDER BY id LIMIT 1";
-    let Some(row) = tx.row(select, &[run.into(), work.as_str().into()])? else { return Ok(None) };
-    let (task, late) = (row.text(0)?, row.text(1)?);
-    let answer = flows::answer_of(&late)?;
-    if answer.event != (FlowEvent::Ended { task: about, outcome: AttemptOutcome::Succeeded }) {
+    let Some(row) = tx.row(select, &[run.into(), json!(work).to_string().into()])? else { return Ok(None) };
+    let (task, late) = (row.text(0)?, StepResult::kept(&row.text(1)?)?);
+    if late.answer.event != (FlowEvent::Ended { task: about, outcome: AttemptOutcome::Succeeded }) {
         return Ok(None);
     }
-    let result = serde_json::from_str(&late).map_err(|error| HubError::failed("a result", error))?;
-    if flows::check(tx, (run, &task, &work), &result)?.is_some() {
+    if flows::check(tx, (run, &task, work), &late)?.is_some() {
         let why = "other steps changed the files of the project after it, so what it changed in them doesn't fit: \
                    let it start again, or stop";
         return Err(HubError::new(HubRefusal::Conflict, why));
     }
     let update = "UPDATE tasks SET state = 'done', result = late, worker = late_by WHERE id = $1";
     tx.execute(update, &[task.as_str().into()])?;
-    Ok(Some(TaskAnswer { task, answer, is_cancelled: false }))
+    Ok(Some(TaskAnswer { task, answer: late.answer, is_cancelled: false }))
 }
 
 /// What is known of an answer that the conductor heard, for the journal; nothing if no one gave it.

@@ -6,12 +6,13 @@ use std::{
     fs,
     net::{IpAddr, SocketAddr, TcpStream, UdpSocket},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_file::{Durability, FileAccess};
-use cycod_thread::blocking;
+use cycod_thread::{blocking, task};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Method, Request, body::Bytes, header::CONTENT_TYPE};
 use hyper_util::rt::TokioIo;
@@ -21,7 +22,7 @@ use ring::{
 };
 use tokio::net::TcpStream as AsyncStream;
 
-use crate::{Hub, HubError, HubRefusal};
+use crate::{Hub, HubError, HubRefusal, flows::Outgoing};
 
 /// How long Restate has to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,6 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often the hub looks for what Restate doesn't have, and how long it waits when Restate doesn't answer.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// How many requests are on their way at the same time.
+const MOST_AT_ONCE: usize = 16;
 
 /// The most bytes of an answer.
 const MOST: usize = 1 << 20;
@@ -158,22 +162,55 @@ async fn deliver_all(hub: &Hub, restate: &Restate, is_checked: &mut bool) -> Res
     if !all.is_empty() && !std::mem::replace(is_checked, true) {
         restate.checked().await?;
     }
-    let mut refused = Ok(());
-    for outgoing in all {
-        let kind = if outgoing.path.starts_with("/restate/") { "application/octet-stream" } else { "application/json" };
-        let (status, why) = restate.send(Method::POST, &outgoing.path, (kind, outgoing.body)).await?;
-        let is_taken = (200..300).contains(&status);
-        let (door, id) = (hub.clone(), outgoing.id);
-        let noted = blocking(move || if is_taken { door.sent(&id) } else { door.postponed(&id) }).await;
+    // Restate answers when it has written a request down, and writes what comes at the same time together.
+    let count = all.len().min(MOST_AT_ONCE);
+    let rest = Arc::new(Mutex::new(all.into_iter()));
+    let lanes: Vec<_> = (0..count).map(|_| task(deliver_some(*restate, Arc::clone(&rest)))).collect();
+    let (mut delivered, mut result) = (Delivered::default(), Ok(()));
+    for lane in lanes {
+        let (some, ended) = lane.await.map_err(|broken| HubError::failed("Restate", broken))?;
+        delivered.taken.extend(some.taken);
+        delivered.refused.extend(some.refused);
+        result = result.and(ended);
+    }
+    let Delivered { taken, refused } = delivered;
+    if !taken.is_empty() || !refused.is_empty() {
+        let door = hub.clone();
+        let noted = blocking(move || door.delivered(&taken, &refused)).await;
         noted.map_err(|broken| HubError::failed("the hub", broken))??;
-        if !is_taken {
-            // Such as a service that is not registered yet. The others may be taken.
-            let why = String::from_utf8_lossy(&why).into_owned();
-            refused =
-                Err(HubError::new(HubRefusal::Failed, format!("Restate refuses {} ({status}): {why}", outgoing.path)));
+    }
+    result
+}
+
+/// The requests that Restate has, and those that it refused.
+#[derive(Default)]
+struct Delivered {
+    taken: Vec<String>,
+    refused: Vec<String>,
+}
+
+/// Sends some of these, one after the other, until none is left or Restate doesn't answer.
+async fn deliver_some(
+    restate: Restate,
+    rest: Arc<Mutex<std::vec::IntoIter<Outgoing>>>,
+) -> (Delivered, Result<(), HubError>) {
+    let (mut delivered, mut result) = (Delivered::default(), Ok(()));
+    loop {
+        let next = rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let Some(Outgoing { id, path, body }) = next else { return (delivered, result) };
+        let kind = if path.starts_with("/restate/") { "application/octet-stream" } else { "application/json" };
+        match restate.send(Method::POST, &path, (kind, body)).await {
+            Ok((200..300, _)) => delivered.taken.push(id),
+            Ok((status, why)) => {
+                // Such as a service that is not registered yet. The others may be taken.
+                let why = String::from_utf8_lossy(&why).into_owned();
+                delivered.refused.push(id);
+                let why = format!("Restate refuses {path} ({status}): {why}");
+                result = Err(HubError::new(HubRefusal::Failed, why));
+            }
+            Err(error) => return (delivered, Err(error)),
         }
     }
-    refused
 }
 
 /// An address at which a port of this machine answers to other machines.

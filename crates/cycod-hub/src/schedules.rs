@@ -217,7 +217,7 @@ pub(crate) fn change(
 /// The schedules whose time has come.
 pub(crate) fn due(tx: &mut dyn HubTransaction, now: Timestamp) -> Result<Vec<String>, HubError> {
     let select =
-        "SELECT name FROM schedules WHERE state = 'active' AND next > 0 AND next <= $1 ORDER BY next LIMIT 100";
+        "SELECT name FROM schedules WHERE state = 'active' AND next > 0 AND next <= $1 ORDER BY next, name LIMIT 100";
     tx.rows(select, &[now.as_second().into()])?.iter().map(|row| row.text(0)).collect()
 }
 

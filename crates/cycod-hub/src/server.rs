@@ -24,6 +24,7 @@ use crate::{
     fleet::{GivenTask, WorkerReport},
     hub::TaggedRelease,
     login::ProvenLogin,
+    looks::{self, Awaited, Waiting},
     page,
     questions::GivenAnswer,
     request::SignedRequest,
@@ -37,10 +38,10 @@ const MOST_DOCUMENT: usize = 256 << 10;
 const MOST_ENROLMENT: usize = 20 << 10;
 /// The most bytes of a task with its files, and of what a worker reports.
 const MOST_TASK: usize = 16 << 20;
-/// The longest that a request waits for something about a task, and how often it asks the database, which another hub may have
-/// changed.
+/// The longest that a request waits for something about a task, and how often it asks even if no look at the database tells it to:
+/// time alone ends leases, too.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 const MOST_CONNECTIONS: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -130,6 +131,7 @@ impl HubServer {
             () = renewals => {}
             () = start_schedules(&self.hub, &report), if self.has_clock => {}
             () = restate::deliver(&self.hub, &report) => {}
+            () = looks::look(&self.hub) => {}
         }
     }
 }
@@ -228,6 +230,9 @@ async fn followed(hub: Hub, request: Request<Incoming>) -> Result<Response<PageB
     let signed = SignedRequest::read(&head).map_err(failure)?;
     let (door, admitted) = (hub.clone(), signed.clone());
     work(move || door.admit(&admitted, Timestamp::now())).await?;
+    if head.headers.get("cycod-follows").is_some_and(|what| what == "approvals") {
+        return events::approvals(&hub, signed.device).map_err(failure);
+    }
     let seen = match head.headers.get("last-event-id") {
         None => None,
         Some(seen) => {
@@ -239,24 +244,33 @@ async fn followed(hub: Hub, request: Request<Incoming>) -> Result<Response<PageB
     events::stream(&hub, signed.device, since).map_err(failure)
 }
 
+/// One of the times that a request asks.
+#[derive(Clone, Copy)]
+struct Turn {
+    /// No look told it to.
+    is_due: bool,
+    is_last: bool,
+}
+
 /// Asks again and again until there is an answer, or `wait` is over.
 async fn waited<T: Send + 'static>(
     hub: &Hub,
-    wait: u64,
-    ask: impl Fn(bool) -> Result<Option<T>, HubError> + Clone + Send + 'static,
+    (what, wait): (Awaited, u64),
+    ask: impl Fn(Turn) -> Result<Option<T>, HubError> + Clone + Send + 'static,
 ) -> Result<Option<T>, Failure> {
     let until = tokio::time::Instant::now() + Duration::from_millis(wait).min(LONGEST_WAIT);
+    let mut waiting = Waiting::new(hub.clone(), what);
+    let mut is_due = true;
     loop {
-        let mut changed = std::pin::pin!(hub.fleet_changes().notified());
-        changed.as_mut().enable();
+        let mark = waiting.mark();
         let is_last = tokio::time::Instant::now() >= until;
-        let ask = ask.clone();
-        let answer = work(move || ask(is_last)).await?;
+        let (ask, turn) = (ask.clone(), Turn { is_due, is_last });
+        let answer = work(move || ask(turn)).await?;
         if answer.is_some() || is_last {
             return Ok(answer);
         }
-        let again = until.min(tokio::time::Instant::now() + LOOK_AGAIN);
-        _ = tokio::time::timeout_at(again, changed).await;
+        let again = until.min(tokio::time::Instant::now() + ASK_AGAIN);
+        is_due = tokio::time::timeout_at(again, waiting.moved(&mark)).await.is_err();
     }
 }
 
@@ -264,7 +278,8 @@ async fn waited<T: Send + 'static>(
 async fn claim(hub: &Hub, signed: SignedRequest, body: &[u8]) -> Result<Answer, Failure> {
     let Claim { labels, wait, claim } = parsed(body).map_err(failure)?;
     let asked = hub.clone();
-    let claimed = waited(hub, wait, move |_| asked.claim(&signed, (&labels, &claim), Timestamp::now())).await?;
+    let claimed =
+        waited(hub, (Awaited::Work, wait), move |_| asked.claim(&signed, (&labels, &claim), Timestamp::now())).await?;
     Ok(written(&claimed.unwrap_or_else(|| json!({}))))
 }
 
@@ -272,8 +287,8 @@ async fn claim(hub: &Hub, signed: SignedRequest, body: &[u8]) -> Result<Answer, 
 async fn watch(hub: &Hub, signed: SignedRequest, body: &[u8]) -> Result<Answer, Failure> {
     let Watch { task, after, state, wait } = parsed(body).map_err(failure)?;
     let asked = hub.clone();
-    let watched = waited(hub, wait, move |is_last| {
-        let seen = asked.watch(&signed, (&task, after), Timestamp::now())?;
+    let watched = waited(hub, (Awaited::Task(task.clone()), wait), move |Turn { is_due, is_last }| {
+        let seen = asked.watch(&signed, (&task, after, is_due), Timestamp::now())?;
         let is_new = seen["state"] != state.as_str() || seen["pieces"].as_array().is_some_and(|all| !all.is_empty());
         Ok((is_new || is_last).then_some(seen))
     });

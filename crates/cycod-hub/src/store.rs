@@ -83,7 +83,8 @@ impl SqlRow {
 /// A database. The statements are the same for each: the values of `$1`, `$2` … are given in the order in which these first
 /// appear.
 pub trait HubStore: Send + Sync {
-    /// Does some work as one change, or none of it when it fails.
+    /// Does some work as one change, or none of it when it fails. The work may be done several times, of which only the last
+    /// one counts: a database ends one of two changes that wait for each other.
     ///
     /// # Errors
     /// When the work fails, or the database.
@@ -143,10 +144,7 @@ pub trait HubTransaction {
 
 impl dyn HubStore {
     /// Does some work as one change, and returns what it returns.
-    pub(crate) fn run<T>(
-        &self,
-        mut work: impl FnMut(&mut dyn HubTransaction) -> Result<T, HubError>,
-    ) -> Result<T, HubError> {
+    pub(crate) fn run<T>(&self, work: impl Fn(&mut dyn HubTransaction) -> Result<T, HubError>) -> Result<T, HubError> {
         let mut result = None;
         self.transaction(&mut |transaction| {
             result = Some(work(transaction)?);

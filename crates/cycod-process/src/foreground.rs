@@ -11,7 +11,21 @@ use crate::Program;
 /// keyboard is its business alone: an editor may take Ctrl-C for a key, and what is edited must not be lost with us.
 pub fn run_foreground(program: &Program) -> io::Result<ExitStatus> {
     program.without_nul()?;
-    system::run(program)
+    system::run(program, Lifetime::Own)
+}
+
+/// Runs a program the same way that is of no use without us: if we end while it runs, whatever ended us, Linux asks it to end
+/// (`SIGTERM`). Other systems don't.
+pub fn run_attached(program: &Program) -> io::Result<ExitStatus> {
+    program.without_nul()?;
+    system::run(program, Lifetime::Ours)
+}
+
+/// Whether a program ends when we do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lifetime {
+    Own,
+    Ours,
 }
 
 #[cfg(unix)]
@@ -21,6 +35,7 @@ mod system {
     use std::process::{Command, ExitStatus};
     use std::sync::{Mutex, PoisonError};
 
+    use super::Lifetime;
     use crate::Program;
 
     const SIGNALS: [libc::c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
@@ -28,9 +43,27 @@ mod system {
     /// How many programs run in the foreground, and what was there before the first of them.
     static RUNNING: Mutex<(usize, [libc::sighandler_t; 2])> = Mutex::new((0, [libc::SIG_DFL; 2]));
 
-    pub(super) fn run(program: &Program) -> io::Result<ExitStatus> {
+    pub(super) fn run(program: &Program, lifetime: Lifetime) -> io::Result<ExitStatus> {
         let mut command = program.command();
         let _deaf = Deaf::new(&mut command);
+        #[cfg(target_os = "linux")]
+        if lifetime == Lifetime::Ours {
+            let ourselves = std::process::id();
+            // The signal is sent when this thread ends, and it waits for the program.
+            let attach = move || {
+                // SAFETY: both are system calls without memory of ours.
+                let parent = unsafe {
+                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+                    libc::getppid()
+                };
+                // We may have ended before the first call.
+                if u32::try_from(parent) == Ok(ourselves) { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
+            };
+            // SAFETY: the closure only makes system calls, which it may between `fork` and `exec`.
+            unsafe { command.pre_exec(attach) };
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = lifetime;
         command.status()
     }
 
@@ -87,10 +120,11 @@ mod system {
         CTRL_BREAK_EVENT, CTRL_C_EVENT, STD_ERROR_HANDLE, STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, SetConsoleCtrlHandler,
     };
 
+    use super::Lifetime;
     use crate::Program;
     use crate::windows::{Console, own_stream, start};
 
-    pub(super) fn run(program: &Program) -> io::Result<ExitStatus> {
+    pub(super) fn run(program: &Program, _: Lifetime) -> io::Result<ExitStatus> {
         let streams = [own_stream(STD_INPUT_HANDLE)?, own_stream(STD_OUTPUT_HANDLE)?, own_stream(STD_ERROR_HANDLE)?];
         let _deaf = Deaf::new();
         start(program, [&streams[0], &streams[1], &streams[2]], Console::Ours)?.wait()

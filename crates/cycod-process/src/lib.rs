@@ -50,7 +50,7 @@ pub use error::StartError;
 pub use expiry::expire_at;
 #[cfg(unix)]
 pub use fifo::make_fifo;
-pub use foreground::run_foreground;
+pub use foreground::{run_attached, run_foreground};
 pub use interrupts::{HostInterrupts, has_hung_up, host_interrupts};
 pub use memory::share_one_arena;
 pub use observe::{ObservedPlace, ObservedTouch, Observer, Touched};

@@ -16,6 +16,8 @@ pub enum HubEvent {
     Release,
     /// What is proposed, reviewed or withdrawn.
     Proposals,
+    /// What waits for a member's decision.
+    Approvals,
     /// Something else.
     Other,
 }
@@ -49,6 +51,7 @@ impl EventLines {
                         "hello" => HubEvent::Open,
                         "release" => HubEvent::Release,
                         "proposals" => HubEvent::Proposals,
+                        "approvals" => HubEvent::Approvals,
                         _ => HubEvent::Other,
                     });
                 }
@@ -69,6 +72,21 @@ impl EventLines {
 }
 
 impl TeamHub {
+    /// Waits until something else waits for the member's decision, again and again, as [`TeamHub::follow`] does for releases. A hub of
+    /// an earlier version sends only other events.
+    ///
+    /// # Errors
+    /// When the hub can't be reached, or refuses.
+    pub fn follow_approvals(&self, longest: Duration, on: &mut dyn FnMut(HubEvent) -> bool) -> Result<(), SyncError> {
+        let (mut lines, mut position) = (EventLines::default(), EventPosition::default());
+        let mut on_bytes = |bytes: &[u8]| match lines.take(bytes, &mut position) {
+            Some(events) => Ok(events.into_iter().all(&mut *on)),
+            None => Err("the hub sends something else than events"),
+        };
+        let header = Some(("cycod-follows", "approvals"));
+        self.web().follow("events", header, longest, &mut on_bytes).map_err(|error| self.away(&error))
+    }
+
     /// Waits for events of the hub, each of which `on` gets, until that returns false, the stream ends, or `longest` is over.
     /// The next call continues at the position, so that no event is lost in between. At the beginning, a client that has another
     /// release than the one with the tag `has` gets [`HubEvent::Release`].

@@ -43,7 +43,7 @@ pub use signature::{NAMESPACE, TeamKey, UnusableKey, signed_bytes, verify_signat
 pub use ticket::{
     BytesInParts, ConsentAnswer, ConsentQuestion, LATEST_START, LeaseDocument, MOST_PART, MOST_PARTS, MOST_QUESTION,
     MOST_TICKET_BYTES, PastDocument, SignedAnswer, StepChanges, StepLease, TicketDocument, TicketFile, TicketSchedule,
-    TicketTrace, TicketWorkspace, answer_bytes, missing_labels, ticket_bytes,
+    TicketTrace, TicketWorkspace, answer_bytes, ticket_bytes,
 };
 pub use verify::{
     Anchor, LARGEST_FILE, MOST_BYTES, MOST_FILES, ReleaseFiles, VerifiedRelease, verify, verify_last, verify_roots,

@@ -307,8 +307,3 @@ pub struct PastDocument {
 pub fn ticket_bytes(document: &str) -> Vec<u8> {
     format!("cycod-ticket@1\n{document}").into_bytes()
 }
-
-/// The labels that a worker lacks for a ticket.
-pub fn missing_labels<'w>(wanted: &'w [String], offered: &[String]) -> Vec<&'w str> {
-    wanted.iter().filter(|label| !offered.contains(label)).map(String::as_str).collect()
-}

@@ -478,8 +478,29 @@ pub(super) struct TaskRow {
     pub(super) made: Timestamp,
     /// Why it waits, if it does.
     pub(super) why: Option<String>,
-    /// Whether a worker reported a result after its lease.
-    pub(super) has_late_result: bool,
+    /// What becomes of a result that a worker reported after its lease.
+    pub(super) late: Option<LateFate>,
+}
+
+/// What becomes of a result that came late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LateFate {
+    /// It doesn't count.
+    Kept,
+    /// A member decides whether it counts.
+    Open,
+    /// It counts, because a member decided so.
+    Taken,
+}
+
+impl LateFate {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Kept => "a result came after the lease, and doesn't count",
+            Self::Open => "a result came after the lease, and counts if its member decides so",
+            Self::Taken => "a result came after the lease, and counts, because a member decided so",
+        }
+    }
 }
 
 /// The workers, what they run, and what waits.
@@ -494,8 +515,10 @@ impl Fleet {
     pub(super) fn of(tx: &mut dyn HubTransaction, query: &Form, now: Timestamp) -> Result<Self, HubError> {
         let window = Window::of(query, count(tx, "SELECT COUNT(*) FROM tasks")?, ROWS);
         let all = FleetWorker::all(tx)?;
-        let select = "SELECT tool, member, state, worker, lost, made, labels, late FROM tasks \
+        let select = "SELECT tool, member, state, worker, lost, made, labels, \
+                      CASE WHEN late = '' THEN '' WHEN late = result THEN 'taken' ELSE 'kept' END, id FROM tasks \
                       ORDER BY made DESC, id LIMIT $1 OFFSET $2";
+        let open: BTreeSet<String> = questions::open(tx, None)?.into_iter().map(|question| question.late).collect();
         let mut tasks = Vec::new();
         for row in tx.rows(select, &window.limits())? {
             let labels: Vec<String> = row.text(6)?.split_whitespace().map(str::to_owned).collect();
@@ -513,7 +536,12 @@ impl Fleet {
                 worker: row.text(3)?,
                 lost: row.text(4)?,
                 made: time(row.number(5)? / 1000),
-                has_late_result: !row.text(7)?.is_empty(),
+                late: match row.text(7)?.as_str() {
+                    "" => None,
+                    "taken" => Some(LateFate::Taken),
+                    _ if open.contains(&row.text(8)?) => Some(LateFate::Open),
+                    _ => Some(LateFate::Kept),
+                },
                 state,
                 why,
             });
@@ -578,7 +606,10 @@ impl Flows {
                     Some(no_worker(&labels, &all, now).unwrap_or_else(|| "every worker that fits is busy".to_owned()))
                 }
                 "running" if questions.iter().any(|question| question.run == run) => {
-                    Some("a member has to decide about a lost step".to_owned())
+                    let mut lost = questions.iter().filter(|question| question.run == run);
+                    let late =
+                        if lost.any(|question| !question.late.is_empty()) { ", whose result came late" } else { "" };
+                    Some(format!("a member has to decide about a lost step{late}"))
                 }
                 "running" if consents.iter().any(|consent| consent.run == run) => {
                     Some("the rules of a worker ask, and someone it knows has to approve".to_owned())

@@ -460,7 +460,7 @@ fn task_row(row: &TaskRow) -> Markup {
             td {
                 (state(shown))
                 @if let Some(why) = &row.why { p.about { (prose(why)) } }
-                @if row.has_late_result { p.about { "a result came after the lease, and doesn't count" } }
+                @if let Some(late) = &row.late { p.about { (late.words()) } }
             }
             td {
                 @if row.worker.is_empty() { span.muted { "none" } } @else { (text(&row.worker)) }
@@ -570,6 +570,9 @@ fn question_row(question: &OpenQuestion) -> Markup {
             th scope="row" {
                 strong { (text(&question.step)) } " of " (text(&question.tool))
                 p.about { code { (text(&question.run)) } }
+                @if !question.late.is_empty() {
+                    p.about { "a result came late, and counts with " code { "--lost done" } " if the step succeeded: " code { "cycod runs late " (text(&question.late)) } }
+                }
             }
             td { (text(&question.worker)) }
             td data-label="by" { (text(&question.member)) }

@@ -315,6 +315,29 @@ fn workers_at_a_hub_with_one_file() {
     queue(Arc::new(SqliteStore::open(&scratch.path().join("hub.db")).expect("a database")));
 }
 
+/// Of a program, a worker offers one version, and a run asks for the least.
+#[test]
+fn a_run_that_asks_for_a_version_goes_to_a_worker_that_has_it() {
+    let team = Team::new(Arc::new(SqliteStore::in_memory().expect("a database")));
+    let source = team.served();
+    let mut ada = tasks(&team, &source, "ada");
+    let none = |why: &str| TaskTaken::NoWorker(why.to_owned());
+    let (_, mut at_one) = worker(&team, &source, "one");
+    assert!(at_one.claim(&labels(&["gpu"]), 0).expect("an answer").is_none());
+    let (_, mut at_old) = worker(&team, &source, "old");
+    assert!(at_old.claim(&labels(&["gpu", "tool:git=2.9"]), 0).expect("an answer").is_none());
+    let lacking = "no worker offers `tool:git>=2.40`: the nearest is `old`, which has git 2.9";
+    assert_eq!(ada.give(&ticket(&["tool:git>=2.40"], false), &files()), Ok(none(lacking)));
+    refused(at_old.claim(&labels(&["tool:git>=2.40"]), 0), "a label has at most");
+    refused(ada.give(&ticket(&["tool:git=2.9"], false), &files()), "the ID or a label of the ticket is none");
+    assert!(at_old.claim(&labels(&["tool:git=2.40.1"]), 0).expect("an answer").is_none());
+    let versioned = ticket(&["tool:git>=2.40", "tool:git"], false);
+    assert_eq!(ada.give(&versioned, &files()), Ok(TaskTaken::Waits));
+    assert!(at_one.claim(&labels(&["tool:git=2.39.9"]), 0).expect("an answer").is_none());
+    assert!(at_old.claim(&labels(&["tool:git=2.40.1"]), 0).expect("an answer").is_some());
+    ada.cancel(&versioned.id).expect("it ends");
+}
+
 #[test]
 fn many_workers_never_have_the_same_task() {
     let team = Team::new(Arc::new(SqliteStore::in_memory().expect("a database")));

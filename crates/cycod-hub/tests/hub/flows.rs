@@ -243,6 +243,7 @@ pub(crate) fn durable_runs(store: Arc<dyn HubStore>) {
     let mut fleet = Fleet { team: &team, hub: &hub, ada, one, two, restate: &restate };
     given(&mut fleet, &mut cem);
     told_in_order(&mut fleet);
+    claimed_in_order(&mut fleet);
     whole(&mut fleet);
     lost(&mut fleet);
     kept(&mut fleet);
@@ -368,6 +369,19 @@ fn given(fleet: &mut Fleet<'_>, cem: &mut FleetTasks) {
     assert_eq!(ada.watch_flow(&first.id, 0, 0).expect("a state").expect("it is hers").state, "running");
     restate.status.store(202, Ordering::SeqCst);
     assert_eq!(restate.heard(&format!("/ToolRun/{}/run/send", first.id), 1), [one]);
+}
+
+/// Steps that began together start in their order, whatever order the database has them in.
+fn claimed_in_order(fleet: &mut Fleet<'_>) {
+    let run = fleet.give(12);
+    by_hand(fleet.team, "UPDATE tasks SET labels = labels WHERE id LIKE '%.3'");
+    for index in 0..12 {
+        let claim = claimed(&mut fleet.one);
+        let work = &claim.step.as_ref().expect("a step").work;
+        assert_eq!(serde_json::from_str::<FlowWork>(work).expect("work"), FlowWork::Attempt(task(index)));
+    }
+    fleet.hub.give_up(&run.run, "it is only a test").expect("it ends");
+    by_hand(fleet.team, "UPDATE tasks SET state = 'lost' WHERE state = 'leased'");
 }
 
 /// What happens is told once and in order.

@@ -4,11 +4,12 @@ use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     sync::Arc,
+    time::Duration,
 };
 
 use cycod_hub::{HubStore, SqliteStore};
 use cycod_team::ReviewVerdict;
-use cycod_team_sync::ReviewDesk as _;
+use cycod_team_sync::{HubEvent, ReviewDesk as _, TeamHub};
 
 use crate::{
     fleet::{a_run_waits, by_hand},
@@ -129,18 +130,61 @@ fn whole(store: Arc<dyn HubStore>) {
         assert!(flows.contains(part), "{part}: {flows}");
     }
 
-    for change in [
+    let changes = [
         "INSERT INTO flows (run, member, device, ticket, signature, tool, labels, state, cancelled, pieces, stored, cut, made, \
          ended, expires) VALUES ('r', 'ada', '', '', '', 'release', '', 'running', 0, 0, 0, 0, 1, 0, 9999999999)",
         "INSERT INTO flow_questions (run, about, step, worker, awakeable, state, asked, expires, answer, decider) \
          VALUES ('r', '{}', 'send<b>', 'build-7', '', 'open', 1, 9999999999999, '', '')",
-    ] {
-        by_hand(&team, change);
-    }
+    ];
+    // A device that follows what waits for its member hears of it at once; another member's device doesn't.
+    let listen = |hub: &TeamHub, longest: u64, on_open: &(dyn Fn() + Sync)| {
+        std::thread::scope(|scope| {
+            let (opened, is_open) = std::sync::mpsc::channel();
+            scope.spawn(move || is_open.recv().map(|()| on_open()));
+            let mut heard = Vec::new();
+            _ = hub.follow_approvals(Duration::from_secs(longest), &mut |event| {
+                heard.push(event);
+                event != HubEvent::Open || opened.send(()).is_ok()
+            });
+            heard
+        })
+    };
+    let ask = || changes.iter().for_each(|change| by_hand(&team, change));
+    assert_eq!(listen(&ada, 8, &ask), [HubEvent::Open, HubEvent::Approvals]);
+    let answered = || by_hand(&team, "UPDATE flow_questions SET state = 'open', asked = 2");
+    assert_eq!(listen(&ben, 8, &answered), [HubEvent::Open], "it is Ada's run, and nothing new");
     let flows = shown("/flows");
     for part in ["Lost steps", "send&lt;b&gt;", "build-7", "2286-11-20", "a member has to decide about a lost step"] {
         assert!(flows.contains(part), "{part}: {flows}");
     }
+    assert!(!flows.contains("came late"), "{flows}");
+    // The worker reports nevertheless. What becomes of that, both pages say.
+    let task = |id: &str, state: &str, result: &str, work: &str| {
+        let insert = "INSERT INTO tasks (id, member, device, ticket, signature, tool, labels, again, state, worker, fence, piece, \
+                      pieces, lease_until, lost, cancelled, made, ended, watched, expires, result, late, run, work)";
+        format!(
+            "{insert} VALUES ('{id}', 'ada', '', '', '', 'release', '', 0, '{state}', 'build-7', 1, 0, 0, 0, '', 0, 1, 0, 0, \
+                 9999999999, '{result}', 'L', 'r', '{work}')"
+        )
+    };
+    by_hand(&team, &task("r.1", "lost", "", "{\"attempt\":{}}"));
+    let flows = shown("/flows");
+    for part in [
+        "a result came late, and counts with <code>--lost done</code>",
+        "cycod runs late r.1",
+        "whose result came late",
+    ] {
+        assert!(flows.contains(part), "{part}: {flows}");
+    }
+    assert!(shown("/fleet").contains("counts if its member decides so"), "{}", shown("/fleet"));
+    by_hand(&team, "UPDATE tasks SET state = 'done', result = late WHERE id = 'r.1'");
+    assert!(shown("/fleet").contains("counts, because a member decided so"), "{}", shown("/fleet"));
+    by_hand(&team, "UPDATE tasks SET work = 'x', result = 'R' WHERE id = 'r.1'");
+    assert!(
+        shown("/fleet").contains("and doesn&#39;t count") || shown("/fleet").contains("and doesn't count"),
+        "{}",
+        shown("/fleet")
+    );
 
     // A session ends where it is ended, and with the member.
     assert_eq!(browse(hub, "POST", "/out", &format!("{}{session}", own(hub)), "").0, 303);

@@ -12,9 +12,13 @@ use std::{
 
 use cycod_hub::{HubError, HubStore, HubTransaction, SqlRow, SqlValue, SqliteStore};
 use cycod_team::{BlobDigest, ReviewVerdict, release_tag};
-use cycod_team_sync::ReviewDesk as _;
+use cycod_team_sync::{ReviewDesk as _, TaskTaken};
+use serde_json::json;
 
-use crate::support::{Device, Sent, Team, address, ask, proposal, review, stable};
+use crate::{
+    fleet::{files, tasks, ticket, worker},
+    support::{Device, Sent, Team, address, ask, now, proposal, review, stable},
+};
 
 const POLLS: usize = 1000;
 
@@ -152,4 +156,40 @@ fn a_thousand_clients_are_answered_at_the_same_time() {
         clients.iter_mut().for_each(|(device, stream)| send(stream, device, &tag));
         clients.iter_mut().for_each(|(_, stream)| _ = receive(stream));
     }
+}
+
+#[test]
+fn what_waits_for_news_of_one_task_writes_nothing_when_there_is_some_of_another() {
+    const WAITING: usize = 20;
+    const REPORTS: usize = 30;
+    let counts = Arc::new(Counts::default());
+    let store = SqliteStore::in_memory().expect("a database");
+    let team = Team::new(Arc::new(Counted { store, counts: Arc::clone(&counts) }));
+    let source = team.served();
+    let (one, mut at_one) = worker(&team, &source, "one");
+    assert!(at_one.claim(&[], 0).expect("an answer").is_none());
+    let mut ada = tasks(&team, &source, "ada");
+    let given: Vec<_> = (0..=WAITING).map(|_| ticket(&[], false)).collect();
+    given.iter().for_each(|ticket| assert_eq!(ada.give(ticket, &files()), Ok(TaskTaken::Waits)));
+    let claimed = at_one.claim(&[], 0).expect("an answer").expect("a task");
+    let fence = one.verified(&claimed, now().as_second()).expect("a ticket").fence;
+    std::thread::scope(|scope| {
+        for ticket in &given[1..] {
+            let mut waiting = tasks(&team, &source, "ada");
+            scope.spawn(move || {
+                let seen = waiting.watch(&ticket.id, ("waiting", 0), 3_000).expect("a state");
+                assert_eq!((seen.state.as_str(), seen.pieces.len()), ("waiting", 0));
+            });
+        }
+        // All of them have asked.
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        _ = counts.changes.swap(0, Ordering::SeqCst);
+        for piece in 1..=REPORTS {
+            let lease = (given[0].id.as_str(), fence);
+            assert!(!at_one.report(lease, (piece as i64, &[json!({"e": "a"})]), None).expect("an answer").over);
+        }
+        let changes = counts.changes.swap(0, Ordering::SeqCst);
+        // Those of the reports themselves; and once a second each request looks for what time brings.
+        assert!(changes <= 12 * (REPORTS + 2 * WAITING), "{changes} changes");
+    });
 }

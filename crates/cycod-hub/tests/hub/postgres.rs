@@ -1,8 +1,14 @@
 //! The same suite at PostgreSQL, and what is particular to it.
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
 
-use cycod_hub::PostgresStore;
+use cycod_hub::{HubStore as _, HubTransaction, PostgresStore};
 use serde_json::json;
 
 use crate::{
@@ -40,11 +46,49 @@ fn two_hubs_share_one_postgresql() {
     let server = Postgres::start();
     // Both begin at once, with an empty database.
     let open = || PostgresStore::open(&server.url()).expect("a database");
-    let [first, second] = std::thread::scope(|scope| {
+    let [first, second] = thread::scope(|scope| {
         let second = scope.spawn(open);
         [open(), second.join().expect("no panic")]
     });
     parallel::two_hubs(Arc::new(first), Arc::new(second));
+}
+
+#[test]
+fn two_changes_that_wait_for_each_other_are_both_made() {
+    let server = Postgres::start();
+    let store = PostgresStore::open(&server.url()).expect("a database");
+    let add = |tx: &mut dyn HubTransaction, id: &str| {
+        tx.execute("UPDATE hubs SET seen = seen + 1 WHERE id = $1", &[id.into()]).map(drop)
+    };
+    let begin = "INSERT INTO hubs (id, seen) VALUES ('one', 0), ('two', 0)";
+    store.transaction(&mut |tx| tx.execute(begin, &[]).map(drop)).expect("two rows");
+    let both_have_one = Barrier::new(2);
+    let tries = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for [first, second] in [["one", "two"], ["two", "one"]] {
+            let (store, both_have_one, tries) = (&store, &both_have_one, &tries);
+            scope.spawn(move || {
+                let mut is_first = true;
+                let changed = store.transaction(&mut |tx| {
+                    tries.fetch_add(1, Ordering::SeqCst);
+                    add(tx, first)?;
+                    if std::mem::take(&mut is_first) {
+                        both_have_one.wait();
+                    }
+                    add(tx, second)
+                });
+                assert_eq!(changed, Ok(()));
+            });
+        }
+    });
+    assert_eq!(tries.into_inner(), 3, "the database ended one of them, once");
+    let mut seen = Vec::new();
+    let read = |tx: &mut dyn HubTransaction| {
+        seen = tx.rows("SELECT seen FROM hubs", &[])?.iter().map(|row| row.number(0)).collect::<Result<_, _>>()?;
+        Ok(())
+    };
+    store.transaction(&mut { read }).expect("they are there");
+    assert_eq!(seen, [2, 2]);
 }
 
 #[test]

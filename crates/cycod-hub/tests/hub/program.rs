@@ -177,8 +177,17 @@ fn a_database_that_asks_for_encryption_is_refused_at_once() {
 }
 
 /// A program in the place of `cycod`, which says how it was started and ends with the file `stop`.
-const STANDING_IN: &str =
-    "#!/bin/sh\necho \"$CYCOD_HOME $*\" >> log\n[ \"$2\" = join ] || while [ ! -e stop ]; do sleep 0.05; done\n";
+const STANDING_IN: &str = "#!/bin/sh\necho $$ > \"$CYCOD_HOME/pid\"\necho \"$CYCOD_HOME $*\" >> log\n\
+     [ \"$2\" = join ] || while [ ! -e stop ]; do sleep 0.05; done\n";
+
+/// Puts it on a search path of its own.
+fn with_workers(directory: &Path) -> String {
+    let bin = directory.join("bin");
+    fs::create_dir(&bin).expect("a directory");
+    fs::write(bin.join("cycod"), STANDING_IN).expect("a program");
+    fs::set_permissions(bin.join("cycod"), fs::Permissions::from_mode(0o755)).expect("permissions");
+    format!("{}:/usr/bin:/bin", bin.display())
+}
 
 #[test]
 fn a_hub_to_try_workers() {
@@ -196,11 +205,7 @@ fn a_hub_to_try_workers() {
     let said = String::from_utf8_lossy(&ended.stderr);
     assert!(!ended.status.success() && said.contains("workers are processes of `cycod`"), "{said}");
 
-    let bin = directory.join("bin");
-    fs::create_dir(&bin).expect("a directory");
-    fs::write(bin.join("cycod"), STANDING_IN).expect("a program");
-    fs::set_permissions(bin.join("cycod"), fs::Permissions::from_mode(0o755)).expect("permissions");
-    let mut child = begin(&words, &format!("{}:/usr/bin:/bin", bin.display()));
+    let mut child = begin(&words, &with_workers(directory));
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map(|line| line.expect("a line"));
     let url = lines.next().expect("a line").rsplit(' ').next().expect("an address").to_owned();
     let join = lines.find(|line| line.contains("team join")).expect("how to join");
@@ -233,6 +238,48 @@ fn a_hub_to_try_workers() {
     }
     fs::write(directory.join("data/stop"), "").expect("a file");
     assert!(child.wait().expect("it ends").success());
+}
+
+/// A worker that was killed starts again, and none outlives the hub, whatever ends that.
+#[test]
+fn a_hub_to_try_keeps_its_workers() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let directory = scratch.path();
+    let mut command = program(directory, &["dev", "--data", "data", "--listen", "127.0.0.1:0"]);
+    command.env("PATH", with_workers(directory)).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map(|line| line.expect("a line"));
+    let log = || fs::read_to_string(directory.join("data/log")).unwrap_or_default();
+    let until = |what: &str, holds: &dyn Fn() -> bool| {
+        let began = std::time::Instant::now();
+        while !holds() {
+            assert!(began.elapsed().as_secs() < 60, "{what}: {}", log());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    let pid = |number: usize| {
+        let path = directory.join(format!("data/worker-{number}/pid"));
+        fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+    };
+    #[expect(clippy::disallowed_methods, reason = "no program under test, but the one that kills it")]
+    let kill = |pid: &str| {
+        assert!(Command::new("/bin/kill").args(["-9", pid]).status().expect("it starts").success());
+    };
+    until("both begin", &|| log().lines().count() == 4);
+    // One that ends at once isn't started again.
+    std::thread::sleep(std::time::Duration::from_millis(3_100));
+    let killed = pid(1);
+    kill(&killed);
+    let said = lines.find(|line| line.starts_with("worker-1 ended")).expect("it says so");
+    assert_eq!(said, "worker-1 ended (signal: 9 (SIGKILL)), and starts again");
+    until("it starts again", &|| log().lines().count() == 5 && pid(1) != killed);
+
+    child.kill().expect("it is killed");
+    drop(child.wait());
+    // Nobody may collect it any more.
+    let is_gone =
+        |number| fs::read_to_string(format!("/proc/{}/stat", pid(number))).map_or(true, |stat| stat.contains(") Z "));
+    until("the workers end", &|| is_gone(1) && is_gone(2));
 }
 
 /// What durable runs need is found or named, and nothing of it may be open to other machines.
@@ -313,6 +360,12 @@ fn an_administrator_learns_what_durable_runs_need() {
     assert_eq!(said.matches("problem").count(), 1, "{said}");
     configured("disable-telemetry = true\n");
     _ = problem(&here, "restate.toml: Restate doesn't sign its requests");
+    // Where Restate answers is in its configuration.
+    let bound = |part: &str| format!("[{part}]\nbind-address = \"{here}\"\n");
+    configured(&format!("disable-telemetry = true\n{}{}{signing}", bound("ingress"), bound("admin")));
+    let output = program(directory, &["doctor", "--data", "data"]).env("PATH", &bin).output().expect("it starts");
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success() && said.contains(&format!("ok       Restate's ingress: {here}, ")), "{said}");
     configured("=");
     _ = problem(&here, "restate.toml: data/restate.toml");
     configured(&format!("disable-telemetry = true\n{signing}"));

@@ -169,11 +169,11 @@ fn site(context: &Context, tool: &Arc<Tool>, on: Option<Where>, labels: &[String
 
 /// What a worker must offer for a run on the fleet, and which files of the project it would get.
 fn on_fleet(plan: &Plan, labels: &[String], (whole, durable): (bool, bool)) -> Result<OnFleet, CommandError> {
-    let all: BTreeSet<&str> = labels.iter().map(String::as_str).chain(plan.worker_labels()).collect();
+    let all: BTreeSet<String> = labels.iter().cloned().chain(plan.worker_labels()).collect();
     let travels = whole && plan.tool().workspace == FleetWorkspace::Snapshot;
     let project = travels.then(|| Travelling::of(plan.host())).transpose()?;
     let is_durable = durable || plan.tool().durable;
-    Ok(OnFleet { labels: all.into_iter().map(str::to_owned).collect(), project, is_durable })
+    Ok(OnFleet { labels: all.into_iter().collect(), project, is_durable })
 }
 
 /// Shows what a tool takes and what it may do.

@@ -71,7 +71,8 @@ impl Fleet {
         let name = tool.name.as_str();
         let no_hub = |why: &str, attempt: &str| {
             let why = format!("`{name}` is to run on a worker, and {why}");
-            Refusal::new(Code::NoHub, why).place(name).attempt(format!("{attempt}, or {}", here(name)))
+            let here = here(tool).map_or(String::new(), |here| format!(", or {here}"));
+            Refusal::new(Code::NoHub, why).place(name).attempt(format!("{attempt}{here}"))
         };
         let hub = team::fleet(engine).map_err(|error| match error {
             NoFleet::NotJoined => no_hub("you have joined no team", "join one by its hub: cycod team join HUB"),
@@ -98,10 +99,18 @@ impl Fleet {
         let portable = engine.portable([name], [])?;
         if !portable.obstacles.is_empty() {
             let why: Vec<String> = portable.obstacles.iter().map(ToString::to_string).collect();
-            return Err(stays(name, &why.join("; ")));
+            return Err(stays(tool, &why.join("; ")));
+        }
+        let library = engine.library(tool)?;
+        if let Some(shared) = library.effective(&Arc::new(tool.clone()))?.workspace.shared()
+            && let Some((script, _)) = engine.scripts_started(tool, &library)?.first()
+        {
+            // Of this path, the worker would start what is in the shared directory, and no one signed that.
+            let why = format!("it works in the directory `{}` of the worker, and starts `{script}`", shared.as_str());
+            return Err(stays(tool, &format!("{why} of this project")));
         }
         if portable.files.is_empty() {
-            return Err(stays(name, "it isn't a tool of this project, so a worker doesn't have it"));
+            return Err(stays(tool, "it isn't a tool of this project, so a worker doesn't have it"));
         }
         let (mut files, mut bytes) = (BTreeMap::new(), BTreeMap::new());
         for (path, file) in portable.files {
@@ -110,7 +119,7 @@ impl Fleet {
             bytes.insert(path, file.bytes);
         }
         if bytes.values().map(Vec::len).sum::<usize>() > MOST_TICKET_BYTES {
-            return Err(stays(name, &format!("its files have more than {} MiB", MOST_TICKET_BYTES >> 20)));
+            return Err(stays(tool, &format!("its files have more than {} MiB", MOST_TICKET_BYTES >> 20)));
         }
         let digest = fingerprint(engine, tool).to_string();
         let now = i64::try_from(seconds(engine.host().now)).unwrap_or(i64::MAX);
@@ -120,10 +129,9 @@ impl Fleet {
 
     /// What a worker must offer. The steps of a durable run say for themselves what more they need.
     fn labels_of(&self, plan: &Plan, durable: bool) -> Vec<String> {
-        let of_tool =
-            if durable { plan.tool().runs_on.iter().map(String::as_str).collect() } else { plan.worker_labels() };
-        let labels: BTreeSet<&str> = self.labels.iter().map(String::as_str).chain(of_tool).collect();
-        labels.into_iter().map(str::to_owned).collect()
+        let of_tool = if durable { plan.tool().own_worker_labels() } else { plan.worker_labels() };
+        let labels: BTreeSet<String> = self.labels.iter().cloned().chain(of_tool).collect();
+        labels.into_iter().collect()
     }
 
     /// The ticket for a call, in the span of a trace that is told in this way.
@@ -164,9 +172,9 @@ pub(crate) fn fleet_of(engine: &Engine, tool: &Tool, labels: Vec<String>) -> Res
     Ok(Arc::new(Fleet::joined(engine, tool, labels)?))
 }
 
-/// How a tool runs on this machine.
-fn here(tool: &str) -> String {
-    format!("run it here: cycod run {tool} --on here")
+/// How a tool runs on this machine, if it can.
+fn here(tool: &Tool) -> Option<String> {
+    tool.workspace.shared().is_none().then(|| format!("run it here: cycod run {} --on here", tool.name))
 }
 
 /// The span of a run, for a worker.
@@ -176,8 +184,13 @@ fn trace_of(told: &[(&'static str, String)]) -> Option<TicketTrace> {
 }
 
 /// Why a call isn't one for a worker.
-fn stays(tool: &str, why: &str) -> Refusal {
-    Refusal::new(Code::NotForFleet, format!("`{tool}` can't run on the fleet: {why}")).place(tool).attempt(here(tool))
+fn stays(tool: &Tool, why: &str) -> Refusal {
+    let name = tool.name.as_str();
+    let refusal = Refusal::new(Code::NotForFleet, format!("`{name}` can't run on the fleet: {why}")).place(name);
+    match here(tool) {
+        Some(here) => refusal.attempt(here),
+        None => refusal,
+    }
 }
 
 /// What a call has that can't leave this machine, or can't come back to it.
@@ -195,14 +208,14 @@ fn refused(plan: &Plan) -> Option<&'static str> {
 
 /// The arguments as JSON. Secrets don't travel.
 fn arguments(plan: &Plan) -> Result<String, Refusal> {
-    let name = plan.tool().name.as_str();
+    let tool = plan.tool();
     let given = plan.call.values.iter().filter(|bound| bound.origin == cycod_engine::ValueOrigin::Given);
     let mut values = Vec::new();
     for bound in given {
         let Some(value) = bound.untransformed.as_ref().or(bound.value.as_ref()) else { continue };
         if bound.sensitive {
             return Err(stays(
-                name,
+                tool,
                 &format!("the argument `{}` is a secret, and secrets don't leave this machine", bound.name),
             ));
         }
@@ -212,7 +225,7 @@ fn arguments(plan: &Plan) -> Result<String, Refusal> {
     json::write_object(values, &mut text);
     match plan.masks().apply(&text) == text {
         true => Ok(text),
-        false => Err(stays(name, "an argument contains a secret, and secrets don't leave this machine")),
+        false => Err(stays(tool, "an argument contains a secret, and secrets don't leave this machine")),
     }
 }
 
@@ -227,7 +240,7 @@ impl Carrier for Fleet {
         let began = Instant::now();
         let plan = approved.subject();
         let carried = match (refused(plan), durable) {
-            (Some(why), _) => Err(stays(plan.tool().name.as_str(), why)),
+            (Some(why), _) => Err(stays(plan.tool(), why)),
             (None, Some(durable)) => self.carry_flow(approved, driver, sink, durable),
             (None, None) => self.carry_whole(plan, driver, sink),
         };
@@ -444,7 +457,7 @@ impl Fleet {
         (durable, expires): (bool, i64),
     ) -> Result<Permission, Refusal> {
         if let Some(why) = refused(plan) {
-            return Err(stays(plan.tool().name.as_str(), why));
+            return Err(stays(plan.tool(), why));
         }
         let mut ticket = TicketDocument {
             schedule: Some(schedule),

@@ -87,14 +87,25 @@ impl Team {
         id
     }
 
+    /// A worker with another search path.
+    fn worker_on(&self, name: &str, more: &[&str], path: &str) -> Worker {
+        self.started(name, more, |_| {}, Some(path))
+    }
+
     fn worker_with(&self, name: &str, more: &[&str], prepare: impl FnOnce(&Place)) -> Worker {
+        self.started(name, more, prepare, None)
+    }
+
+    fn started(&self, name: &str, more: &[&str], prepare: impl FnOnce(&Place), path: Option<&str>) -> Worker {
         let place = Place::cloned();
         let token = self.hub.worker_token(name, 1, Timestamp::now()).expect("a token");
         let joined = done(&place, &["worker", "join", &self.address, "--token", &token]);
         assert!(joined.stderr().contains(&format!("is the worker {name} of acme")), "{}", joined.block());
         prepare(&place);
         let words: Vec<&str> = ["worker"].iter().chain(more).copied().collect();
-        let mut child = place.command(&words).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut command = place.command(&words);
+        path.map(|path| command.env("PATH", path));
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
         let mut line = String::new();
         let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
         _ = said.read_line(&mut line).expect("a line");
@@ -328,6 +339,11 @@ fn a_user_without_a_hub_learns_how_to_get_one() {
     assert!(ran.stderr().contains("cycod team join HUB") && ran.stderr().contains("cycod run where --on here"));
     assert!(ran.stdout().is_empty(), "{}", ran.block());
     assert_eq!(place.run(&["run", "where", "WHO=x", "--on", "here"]).code(), 0);
+    // Its paths mean files of a worker, so it can't run here.
+    place.tool("shared", "description: d\non: fleet\nworkspace: {shared: data}\nbash: pwd\ntags: [read]\n");
+    let ran = place.run(&["run", "shared"]);
+    fails(&ran, "error[no-hub]: `shared` is to run on a worker, and you have joined no team");
+    assert!(ran.stderr().contains("cycod team join HUB") && !ran.stderr().contains("--on here"), "{}", ran.block());
     place.tool("keeps", "description: d\non: fleet\nbash: touch a\nartifacts: [a]\ntags: [write]\n");
     invalid(&place, "keeps", "`artifacts` isn't possible with `on: fleet`");
     place.tool("label", "description: d\non: fleet\nruns-on: [gpu, 'a b']\nbash: pwd\ntags: [read]\n");
@@ -648,4 +664,61 @@ fn a_hub_that_is_gone_is_an_error() {
     let text = fs::read_to_string(&member).expect("a file").replace(&team.address, "http://127.0.0.1:1");
     fs::write(&member, text).expect("a file");
     fails(&team.run(&["greet", "WHO=x"]), "error[hub-failed]");
+}
+
+#[test]
+fn a_run_asks_for_the_version_of_a_program_that_the_worker_declares() {
+    let team = Team::new();
+    let ask = |label: &str| {
+        team.ada.tool(
+            "versioned",
+            &format!("description: x\non: fleet\nruns-on: ['{label}']\nbash: echo ran\ntags: [read]\n"),
+        );
+        team.ada.run(&["run", "versioned"])
+    };
+    let _plain = team.worker("plain-1", &[]);
+    // What the worker doesn't declare, it neither offers nor starts.
+    fails(&ask("tool:made"), "no worker offers `tool:made`: the nearest is `plain-1`");
+    let programs = team.ada.path("programs");
+    fs::create_dir(&programs).expect("a directory");
+    let program = |name: &str, says: &str| {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (file, started) = (programs.join(name), programs.join(format!("{name}.started")));
+        let text = format!("#!/bin/sh\necho \"$@\" >> '{}'\n{says}\n", started.display());
+        fs::write(&file, text).expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("a mode");
+    };
+    let started = |name: &str| fs::read_to_string(programs.join(format!("{name}.started"))).unwrap_or_default();
+    program("made", "echo made version 2.39.5");
+    program("mute", "echo no version");
+    program("other", "echo 1.0");
+    let _worker = {
+        let path = format!("{}:/usr/bin:/bin", programs.display());
+        team.worker_on("made-1", &["--tool", "made", "--tool", "mute", "--tool", "other=7"], &path)
+    };
+    fails(
+        &ask("tool:made>=2.40"),
+        "no worker offers `tool:made>=2.40`: the nearest is `made-1`, which has made 2.39.5",
+    );
+    fails(&ask("tool:mute>=1"), "the nearest is `made-1`, which has mute without a version");
+    for label in ["tool:made>=2.39", "tool:made", "tool:mute", "tool:other>=7"] {
+        assert_eq!(ask(label).stdout(), "ran\n", "{label}");
+    }
+    // It was asked once, and what the user states is not asked.
+    assert_eq!((started("made"), started("other")), ("--version\n".to_owned(), String::new()));
+    // A newer one is noticed.
+    program("made", "echo made version 2.40.0 is newer");
+    until("it is noticed", || ask("tool:made>=2.40").stdout() == "ran\n");
+    fs::remove_file(programs.join("made")).expect("a file");
+    until("it is gone", || ask("tool:made").stderr().contains("no worker offers `tool:made`"));
+    // What can't be declared.
+    for (option, says) in [
+        ("../made", "can't be offered"),
+        ("no-such-program", "isn't on the search path"),
+        ("made=x", "can't be offered"),
+    ] {
+        fails(&_worker.place.run(&["worker", "--tool", option]), says);
+    }
+    fails(&_worker.place.run(&["worker", "--label", "tool:made=3"]), "can't be a label");
+    fails(&_worker.place.run(&["worker", "--label", "tool:made"]), "says that the worker has a program");
 }

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use rustix::process::Signal;
 
 use crate::{
+    confined::is_offered,
     fleet::{Team, signal},
     flows::durable,
     support::{Place, until},
@@ -533,4 +534,140 @@ fn the_guide_is_as_printed() {
     }
     let (_, printed) = crate::guides::printed_below(page, "cat lists/names.txt");
     assert_eq!(team.ada.read("lists/names.txt"), printed);
+}
+
+/// A tool that works in the directory `data` of the workers, with a command.
+fn in_shared(command: &str, tags: &str) -> String {
+    tool(command, tags).replace("workspace: snapshot", "workspace: {shared: data}")
+}
+
+#[test]
+fn a_run_works_in_the_directory_that_workers_share() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    ada.write("a.txt", "of the project\n");
+    let shared = ada.path("mount");
+    fs::create_dir_all(shared.join(".cycod/tools")).expect("a directory");
+    fs::write(shared.join("a.txt"), "shared\n").expect("a file");
+    ada.tool("work", &in_shared("pwd\necho {WORKSPACE}\ncat a.txt\necho more >> a.txt\nls .cycod/tools", "write"));
+    // A tool of this name in that directory is none.
+    fs::write(shared.join(".cycod/tools/work.yaml"), "description: x\nbash: echo evil\ntags: [write]\n")
+        .expect("a file");
+    let _plain = team.worker("plain-1", &[]);
+    fails(&ada.run(&["run", "work"]), "error[no-worker]: no worker offers `shared:data`: the nearest is `plain-1`");
+    let option = format!("data={}", shared.display());
+    let worker = team.worker("data-1", &["--shared", &option]);
+    let real = fs::canonicalize(&shared).expect("a directory");
+    let ran = done(ada, &["run", "work"]);
+    let place = ada.path("");
+    let line = real.display().to_string().replace(&place.display().to_string(), "[PLACE]/");
+    assert_eq!(ran.stdout(), format!("{line}\n{line}\nshared\nwork.yaml\n"), "{}", ran.block());
+    assert_eq!(fs::read_to_string(shared.join("a.txt")).expect("a file"), "shared\nmore\n");
+    // Nothing came back, and of the tool nothing is left.
+    assert_eq!((files(ada), ada.read("a.txt")), (vec!["a.txt".to_owned()], "of the project\n".to_owned()));
+    assert_eq!(fs::read_dir(worker.place.path("tmp")).expect("a directory").count(), 0);
+    // The next run finds what this one left.
+    assert!(done(ada, &["run", "work"]).stdout().contains("shared\nmore\n"));
+    // What the tool is held to is there, too: relative paths are those of that directory.
+    if is_offered() {
+        fs::create_dir(shared.join("out")).expect("a directory");
+        fs::write(ada.path("secret.txt"), "secret\n").expect("a file");
+        let command = "echo ok > out/x && cat out/x a.txt | head -2; echo x > b.txt || echo refused; cat ../secret.txt || echo hidden";
+        let permissions = "security:\n  justification: It is tried\n  required-permissions: [\"filesystem:read:.\", \"filesystem:write:out\"]\n";
+        ada.tool("look", &(in_shared(command, "write") + permissions));
+        let ran = done(ada, &["run", "look"]);
+        assert_eq!(ran.stdout(), "ok\nshared\nrefused\nhidden\n", "{}", ran.block());
+        assert!(!shared.join("b.txt").exists());
+    }
+    // A file system that is away is not offered.
+    fs::rename(&shared, ada.path("away")).expect("it moves");
+    until("the worker doesn't offer it", || {
+        let ran = ada.run(&["run", "work"]);
+        ran.code() != 0 && ran.stderr().contains("no worker offers `shared:data`")
+    });
+}
+
+#[test]
+fn a_shared_directory_is_shown_and_is_only_for_workers_that_declare_it() {
+    let team = Team::without_files();
+    let ada = &team.ada;
+    ada.tool("work", &in_shared("rm -rf old", "write"));
+    ada.write("old/a.txt", "mine\n");
+    let info = done(ada, &["info", "work"]).stdout();
+    let words = info.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("works in the directory `data`, which workers share"), "{info}");
+    assert!(words.contains("a worker of your team's hub that offers `shared:data`"), "{info}");
+    let json =
+        |words: &[&str]| -> serde_json::Value { serde_json::from_str(&done(ada, words).stdout()).expect("JSON") };
+    let info = json(&["info", "work", "--format", "json"]);
+    assert_eq!(
+        (&info["workspace"], &info["runs_on"]),
+        (&serde_json::json!({"shared": "data"}), &serde_json::json!(["shared:data"]))
+    );
+    let plan = done(ada, &["run", "work", "--dry-run"]).stdout();
+    assert!(plan.contains("  in the directory `data`, which workers share\n"), "{plan}");
+    assert_eq!(
+        json(&["run", "work", "--dry-run", "--format", "json"])["workspace"],
+        serde_json::json!({"shared": "data"})
+    );
+    // Here, its paths would mean other files.
+    for words in [&["run", "work", "--on", "here"][..], &["run", "outer", "--on", "here"]] {
+        ada.tool("outer", "description: x\nsteps: [{name: a, use-tool: work}]\ntags: [write]\n");
+        fails(&ada.run(words), "error[workspace-refused]");
+    }
+    assert_eq!(ada.read("old/a.txt"), "mine\n");
+    let _plain = team.worker("plain-1", &[]);
+    fails(&ada.run(&["run", "outer", "--on", "fleet"]), "write `workspace: {shared: data}` in `outer`, too");
+    // A script of the project is not what is in that directory at the same path.
+    ada.write("run.sh", "echo run\n");
+    ada.tool("script", &in_shared("bash run.sh", "write"));
+    fails(&ada.run(&["run", "script"]), "works in the directory `data` of the worker, and starts `run.sh`");
+    // A tool names no path.
+    for name in ["/etc", "../x", "''", "{A}"] {
+        ada.tool("path", &in_shared("ls", "read").replace("data", name));
+        let ran = ada.run(&["validate", "path"]);
+        assert!(ran.code() != 0 && ran.stdout().contains("error["), "{name}: {}", ran.block());
+    }
+    // What a worker can't share.
+    let worker = Place::cloned();
+    let token = team.hub.worker_token("data-1", 1, Timestamp::now()).expect("a token");
+    _ = done(&worker, &["worker", "join", &team.address, "--token", &token]);
+    let home = worker.home();
+    let keys = home.join(".cycod");
+    for (option, says) in [
+        ("data", "names no directory".to_owned()),
+        ("a/b=/tmp", "can't be shared".to_owned()),
+        ("data=/no/such", "cannot share `/no/such`".to_owned()),
+        (&*format!("data={}", home.display()), "the keys of this worker are in".to_owned()),
+        (&*format!("data={}", keys.display()), "the keys of this worker are in".to_owned()),
+        ("data=/", "the keys of this worker are in".to_owned()),
+    ] {
+        fails(&worker.run(&["worker", "--shared", option]), &says);
+    }
+    fails(&worker.run(&["worker", "--label", "shared:data"]), "says that the worker has a directory");
+}
+
+#[test]
+fn the_steps_of_a_durable_run_work_in_the_directory_of_their_workers() {
+    let team = durable(Team::without_files());
+    let ada = &team.ada;
+    let shared = ada.path("mount");
+    fs::create_dir(&shared).expect("a directory");
+    let option = format!("data={}", shared.display());
+    let _plain = team.worker("plain-1", &[]);
+    let _workers = [team.worker("data-1", &["--shared", &option]), team.worker("data-2", &["--shared", &option])];
+    let text = "  - {name: a, bash: 'touch a; until [ -e b ]; do sleep 0.05; done; echo A > a.txt'}\n\
+                \x20 - {name: b, bash: 'touch b; until [ -e a ]; do sleep 0.05; done; echo B > b.txt', parallel: true}\n\
+                \x20 - {name: c, bash: 'cat a.txt b.txt', wait-for: [a, b]}\n";
+    ada.tool(
+        "work",
+        &steps(text)
+            .replace("workspace: snapshot", "workspace: {shared: data}")
+            .replace("security: {isolation: none}\n", ""),
+    );
+    let ran = done(ada, &["run", "work"]);
+    assert!(ran.stdout().contains("A\nB\n"), "{}", ran.block());
+    // Each step went to a worker that has it, and nothing came back.
+    assert_eq!(at_the_hub(&team, "DELETE FROM tasks WHERE worker = 'plain-1'"), 0);
+    fails(&ada.run(&["runs", "apply", "last"]), "no changes are kept");
 }

@@ -1,5 +1,11 @@
+//! `cycod approvals watch`: shows what waits for an answer as it comes, here and at the hub, and asks.
+
 use std::{
     collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -10,6 +16,8 @@ use cycod_engine::{
 };
 use cycod_process::host_interrupts;
 use cycod_store::approvals::{PendingRequest, RequestId};
+use cycod_team_sync::HubEvent;
+use cycod_thread::Thread;
 
 use super::{
     answer,
@@ -19,6 +27,7 @@ use super::{
 use crate::{
     cli::Context,
     command_error::CommandError,
+    commands::team,
     printer::Tty,
     run::{Prompt, Said},
 };
@@ -32,8 +41,33 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How often it is looked for steps that a crash interrupted.
 const LOOK_FOR_LOST: Duration = Duration::from_secs(5);
 
-/// How often the hub is asked for steps that were lost with their worker.
+/// How often the hub is asked for steps that were lost with their worker, if it doesn't tell that there are some.
 const LOOK_ELSEWHERE: Duration = Duration::from_secs(30);
+
+/// How long a stream of the hub is followed, and how long to wait until the next one.
+const FOLLOW: Duration = Duration::from_secs(3600);
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Follows the hub; the result is true when something else may wait there than before.
+fn news(context: &Context) -> Arc<AtomicBool> {
+    let news = Arc::new(AtomicBool::new(false));
+    let Some(hub) = team::hub_here(&context.engine) else { return news };
+    let heard = Arc::clone(&news);
+    let following = move || loop {
+        // While the stream is away, the time decides when to ask.
+        _ = hub.follow_approvals(FOLLOW, &mut |event| {
+            // When it opens, something may have come before.
+            if matches!(event, HubEvent::Open | HubEvent::Approvals) {
+                heard.store(true, Ordering::SeqCst);
+            }
+            true
+        });
+        std::thread::sleep(PAUSE);
+    };
+    // Without it, the time decides.
+    drop(Thread::named("approvals").detach(following));
+    news
+}
 
 /// `cycod approvals watch`.
 pub(crate) fn command() -> Command {
@@ -55,6 +89,7 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
     prompt.tty.say("Approval requests appear here. Press Ctrl-C to stop.\n");
     let (mut left, mut left_lost): (BTreeSet<RequestId>, BTreeSet<RequestId>) = Default::default();
     let (mut looked_for_lost, mut looked_elsewhere): (Option<Instant>, Option<Instant>) = (None, None);
+    let news = news(context);
     let ask = |decide: &mut dyn FnMut(LostAnswer) -> Result<Shown, CommandError>| {
         let said = lost::ask(&prompt.tty, &mut || stop.is_raised());
         match said.map(decide) {
@@ -72,6 +107,9 @@ pub(crate) fn run(context: &mut Context, _matches: &ArgMatches) -> Result<u8, Co
                 continue;
             }
             looked_for_lost = Some(Instant::now());
+        }
+        if news.swap(false, Ordering::SeqCst) {
+            looked_elsewhere = None;
         }
         if looked_elsewhere.is_none_or(|looked| looked.elapsed() >= LOOK_ELSEWHERE) {
             // While the hub is away, it is asked again and again.

@@ -193,6 +193,12 @@ pub(crate) fn fleet(engine: &Engine) -> Result<(String, FleetTasks), NoFleet> {
     }
 }
 
+/// The hub of the user's team, if there is one.
+pub(crate) fn hub_here(engine: &Engine) -> Option<TeamHub> {
+    let (hub, _) = hub_of(&TeamStore::at(place_of(engine, false))).ok()??;
+    Some(hub)
+}
+
 /// A failure to put a release into force.
 pub(crate) fn not_synced(error: &SyncError) -> CommandError {
     CommandError { code: error.code, ..CommandError::failure(error.to_string()) }

@@ -2,6 +2,9 @@
 
 pub(crate) mod approvers;
 pub(crate) mod join;
+mod outbox;
+mod programs;
 pub(crate) mod run;
+mod shared;
 mod ticket;
 mod unpacked;

@@ -1,16 +1,19 @@
 //! `cycod worker run`: takes tasks of the hub and runs them, one after the other, until it is stopped.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use clap::{ArgMatches, Command, CommandFactory, Parser};
 use cycod_engine::{
     Stop,
-    definition::{WORKER_LABEL, is_worker_label},
+    definition::{Host, WORKER_LABEL, is_plain_label},
 };
 use cycod_process::{host_interrupts, is_below_a_run};
 use cycod_team_sync::WorkerMachine;
 
-use super::{ticket::Errand, unpacked::remove_abandoned};
+use super::{programs::OfferedPrograms, shared::SharedDirectories, ticket::Errand, unpacked::remove_abandoned};
 use crate::{cli::Context, command_error::CommandError, commands::team::not_synced, options::parsed};
 
 /// How long a request waits for a task, in milliseconds: a worker that was stopped ends within this time.
@@ -26,6 +29,12 @@ struct Arguments {
     /// What this machine offers, for runs that ask for it; repeat for several
     #[arg(long, value_name = "LABEL")]
     label: Vec<String>,
+    /// A directory that other workers have, too, for tools that work in it; repeat for several
+    #[arg(long, value_name = "NAME=PATH")]
+    shared: Vec<String>,
+    /// A program that it offers with its version; repeat for several
+    #[arg(long, value_name = "NAME[=VERSION]")]
+    tool: Vec<String>,
 }
 
 /// `cycod worker run`.
@@ -36,8 +45,14 @@ pub(crate) fn command() -> Command {
 /// Takes tasks until the user stops it.
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
-    if let Some(wrong) = args.label.iter().find(|label| !is_worker_label(label)) {
+    if let Some(wrong) = args.label.iter().find(|label| !is_plain_label(label)) {
         return Err(CommandError::usage(format!("`{wrong}` can't be a label: {WORKER_LABEL}")));
+    }
+    for (kind, what, how) in [("shared:", "a directory", "--shared NAME=PATH"), ("tool:", "a program", "--tool NAME")] {
+        if let Some(own) = args.label.iter().find(|label| label.starts_with(kind)) {
+            let why = format!("`{own}` says that the worker has {what}");
+            return Err(CommandError::usage(why).hint(format!("say which: {how}")));
+        }
     }
     if is_below_a_run() {
         return Err(CommandError::failure("a tool can't start a worker"));
@@ -47,20 +62,31 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
     let Some(mut machine) = machine else {
         return Err(CommandError::failure("this machine isn't a worker").hint("cycod worker join HUB --token TOKEN"));
     };
-    let mut labels =
+    let shared = SharedDirectories::named(&args.shared, &home)?;
+    let host = Host::clone(context.engine.host());
+    let programs = OfferedPrograms::named(&args.tool, &host)?;
+    let mut fixed =
         vec![format!("os:{}", std::env::consts::OS), format!("arch:{}", std::env::consts::ARCH), machine.name.clone()];
-    labels.extend(args.label);
-    labels.sort();
-    labels.dedup();
+    fixed.extend(args.label);
+    // A network file system can be away for a while, and a program can be updated: the worker offers what is there now.
+    let labels = || {
+        let labels: BTreeSet<String> = fixed.iter().cloned().chain(shared.labels()).chain(programs.labels()).collect();
+        labels.into_iter().collect::<Vec<_>>()
+    };
     let failed = |error: std::io::Error| CommandError::failure(format!("cannot prepare to start processes: {error}"));
     let stop = Stop::new().map_err(failed)?;
     let interrupts = host_interrupts(&stop).map_err(failed)?;
     let mut hub = machine.hub().map_err(|error| not_synced(&error))?;
-    context.printer.say(&format!("The worker {} of {} takes tasks: {}", machine.name, machine.team, labels.join(" ")));
+    let offers = labels().join(" ");
+    context.printer.say(&format!("The worker {} of {} takes tasks: {offers}", machine.name, machine.team));
+    for name in programs.without_version() {
+        let why = format!("`{name} --version` says no version, so no tool that needs one runs here");
+        context.printer.say(&format!("{why}; to state it: --tool {name}=VERSION"));
+    }
     remove_abandoned(&machine, context.engine.host());
     let mut is_away = false;
     while !stop.is_raised() {
-        let asked = Instant::now();
+        let (asked, labels) = (Instant::now(), labels());
         match hub.claim(&labels, WAIT) {
             Ok(given) => {
                 if std::mem::take(&mut is_away) {
@@ -74,7 +100,7 @@ pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, Com
                     machine = now;
                 }
                 let host = context.engine.host();
-                let errand = Errand { machine: &machine, host, labels: &labels, stop: &stop, asked };
+                let errand = Errand { machine: &machine, host, labels: &labels, shared: &shared, stop: &stop, asked };
                 let ended = errand.carry_out(&given);
                 context.printer.say(&ended);
             }

@@ -6,7 +6,7 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, channel},
     },
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -15,27 +15,34 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use cycod_app::App;
 use cycod_engine::{
-    Answer, Approved, Asker, AttemptOutcome, Caller, Carrier, Control, Driver, Durable, Engine, Event, FlowEvent,
-    FlowFact, FlowWork, Given, Plan, Request, RunPlace, RunReport, Sink, SpanContext, StepDone, StepOrder, Stop,
-    Surface, Verdict,
+    Answer, Approved, Asker, AttemptOutcome, Caller, Carrier, Control, Driver, Durable, Engine, FlowEvent, FlowFact,
+    FlowWork, Given, Plan, Request, RunPlace, RunReport, Sink, SpanContext, StepDone, StepOrder, Stop, Surface,
+    Verdict,
     approvals::request_json,
     asked_step,
-    definition::{Host, Tool, Value},
+    definition::{Host, Tool, Value, missing_labels},
     diagnostic::{Code, Refusal},
-    event_json, json, refused_step, report_json, run_step, timestamp,
+    json, refused_step, report_json, run_step, timestamp,
     trust::fingerprint,
 };
 use cycod_process::expire_at;
 use cycod_snapshot::{Changes, Snapshot};
-use cycod_team::{BytesInParts, StepChanges, TicketDocument, TicketWorkspace, missing_labels};
+use cycod_team::{BytesInParts, StepChanges, TicketDocument, TicketWorkspace};
 use cycod_team_sync::{GivenTicket, ReportAnswer, VerifiedStep, VerifiedTicket, WorkerHub, WorkerMachine};
 use serde_json::{Value as Json, json as object};
 
-use super::unpacked::Unpacked;
+use super::{
+    outbox::{Next, Outbox, Sending, size_of_output},
+    shared::SharedDirectories,
+    unpacked::Unpacked,
+};
 use crate::{command_error::CommandError, run::not_planned, secrets::seconds};
 
 /// How often a run is reported that says nothing.
 const BEAT: Duration = Duration::from_millis(500);
+
+/// How often a run is looked after.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// How long events are collected before they are sent.
 const MERGE: Duration = Duration::from_millis(20);
@@ -43,9 +50,6 @@ const MERGE: Duration = Duration::from_millis(20);
 /// The most events of a piece, and about how many bytes.
 const MOST_EVENTS: usize = 500;
 const MOST_BYTES: usize = 256 << 10;
-
-/// How many events may wait; then the run waits.
-const WAITING: usize = 64;
 
 /// How long what was stopped has until it is killed.
 const GRACE: Duration = Duration::from_secs(1);
@@ -62,6 +66,8 @@ pub(super) struct Errand<'a> {
     pub(super) host: &'a Host,
     /// What it offers.
     pub(super) labels: &'a [String],
+    /// The directories that it shares with other workers.
+    pub(super) shared: &'a SharedDirectories,
     /// Ends the worker with what it runs.
     pub(super) stop: &'a Stop,
     /// When it asked for the task: the lease is no older.
@@ -109,19 +115,19 @@ impl Errand<'_> {
             renewed: Mutex::new(self.asked),
             grace: Mutex::new(HubGrace { length: Duration::from_millis(ticket.grace_ms), answered: self.asked }),
             is_over: AtomicBool::new(false),
-            has_ended: AtomicBool::new(false),
             stop: &stop,
         };
         lease.hold();
-        let (send, events) = sync_channel(WAITING);
+        let outbox = Outbox::default();
         let report = thread::scope(|scope| {
-            scope.spawn(|| lease.watch(self.stop));
-            let (lease, hub) = (&lease, &mut hub);
-            let reporting = scope.spawn(move || lease.report(hub, &events));
-            let report = self.run(ticket, &stop, &mut Sending(send));
+            let (running, ended) = channel();
+            let (lease, hub, outbox, worker) = (&lease, &mut hub, &outbox, self.stop);
+            scope.spawn(move || lease.watch(worker, &ended));
+            let reporting = scope.spawn(move || lease.report(hub, outbox));
+            let report = self.run(ticket, &stop, &mut Sending(outbox));
             // A panic there is one here, when the scope ends.
             _ = reporting.join();
-            lease.has_ended.store(true, Ordering::SeqCst);
+            drop(running);
             expire_at(None);
             report
         });
@@ -346,10 +352,20 @@ impl Errand<'_> {
         };
         let arguments = arguments.into_iter().map(|(name, value)| (name, Given::Value(value))).collect();
         let arguments = engine.by_person(&tool, arguments)?;
+        let works_in = match engine.library(&tool)?.effective(&tool)?.workspace.shared() {
+            None => None,
+            Some(name) => {
+                let directory = self.shared.there(name).ok_or_else(|| {
+                    refused(&format!("it doesn't have the directory `{}`, which workers share", name.as_str()))
+                })?;
+                let (workspace, working_directory) = (directory.clone(), directory);
+                Some(Arc::new(Host { workspace, working_directory, ..Host::clone(engine.host()) }))
+            }
+        };
         let principal = format!("{}@{}", ticket.member, self.machine.team);
         let asker = Asker { name: principal.clone(), principal, ..Asker::from(Surface::Person) };
         let timeout = Duration::from_millis(ticket.document.timeout);
-        Ok(SignedCall { engine, tool, arguments, asker, timeout })
+        Ok(SignedCall { engine, tool, arguments, asker, timeout, works_in })
     }
 
     /// Plans a call, and decides about it by the rules of this machine. What they ask about needs an answer that someone signed
@@ -385,8 +401,8 @@ impl Errand<'_> {
     }
 
     fn planned(&self, call: &SignedCall) -> Result<Plan, Refusal> {
-        let SignedCall { engine, tool, arguments, timeout, .. } = call;
-        let planned = engine.plan_answered(tool, arguments.clone(), &[], Some(*timeout), &engine.begin());
+        let SignedCall { engine, tool, arguments, timeout, works_in, .. } = call;
+        let planned = engine.plan_at(works_in.as_ref().unwrap_or(engine.host()), tool, arguments.clone(), *timeout);
         planned.map_err(|error| {
             let CommandError { refusal, message, .. } = not_planned(tool.name.as_str(), error);
             refusal.map_or_else(|| ticket_refused(&self.machine.name, &message), |refusal| *refusal)
@@ -413,9 +429,11 @@ impl Errand<'_> {
         let temp = plan.temp_directory.to_string_lossy();
         let path = place.path.to_string_lossy();
         let home = call.engine.catalog().scopes().user_directory().to_string_lossy();
+        let workspace = plan.host().workspace.to_string_lossy();
         let names = [
             (&*temp, "{TEMP}"),
-            (&*path, "{WORKSPACE}"),
+            (&*path, if call.works_in.is_some() { "{TOOL}" } else { "{WORKSPACE}" }),
+            (&*workspace, "{WORKSPACE}"),
             (&*home, "{CYCOD_HOME}"),
             (&*timestamp, "{TIMESTAMP}"),
             (date, "{DATE}"),
@@ -456,6 +474,8 @@ struct SignedCall {
     arguments: Vec<(String, Given)>,
     asker: Asker,
     timeout: Duration,
+    /// This machine, in the directory that workers share, if the tool works there. Its files stay where they are.
+    works_in: Option<Arc<Host>>,
 }
 
 impl SignedCall {
@@ -533,6 +553,7 @@ impl Outcome {
             Self::Step(done, _) => match &done.answer.event {
                 FlowEvent::Asked(_) => ASKS.to_owned(),
                 FlowEvent::Ended { outcome, .. } => format!("step {outcome:?}").to_lowercase(),
+                FlowEvent::CleanedUp(_) => "cleaned up".to_owned(),
                 _ => "ok".to_owned(),
             },
         }
@@ -658,7 +679,6 @@ struct Lease<'a> {
     renewed: Mutex<Instant>,
     grace: Mutex<HubGrace>,
     is_over: AtomicBool,
-    has_ended: AtomicBool,
     stop: &'a Stop,
 }
 
@@ -676,10 +696,10 @@ impl Lease<'_> {
         expire_at(Some(renewed + self.length));
     }
 
-    /// Kills the run when the lease ends, and stops it with the worker.
-    fn watch(&self, worker: &Stop) {
+    /// Kills the run when the lease ends, and stops it with the worker, until it `ended`.
+    fn watch(&self, worker: &Stop, ended: &Receiver<()>) {
         let mut stopped: Option<Instant> = None;
-        while !self.has_ended.load(Ordering::SeqCst) {
+        while ended.recv_timeout(LOOK_AGAIN) == Err(RecvTimeoutError::Timeout) {
             let renewed = *self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
             if renewed.elapsed() >= self.length.mul_f32(0.9) {
                 self.is_over.store(true, Ordering::SeqCst);
@@ -691,41 +711,44 @@ impl Lease<'_> {
             if self.stop.is_raised() && stopped.get_or_insert_with(Instant::now).elapsed() > GRACE {
                 self.stop.kill();
             }
-            thread::sleep(Duration::from_millis(50));
         }
     }
 
     /// Sends the events of a run, in pieces, until there are no more.
-    fn report(&self, hub: &mut WorkerHub, events: &Receiver<Json>) {
+    fn report(&self, hub: &mut WorkerHub, outbox: &Outbox) {
         let mut piece = 0;
         loop {
             let mut together = Vec::new();
-            match events.recv_timeout(BEAT) {
-                Ok(event) => {
-                    thread::sleep(MERGE);
-                    let mut bytes = event["bytes"].as_str().map_or(0, str::len);
+            match outbox.next(BEAT) {
+                Next::Event(event) => {
+                    outbox.settle(MERGE);
+                    let mut bytes = size_of_output(&event);
                     together.push(event);
                     while together.len() < MOST_EVENTS
                         && bytes < MOST_BYTES
-                        && let Ok(event) = events.try_recv()
+                        && let Next::Event(event) = outbox.next(Duration::ZERO)
                     {
-                        bytes += event["bytes"].as_str().map_or(0, str::len);
+                        bytes += size_of_output(&event);
                         together.push(event);
                     }
                     piece += 1;
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Next::Nothing => {}
+                Next::End => return,
             }
             // Of a lease that is over, nothing counts any more; the run must not wait for it.
-            while !self.is_over.load(Ordering::SeqCst) && !self.sent(hub, (piece, &together)) {
+            while !self.is_over.load(Ordering::SeqCst) {
+                let sent = self.send(hub, (piece, &together));
+                outbox.note_hub(sent == Sent::Unanswered);
+                if sent == Sent::Done {
+                    break;
+                }
                 thread::sleep(Duration::from_millis(100));
             }
         }
     }
 
-    /// Sends one piece; says whether there is no reason to send it again.
-    fn sent(&self, hub: &mut WorkerHub, piece: (i64, &[Json])) -> bool {
+    fn send(&self, hub: &mut WorkerHub, piece: (i64, &[Json])) -> Sent {
         let at = Instant::now();
         let Ok(answer) = hub.report((self.id, self.fence), piece, None) else {
             let grace = self.grace.lock().unwrap_or_else(PoisonError::into_inner);
@@ -734,32 +757,30 @@ impl Lease<'_> {
                 *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = at;
                 self.hold();
             }
-            return false;
+            return Sent::Unanswered;
         };
         *self.grace.lock().unwrap_or_else(PoisonError::into_inner) =
             HubGrace { length: Duration::from_millis(answer.grace_ms), answered: at };
         if answer.over {
             self.is_over.store(true, Ordering::SeqCst);
             self.stop.kill();
-            return true;
+            return Sent::Done;
         }
         *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = at;
         self.hold();
         if answer.stop && !self.stop.is_raised() {
             self.stop.ask();
         }
-        !answer.full
+        if answer.full { Sent::NotTaken } else { Sent::Done }
     }
 }
 
-/// Sends the events of a run to the thread that reports them.
-struct Sending(SyncSender<Json>);
-
-impl Sink for Sending {
-    fn event(&mut self, event: &Event<'_>) {
-        if let Some(event) = event_json(event) {
-            // Who no longer takes them has ended the run.
-            _ = self.0.send(event);
-        }
-    }
+/// What came of a piece that was sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    /// There is no reason to send it again.
+    Done,
+    /// The hub has no room until someone has read what it has.
+    NotTaken,
+    Unanswered,
 }
