@@ -116,8 +116,8 @@ impl Handler {
         Ok(stock.of_guest(guest))
     }
 
-    /// What is offered now, when a tool or a prompt of another server is missing from it. One whose definition was accepted
-    /// since the last look is there now.
+    /// What is offered now, when a tool or a prompt is missing from it. One that was put right since the last look is there now,
+    /// and so is one of another server whose definition was accepted since.
     async fn stock_with(&self, stock: Arc<Stock>, name: &str, guest: &Guest) -> Result<Arc<Stock>, Missing> {
         let (asked, name) = (Arc::clone(&stock), name.to_owned());
         match blocking(move || asked.may_use(&name)).await? {

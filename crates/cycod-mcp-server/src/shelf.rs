@@ -10,7 +10,7 @@ use std::{
 
 use cycod_engine::{
     Engine, NotOffered, Selected, Selection, Standing, WhyNot,
-    catalog::{Availability, Entry, EntryLoader, Scope, ScopeFilter},
+    catalog::{Availability, Entry, EntryLoader, Scope, ScopeFilter, State},
     definition::{Body, Host, JsonSchema, OfferedAs, Tool, ToolPage},
     diagnostic::{Refusal, closest, counted, visible},
     group_of, host,
@@ -594,22 +594,36 @@ impl Stock {
         }
     }
 
-    /// Whether a tool or a prompt of another server may be used that is not offered now: its definition may wait to be accepted, or
-    /// may have been accepted since the last look. Nothing when it is none, or was not selected.
+    /// Whether a tool or a prompt may be used that is not offered now. One that was found wrong may have been put right since the
+    /// last look. The definition of one of another server may wait to be accepted, or may have been accepted since. Nothing when it
+    /// is none of these, or was not selected.
     ///
     /// # Errors
     /// What has to be accepted before.
     pub(crate) fn may_use(&self, name: &str) -> Option<Result<(), Refusal>> {
+        let entry = self.engine.entry(name, ScopeFilter::Any).ok();
+        if entry.as_ref().is_some_and(|entry| self.was_wrong(entry)) {
+            return Some(Ok(()));
+        }
         let servers = self.upstream.as_ref()?;
-        let is_selected = match self.engine.entry(name, ScopeFilter::Any) {
-            Ok(entry) => self.offer.selection.admits(&entry),
-            Err(_) => !self.offer.is_barred,
+        let is_selected = match entry {
+            Some(entry) => self.offer.selection.admits(&entry),
+            None => !self.offer.is_barred,
         };
         let unmet = || {
             let unmet = self.unmet.iter().find(|(server, _)| self.leads_to(name, server))?;
             Some(Err(unmet.1.clone()))
         };
         servers.may_use(name).or_else(unmet).filter(|_| is_selected)
+    }
+
+    /// Whether a selected tool that can't be loaded was found wrong at this look, or became so since.
+    fn was_wrong(&self, entry: &Entry) -> bool {
+        match entry.state {
+            State::Broken { .. } | State::Duplicate { .. } => self.offer.selection.admits(entry),
+            State::Active => self.would_offer(entry),
+            State::Shadowed { .. } => false,
+        }
     }
 
     /// Whether a name is one of a tool or a prompt of a server that is offered.

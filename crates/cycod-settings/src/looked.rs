@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use cycod_file::{Look, Seen, keeps_names};
@@ -21,7 +21,9 @@ pub(crate) struct Looked {
 /// A directory in which files were looked for.
 #[derive(Clone, Debug)]
 struct Directory {
-    seen: Seen,
+    path: PathBuf,
+    /// As it was when nothing that is missing was in it.
+    seen: Arc<Mutex<Seen>>,
     /// What is not there.
     missing: Vec<Seen>,
     keeps_names: OnceLock<bool>,
@@ -60,10 +62,11 @@ impl Looked {
 
     /// The number of a directory. There are few, and mostly it is the last one again.
     fn directory(&mut self, path: &Path, look: &Look) -> usize {
-        let is_it = |directory: &Directory| directory.seen.path().as_os_str() == path.as_os_str();
+        let is_it = |directory: &Directory| directory.path.as_os_str() == path.as_os_str();
         self.directories.iter().rposition(is_it).unwrap_or_else(|| {
             self.directories.push(Directory {
-                seen: look.seen(path),
+                path: path.to_owned(),
+                seen: Arc::new(Mutex::new(look.seen(path))),
                 missing: Vec::new(),
                 keeps_names: OnceLock::new(),
             });
@@ -73,12 +76,24 @@ impl Looked {
 }
 
 impl Directory {
-    /// Whether what was missing still is. While the directory has not changed, nothing has come into it.
+    /// Whether what was missing still is. While the directory has not changed, nothing has come into it. If it has, each
+    /// file is looked for, and the directory counts as it is now.
     fn is_current(&self, look: &Look) -> bool {
-        let keeps_names = || *self.keeps_names.get_or_init(|| keeps_names(self.seen.path()));
-        self.missing.is_empty()
-            || self.seen.is_current_in(look) && (!self.seen.is_there() || keeps_names())
-            || self.missing.iter().all(|missing| missing.is_current_in(look))
+        if self.missing.is_empty() {
+            return true;
+        }
+        // Seen before what is in it.
+        let now = look.state(&self.path);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let keeps_names = || *self.keeps_names.get_or_init(|| keeps_names(&self.path));
+        if now.is_as(&seen) && (!now.is_there() || keeps_names()) {
+            return true;
+        }
+        let is_missing = self.missing.iter().all(|missing| missing.is_current_in(look));
+        if is_missing {
+            *seen = now;
+        }
+        is_missing
     }
 }
 
@@ -119,6 +134,23 @@ mod tests {
             fs::File::open(&directory).and_then(|open| open.set_times(at)).expect("the time can be set");
             assert!(!looked.is_current(&Look::default()), "its directory looks as old as before");
         }
+    }
+
+    #[test]
+    fn a_directory_that_changed_is_enough_again() {
+        let (_place, directory) = place();
+        let looked = looked_in(&directory);
+        let is_enough = || looked.directories[0].seen.lock().expect("no panic").is_current();
+        assert!(looked.is_current(&Look::default()) && !is_enough(), "it has just been made");
+        let settled = cycod_file::SETTLING + Duration::from_millis(100);
+        std::thread::sleep(settled);
+        assert!(looked.is_current(&Look::default()) && is_enough());
+        fs::write(directory.join("other"), "").expect("a file");
+        assert!(looked.is_current(&Look::default()) && !is_enough());
+        std::thread::sleep(settled);
+        assert!(looked.is_current(&Look::default()) && is_enough());
+        fs::write(directory.join("policy.yml"), "").expect("a file");
+        assert!(!looked.is_current(&Look::default()));
     }
 
     #[test]

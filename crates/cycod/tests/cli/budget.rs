@@ -5,7 +5,10 @@ use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader, Write as _, pipe},
     os::{fd::OwnedFd, unix::net::UnixStream},
+    path::Path,
     process::{Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 use crate::support::Place;
@@ -54,7 +57,8 @@ impl Streams {
 }
 
 /// Runs a command under `strace`, and returns the calls that our own processes made: not the programs that they started. Each
-/// line is written when the answer to the one before has come.
+/// line is written when the answer to the one before has come and what follows that answer is done; at an empty one, the files
+/// that were written so far settle.
 #[expect(clippy::disallowed_methods, reason = "the tests start the program under test")]
 fn calls(place: &Place, arguments: &[&str], streams: Streams, lines: &[String]) -> Vec<&'static str> {
     let ours = place.command(arguments);
@@ -71,9 +75,13 @@ fn calls(place: &Place, arguments: &[&str], streams: Streams, lines: &[String]) 
     drop(strace);
     let mut answers = BufReader::new(output).lines();
     for line in lines {
+        if line.is_empty() {
+            thread::sleep(cycod_file::SETTLING + Duration::from_millis(200));
+        }
         input.write_all(line.as_bytes()).expect("it reads");
         if line.contains("\"id\"") {
             answers.next().expect("an answer").expect("a line");
+            quiet(&trace);
         }
     }
     drop(input);
@@ -89,6 +97,20 @@ fn calls(place: &Place, arguments: &[&str], streams: Streams, lines: &[String]) 
     // The standard library of a debug build checks each descriptor that it closes.
     let counts = |call: &str| !call.starts_with('<') && !call.starts_with("+++") && !call.contains("F_GETFD");
     all.iter().filter(|(pid, call)| !programs.contains(pid) && counts(call)).map(|(_, call)| *call).collect()
+}
+
+/// Waits until a program makes no system calls: what it does after an answer then counts for that answer, not for the next one.
+fn quiet(trace: &Path) {
+    let length = || fs::metadata(trace).expect("a trace").len();
+    let mut before = length();
+    for _ in 0..100 {
+        thread::sleep(Duration::from_millis(30));
+        let now = length();
+        if now == before {
+            return;
+        }
+        before = now;
+    }
 }
 
 /// The number of calls, less those that depend on who started us: each process above us is opened, read and closed.
@@ -135,20 +157,20 @@ fn call_over(streams: Streams) {
             format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{call}}}\n")
         };
         let beginning = [initialize, initialized].map(str::to_owned);
-        beginning.into_iter().chain((1..=calls).map(call)).collect::<Vec<_>>()
+        let first = beginning.into_iter().chain([call(1), String::new(), call(2), String::new()]);
+        first.chain((3..=calls).map(call)).collect::<Vec<_>>()
     };
     let calls = calls(&place, &["mcp", "serve"], streams, &conversation(60));
     let is_answer = |(_, call): &(usize, &&str)| {
         (call.starts_with("write(") || call.starts_with("sendto(")) && call.contains("jsonrpc")
     };
     let answers: Vec<usize> = calls.iter().enumerate().filter(is_answer).map(|(at, _)| at).collect();
-    // The first calls find nothing prepared, and one that takes long has a journal as well.
+    // The first calls find nothing prepared, and files that have just been written. One that takes long has a journal as well.
     let spans = answers[10..].windows(2).map(|pair| &calls[pair[0]..pair[1]]);
     let (slow, quick): (Vec<_>, Vec<_>) = spans.partition(|span| span.iter().any(|call| call.contains("/journals/")));
     let mut each: Vec<usize> = if quick.is_empty() { &slow } else { &quick }.iter().map(|span| span.len()).collect();
     each.sort_unstable();
-    // Threads that wait for each other on a busy machine only add to what a call needs.
-    let (spent, most) = (each[0], budget("mcp-call"));
+    let (spent, most) = (each[each.len() / 2], budget("mcp-call"));
     assert!(spent <= most, "{spent} system calls where {most} are allowed: {each:?}");
-    assert!(spent + 40 > most, "the budget can be lowered: {spent} system calls where {most} are allowed");
+    assert!(spent + 60 > most, "the budget can be lowered: {spent} system calls where {most} are allowed: {each:?}");
 }

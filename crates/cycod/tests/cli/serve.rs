@@ -137,7 +137,12 @@ impl Client {
     }
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        self.ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].take()
+        let mut answer = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
+        match answer["result"].take() {
+            // What a test looks for isn't there, and it shows why.
+            Value::Null => answer,
+            result => result,
+        }
     }
 
     /// Ends the input and waits for the end of the server.
