@@ -6,10 +6,12 @@
 #     scripts/outside.sh install [NAME…]
 #                                    only what all parts need, and these
 #     scripts/outside.sh NAME…       some of: conformance clients lifecycle hostile servers analysers providers page
-#                                    apps hub login fleet failures chaos soak figures deploy telemetry
-#                                    interpreters; without a name, soak and figures don't run
+#                                    apps interpreters hub login fleet failures chaos deploy telemetry soak figures;
+#                                    `programs` means those up to interpreters, `hubs` those from hub to telemetry;
+#                                    without a name, soak and figures don't run
 #
-# CYCOD and HUB name the programs to try; without them, debug builds are made.
+# CYCOD, HUB and CLIENT name the programs to try; without them, debug builds are made. CLIENT is the example `conformance` of
+# cycod-mcp-client.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -110,12 +112,21 @@ run() { # run NAME COMMAND…: goes on after a failure, so that one run tells ev
     "$@" || failed="$failed${failed:+,} $name"
     printf '== outside: %s took %s s\n' "$name" "$(($(date +%s) - since))"
 }
-[ $# -gt 0 ] || set -- conformance clients lifecycle hostile servers analysers providers page apps hub login fleet failures chaos deploy telemetry interpreters
+programs="conformance clients lifecycle hostile servers analysers providers page apps interpreters"
+hubs="hub login fleet failures chaos deploy telemetry"
+# shellcheck disable=SC2086 # lists of names
+case ${*:-all} in
+all) set -- $programs $hubs ;;
+programs) set -- $programs ;;
+hubs) set -- $hubs ;;
+esac
 for part; do
     case $part in
     conformance)
         run "$part of the server" tests/conformance/server.sh "$cycod" "$node" "$suite"
-        run "$part of the client" tests/conformance/client.sh "$node" "$suite"
+        client=${CLIENT:-$(cargo build --quiet --locked -p cycod-mcp-client --example conformance --message-format json |
+            executable conformance)}
+        run "$part of the client" tests/conformance/client.sh "$client" "$node" "$suite"
         ;;
     clients) run "$part" "$python" tests/clients/run.py ;;
     lifecycle) run "$part" "$python" tests/hostile/lifecycle.py ;;
@@ -159,7 +170,10 @@ for part; do
         program=$part
         [ "$part" != fleet ] || program=run
         packages /usr/lib/postgresql postgresql ip iproute2
-        run "$part" env HUB="$built" RESTATE="$(echo "$apart"/node_modules/@restatedev/*/bin/restate-server)" \
+        trivial=""
+        [ "$part" != figures ] || trivial=$(cargo build --quiet --locked --release --package cycod-conductor --example trivial \
+            --message-format json | executable trivial)
+        run "$part" env HUB="$built" TRIVIAL="$trivial" RESTATE="$(echo "$apart"/node_modules/@restatedev/*/bin/restate-server)" \
             python3 "tests/fleet/$program.py"
         ;;
     deploy)

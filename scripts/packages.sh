@@ -14,7 +14,7 @@ packages() { # packages PROGRAM PACKAGE…: installs what is missing, told by a 
     DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-executable() { # executable NAME: the path of a program that cargo built, by its messages as JSON
-    jq -r --arg name "$1" 'select(.reason == "compiler-artifact" and .target.kind == ["bin"] and .target.name == $name and
-        .profile.test == false and .executable) | .executable' | tail -n 1
+executable() { # executable NAME: the path of a program or an example that cargo built, by its messages as JSON
+    jq -r --arg name "$1" 'select(.reason == "compiler-artifact" and (.target.kind[0] | IN("bin", "example")) and
+        .target.name == $name and .profile.test == false and .executable) | .executable' | tail -n 1
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the tests need and runs every check, in the order in which a failure is cheapest to learn of.
+# Installs what the tests need and runs every check. What costs only processor time runs beside what mostly waits.
 set -eu
 cd "$(dirname "$0")/.."
 begun=$(date +%s)
@@ -79,18 +79,25 @@ step() { # step COMMAND…: says what runs, and afterwards how long it took
     printf '== %s took %s s\n' "$*" "$(($(date +%s) - since))"
 }
 beside=$(mktemp -d)
-begin() { # begin NAME COMMANDS: runs beside the steps, and gets only the processor time that they leave
-    nice -n 15 sh -euc "$2" >"$beside/$1.log" 2>&1 &
+begin() { # begin NAME COMMANDS [PRIORITY]: runs beside the steps; usually, it gets only the processor time that they leave
+    # A shell lets what runs in the background ignore Ctrl-C, which is tried there.
+    nice -n "${3:-15}" env --default-signal=INT,QUIT sh -euc "$2" >"$beside/$1.log" 2>&1 &
     echo $! >"$beside/$1.pid"
 }
 ended() { # ended NAME…: waits for what was begun, and shows what it said
+    failed=""
     for name; do
         status=0
         wait "$(cat "$beside/$name.pid")" || status=$?
         rm "$beside/$name.pid"
+        printf '\n== beside the steps: %s\n' "$name"
         cat "$beside/$name.log"
-        [ "$status" = 0 ] || return "$status"
+        [ "$status" = 0 ] || failed="$failed $name"
     done
+    [ -z "$failed" ] || {
+        echo "failed:$failed" >&2
+        return 1
+    }
 }
 # Not in a session of its own: Linux divides the processor between sessions before it looks at priorities.
 left() { # when a step fails, nothing new begins
@@ -106,20 +113,27 @@ begin prose 'sh scripts/prose.sh'
 begin deny 'command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --locked --debug --quiet
     cargo deny check bans licenses sources'
 begin runners 'sh scripts/runners.sh'
-begin outside 'sh scripts/outside.sh install servers analysers providers page apps login fleet deploy telemetry interpreters'
-step cargo clippy --workspace --all-targets --locked -- -D warnings
-step ended prose deny runners
+begin install 'sh scripts/outside.sh install servers analysers providers page apps login fleet deploy telemetry interpreters'
 step cargo test --workspace --locked --no-run
-begin fuzz 'command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug --quiet
-    cargo xtask fuzz 0'
-step cargo test --workspace --locked --no-fail-fast
-step cargo test -p cycod --no-default-features --test smoke --locked
-# The programs as the tests had them: alone, their dependencies would have other features, and be built once more.
+# The programs as the tests have them: alone, their dependencies would have other features, and be built once more. Copies,
+# because what is built beside the steps has the same name.
 . scripts/packages.sh
 built=$(cargo test --workspace --locked --no-run --quiet --message-format json)
-cycod=$(printf '%s\n' "$built" | executable cycod)
-hub=$(printf '%s\n' "$built" | executable cycod-hub)
-step ended outside
-step env CYCOD="$cycod" HUB="$hub" sh scripts/outside.sh
-step ended fuzz
+copies=${CARGO_TARGET_DIR:-$PWD/target}/copies
+mkdir -p "$copies"
+for name in cycod cycod-hub conformance; do cp "$(printf '%s\n' "$built" | executable "$name")" "$copies"; done
+step ended runners
+# The tests often wait, and leave a third of the processors. What they leave is enough for what waits for nothing.
+begin fuzz 'command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug --quiet
+    cargo xtask fuzz 0'
+begin growth "cargo test --workspace --locked --no-fail-fast --test 'g*'
+    cargo test --workspace --locked --no-fail-fast --doc
+    cargo clippy --workspace --all-targets --locked -- -D warnings"
+step cargo test --workspace --locked --no-fail-fast --lib --bins --test '[!g]*'
+begin smoke 'cargo test -p cycod --no-default-features --test smoke --locked'
+step ended install
+export CYCOD="$copies/cycod" HUB="$copies/cycod-hub" CLIENT="$copies/conformance"
+begin hubs 'sh scripts/outside.sh hubs' 0
+step sh scripts/outside.sh programs
+step ended prose deny hubs growth smoke fuzz
 step cargo xtask fuzz 20

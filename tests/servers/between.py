@@ -14,7 +14,8 @@ from pathlib import Path
 directory, command = Path(sys.argv[1]), sys.argv[2:]
 changed, held, calls = (directory / name for name in ("changed", "held", "calls"))
 server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-pending = set()
+# The calls that never get an answer, by their id.
+unanswered = set()
 
 
 def is_call(line):
@@ -23,8 +24,8 @@ def is_call(line):
 
 def forward():
     for line in sys.stdin.buffer:
-        if is_call(line):
-            pending.add(json.loads(line)["id"])
+        if is_call(line) and held.exists():
+            unanswered.add(json.loads(line)["id"])
         try:
             server.stdin.write(line)
             server.stdin.flush()
@@ -43,10 +44,8 @@ def passed(line):
         result = message.get("result")
     except (ValueError, AttributeError):
         return line
-    if "method" not in message and message.get("id") in pending:
-        if held.exists():
-            return b""
-        pending.discard(message["id"])
+    if "method" not in message and message.get("id") in unanswered:
+        return b""
     if isinstance(result, dict) and "tools" in result and changed.exists():
         for tool in result["tools"]:
             if tool["name"] == changed.read_text():
