@@ -157,7 +157,7 @@ fn scripts_of_npm_become_tools() {
         What was left out is imported by its name: --only prepare
         package.json:1: not carried over: the name `show:all` (task `show:all`): the tool is called `show-all`: names hold letters, digits, `_`, `.` and `-`, at most 64
         show-all (level run, with all your rights)
-        value of ARGS: data: `npm run` takes it as a plain word; not beginning with `-`, which `npm run …` would read as an option
+        value of ARGS: data: `npm run` takes it as an argument; not beginning with `-`, which `npm run …` would read as an option; without `$`, a backtick, `"`, `\` or a line break
             name: show-all
             description: Run `node -e "console.log(process.argv.slice(1))" --`
             working-directory: {WORKSPACE}
