@@ -14,8 +14,8 @@ use std::{
 };
 
 use entry::{
-    Entry, FileNames, Input, Into, Loads, Number, Operand, Options, Place, PlaceKind, Syntax, Takes, Unlisted, Unpacks,
-    Writes,
+    Condition, Entry, FileNames, Input, Into, Loads, Number, Operand, Options, Place, PlaceKind, Syntax, Takes,
+    Unlisted, Unpacks, Writes,
 };
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
@@ -356,7 +356,7 @@ impl Compiler {
 
     /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
     fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
-        const KEYS: [&str; 39] = [
+        const KEYS: [&str; 41] = [
             "names",
             "source",
             "aliases",
@@ -374,6 +374,8 @@ impl Compiler {
             "stdin",
             "loads",
             "writes",
+            "makes",
+            "searches",
             "unpacks",
             "own",
             "modules",
@@ -461,6 +463,8 @@ impl Compiler {
         let input = self.input(table, syntax, &mut watched, &known);
         let unpacks = table.get("unpacks").map(|item| self.words(item)).unwrap_or_default();
         let unpacks = self.unpacks(&unpacks, &mut watched, &known);
+        let searches = table.get("searches").map(|item| self.words(item));
+        let searches = searches.map(|options| self.condition(&options, &mut watched, &known));
         let abbreviates = self.flag(table, "abbreviate", syntax == Syntax::Gnu);
         let (plus, first_cluster, inherits) = (
             self.flag(table, "plus", false),
@@ -471,6 +475,7 @@ impl Compiler {
         let builds = self.flag(table, "builds", false);
         let keeps_input = self.flag(table, "keeps-input", false);
         let skips = self.list(table, "skips").unwrap_or_default();
+        let makes = self.list(table, "makes").unwrap_or_default();
         let drops_end = self.flag(table, "drops-end", false);
         let mut inherited = self.inherit(table);
         if syntax.is_opaque() && table.get("loads").is_none() {
@@ -536,6 +541,8 @@ impl Compiler {
             modules: inherited.modules,
             has_settings: inherited.has_settings,
             writes: inherited.writes,
+            makes,
+            searches,
             unpacks,
             builds,
             keeps_input,
@@ -732,10 +739,15 @@ impl Compiler {
                 Into::Nothing
             }
         };
+        Unpacks { into, with: self.condition(options, watched, known) }
+    }
+
+    /// With which options something is so, and, behind `!`, with which it isn't.
+    fn condition(&mut self, options: &[String], watched: &mut Vec<&'static str>, known: &[&'static str]) -> Condition {
         let (unless, when): (Vec<String>, Vec<String>) =
             options.iter().cloned().partition(|option| option.starts_with('!'));
         let unless: Vec<String> = unless.iter().map(|option| option[1..].to_owned()).collect();
-        Unpacks { into, when: self.bits(&when, watched, known), unless: self.bits(&unless, watched, known) }
+        Condition { when: self.bits(&when, watched, known), unless: self.bits(&unless, watched, known) }
     }
 
     fn when(

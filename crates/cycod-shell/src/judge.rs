@@ -30,6 +30,9 @@ const MOST_VARIANTS: usize = 64;
 /// How many places of one command get a rewrite, each of which is as long as the command.
 const MOST_REWRITES: usize = 16;
 
+/// For how many values that may be missing it is tried what would be if they were there.
+const MOST_MISSING: usize = 8;
+
 /// How many places of one command get a hint, each of which is looked for in the whole command.
 const MOST_HINTS: usize = 100;
 
@@ -104,6 +107,72 @@ pub fn judge_together(
     is_parallel: bool,
     before: &dyn Fn(usize, usize) -> bool,
 ) -> Vec<Judgement> {
+    let mut judged = judge_all(stages, is_parallel, before);
+    if judged.iter().flat_map(Judgement::verdicts).any(|verdict| !verdict.is_placeable()) {
+        tell_of_missing(stages, &mut judged, &|stages| judge_all(stages, is_parallel, before));
+    }
+    judged
+}
+
+impl Judgement {
+    fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        self.command.iter().chain(&self.input).chain(self.environment.iter().flatten())
+    }
+}
+
+/// Where a value is refused only because the words behind another one move up when that one is missing, the verdict says so.
+fn tell_of_missing(stages: &[Stage<'_>], judged: &mut [Judgement], judge: &dyn Fn(&[Stage<'_>]) -> Vec<Judgement>) {
+    let commands = stages.iter().flat_map(|stage| holes_of(stage.question.command));
+    let names: IndexSet<&str> = commands.filter(|hole| hole.vanishes).map(|hole| hole.name).collect();
+    let before = judged.to_vec();
+    for name in names.into_iter().take(MOST_MISSING) {
+        let commands: Vec<Vec<Segment<'_>>> =
+            stages.iter().map(|stage| present(stage.question.command, name)).collect();
+        let with_it = stages
+            .iter()
+            .zip(&commands)
+            .map(|(stage, command)| Stage { question: Question { command, ..stage.question }, ..*stage });
+        let others = judge(&with_it.collect::<Vec<_>>());
+        for ((known, before), other) in judged.iter_mut().zip(&before).zip(&others) {
+            let crossing = known.crossing.iter_mut().zip(&before.crossing).zip(&other.crossing);
+            let crossing = crossing.filter_map(|((known, before), other)| {
+                Some((&mut known.as_mut()?.1, &before.as_ref()?.1, other.as_ref().map(|(_, other)| other)))
+            });
+            let own = known.command.iter_mut().chain(&mut known.input).chain(known.environment.iter_mut().flatten());
+            let own = own.zip(before.verdicts()).zip(other.verdicts());
+            for (known, before, other) in
+                own.map(|((known, before), other)| (known, before, Some(other))).chain(crossing)
+            {
+                let is_other = !before.is_placeable() && other.is_none_or(Verdict::is_placeable);
+                if is_other && known == before {
+                    known.rests_on(name);
+                }
+            }
+        }
+    }
+}
+
+/// A command in which one value is never missing.
+fn present<'a>(command: &[Segment<'a>], name: &str) -> Vec<Segment<'a>> {
+    let mut command = command.to_vec();
+    let fill = |hole: &mut Hole<'a>| hole.vanishes &= hole.name != name;
+    for segment in &mut command {
+        match segment {
+            Segment::Text(_) => {}
+            Segment::Hole(hole) => fill(hole),
+            Segment::Choice(branches) => {
+                let holes = branches.iter_mut().filter_map(|branch| match branch {
+                    Branch::Hole(hole) => Some(hole),
+                    Branch::Text(_) => None,
+                });
+                holes.for_each(fill);
+            }
+        }
+    }
+    command
+}
+
+fn judge_all(stages: &[Stage<'_>], is_parallel: bool, before: &dyn Fn(usize, usize) -> bool) -> Vec<Judgement> {
     let mut place = Together::of(stages);
     if place.holes.is_empty() {
         let none = |stage: &Stage<'_>| {
@@ -281,6 +350,15 @@ impl Judged<'_> {
 }
 
 impl Verdict {
+    /// Says that a value is refused only where another one is missing.
+    fn rests_on(&mut self, name: &str) {
+        self.reason = format!("if `{name}` is missing, the words behind it move up: {}", self.reason);
+        self.help = format!(
+            "write `required: true` at `{name}`; or put its option into its `format`, as in `format: \"--name {{value}}\"`"
+        );
+        self.rewrite = None;
+    }
+
     /// The verdict that a later command gives about a value of an earlier one.
     fn in_stage(mut self, stage: &str) -> Self {
         if self.proof >= Proof::Unproven && !stage.is_empty() {

@@ -53,6 +53,12 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
             format!("`{by}` evaluates text that holds the value of `{name}`"),
             "collect words, not text: `command+=(--output \"$value\")`, and run `\"${command[@]}\"`".to_owned(),
         ),
+        Reason::Code { program, language: "config" } => (
+            Proof::Code,
+            Code::ValueInCode,
+            format!("`{program}` takes `{name}` for settings, which can run programs"),
+            write_beside,
+        ),
         Reason::Code { program, .. } | Reason::Evaluated { by: program } => (
             Proof::Code,
             Code::ValueInCode,
@@ -223,7 +229,6 @@ impl<'a> Rewriter<'a> {
             _ => return (None, None),
         };
         let base = program.split(' ').next().unwrap_or(program);
-        let Some(language) = language_of(base, named) else { return (None, None) };
         let place = self.command_of(finding.hole).filter(|(command, _)| runs(command, base));
         if place.is_some_and(|(command, place)| self.is_whole(command, place)) {
             return (
@@ -231,6 +236,7 @@ impl<'a> Rewriter<'a> {
                 None,
             );
         }
+        let Some(language) = language_of(base, named) else { return (None, None) };
         let rewrite = place.and_then(|(command, place)| match place {
             Position::Word(index) => self.in_word(language, base, command, index),
             Position::Document(serial) => self.in_document(language, command, serial),

@@ -193,6 +193,7 @@ impl Flow<'_> {
         let outer = std::mem::replace(&mut self.in_files, in_files);
         let outer_outputs = std::mem::take(&mut self.in_outputs);
         let outer_taken = std::mem::take(&mut self.in_taken);
+        let outer_written = std::mem::take(&mut self.may_write);
         let was_filter = self.is_filter.take();
         let outer_programs = std::mem::take(&mut self.memories.programs);
         let outer_shown = (std::mem::take(&mut self.memories.lists), std::mem::take(&mut self.memories.shows));
@@ -213,7 +214,9 @@ impl Flow<'_> {
                 });
             }
             prints_environment = std::mem::replace(&mut self.prints_all, printed_before);
+            self.writes_what_it_reads();
         }
+        self.may_write = outer_written;
         self.input = outer_input;
         self.in_words = outer_words;
         self.in_arguments = outer_arguments;
@@ -359,6 +362,7 @@ impl Flow<'_> {
         if is_make(state.label()) {
             self.includes();
         }
+        self.searches(state);
         self.writes_unnamed(state);
         if std::mem::take(&mut self.runs_what_it_reads) {
             let read = [&self.in_words, &self.in_taken, &self.in_files, &self.in_outputs];

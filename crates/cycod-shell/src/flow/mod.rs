@@ -228,6 +228,8 @@ pub(crate) struct Flow<'a> {
     in_variables: HashMap<Arc<str>, BTreeSet<usize>>,
     /// Those of variables that code of the command names.
     in_taken: Vec<usize>,
+    /// Files that the command may write what it reads to.
+    may_write: HashSet<(Text, u64)>,
     /// Code of the command runs what it reads.
     runs_what_it_reads: bool,
     /// What starts in a container, by the program that starts it there.
@@ -427,6 +429,7 @@ impl<'a> Flow<'a> {
             in_environment: BTreeSet::new(),
             in_variables: HashMap::new(),
             in_taken: Vec::new(),
+            may_write: HashSet::new(),
             runs_what_it_reads: false,
             in_containers: HashMap::new(),
             touched: Touched::behind(earlier_files(|left| &left.touched)),

@@ -283,7 +283,7 @@ impl Flow<'_> {
                 let input = std::mem::replace(&mut self.input, Input::Clean);
                 self.input = input.and(Input::made("", &holes)).and(Input::printed(&outputs));
             }
-            self.reads_file(text);
+            files.iter().for_each(|file| self.reads_file(file));
             let is_here = literal(text).is_some_and(|text| text.ends_with('.'));
             let below = if is_here { Vec::new() } else { self.written.holes_below(text, |_| true) };
             if !below.is_empty() {
@@ -297,11 +297,16 @@ impl Flow<'_> {
                     }
                     // What stands in one file, or is read, may be copied to the other.
                     let copied = [self.in_files.clone(), self.input.holes(), below.clone()].concat();
-                    for file in files::unpacked(&file).into_iter().chain([file]).filter(|file| !files::is_any(file)) {
-                        self.note_written(&file, &copied);
-                        self.touch(&file, self.command);
+                    for file in files::unpacked(&file).into_iter().chain([file]) {
+                        if files::is_any(&file) {
+                            self.may_write.insert((file, self.command));
+                        } else {
+                            self.note_written(&file, &copied);
+                            self.touch(&file, self.command);
+                        }
                     }
                 }
+                self.derives(text);
             }
         } else if entry.writes.has_content() {
             self.touch_named(place, text, &files);
@@ -367,13 +372,20 @@ impl Flow<'_> {
     /// The author's code in another language names a file, which it may run.
     fn read_by_code(&mut self, code: &Text, language: &str, program: &str) {
         // Code of a shell is followed.
-        let is_harmless = is_shell(language)
-            || is_of_reading(language)
-            || literal(code).is_some_and(|code| watch::writes_nothing(language, code));
+        if is_shell(language) {
+            return;
+        }
+        let names = files::names_in(code);
+        for file in &names {
+            let held = [self.written.holes(file), self.touched.holes(file, self.itself())].concat();
+            self.in_outputs.extend(held);
+        }
+        let is_harmless =
+            is_of_reading(language) || literal(code).is_some_and(|code| watch::writes_nothing(language, code));
         if is_harmless {
             return;
         }
-        for file in files::names_in(code).iter().filter(|file| !literal(file).is_some_and(files::is_data)) {
+        for file in names.iter().filter(|file| !literal(file).is_some_and(files::is_data)) {
             let mut holes = self.written.holes(file);
             let name = files::FileName::of(file);
             if name.is_code() || name.ends_with(".sql") {

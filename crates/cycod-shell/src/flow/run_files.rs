@@ -60,7 +60,11 @@ impl Flow<'_> {
             if !self.is_text(*hole) {
                 continue;
             }
-            for name in names.iter().filter(|name| after.contains('/') || *cut != Cut::WHOLE || name.ends_with(after)) {
+            // Some file systems ignore case.
+            let end = after.to_lowercase();
+            let may_end =
+                |name: &&String| after.contains('/') || *cut != Cut::WHOLE || name.to_lowercase().ends_with(&end);
+            for name in names.iter().filter(may_end) {
                 let rule = Rule::NotNamed { before: before.clone(), after: after.clone(), name: name.clone() };
                 let guard = Guard { rule, cut: *cut, program: "the command".into() };
                 self.find_guarded(*hole, Reason::Shell("the name of a file"), Some(guard));
@@ -299,14 +303,52 @@ impl Flow<'_> {
 
     /// Notes that a command may write what it was given to a file.
     pub(super) fn touch(&mut self, file: &Text, command: u64) {
-        let content = [&self.in_words, &self.in_taken, &self.in_outputs].map(Vec::as_slice).concat();
-        self.note_target(file, &content);
+        self.may_write.insert((file.clone(), command));
         self.touched.add(file, command, &self.in_words);
         if !self.in_taken.is_empty() {
             self.touched.add(file, command, &self.in_taken);
         }
         if !self.in_outputs.is_empty() {
             self.touched.add(file, command, &self.in_outputs);
+        }
+    }
+
+    /// What a command is given and reads, it may write to each of its files, whichever of its words comes first.
+    pub(super) fn writes_what_it_reads(&mut self) {
+        let outputs = std::mem::take(&mut self.may_write);
+        let read = [self.in_files.as_slice(), &self.in_outputs].concat();
+        let all = [read.as_slice(), &self.in_words, &self.in_taken].concat();
+        for (file, command) in &outputs {
+            self.note_target(file, &all);
+            // A file that only a value names is any: the value is checked instead.
+            if !files::is_any(file) {
+                self.touched.add(file, *command, &read);
+            }
+        }
+    }
+
+    /// A program prints what stands in the files of a directory.
+    pub(super) fn searches(&mut self, state: &State) {
+        if state.entry().searches.is_some_and(|with| with.holds(state.seen())) && self.knows_files() {
+            let here = vec![Atom::text(".")];
+            let touched = self.touched.holes_below(&here, self.itself(), |_| true);
+            self.in_outputs.extend(self.written.holes_below(&here, |_| true));
+            self.in_outputs.extend(touched);
+        }
+    }
+
+    /// A program may name a file after one that it reads: `a.txt.gz`, `a.pdf`.
+    pub(super) fn derives(&mut self, file: &Text) {
+        if !self.knows_files() {
+            return;
+        }
+        // A directory, and the name of a file without what is behind its last dot.
+        let Some(name) = last_name(file).filter(|name| !matches!(*name, "." | "..")) else { return };
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let beginnings = [name.to_owned(), format!("{stem}.")];
+        for beginning in beginnings.iter().filter(|beginning| *beginning != ".") {
+            let derived = vec![Atom::text(beginning), Atom::Unknown(Tag::Somewhere)];
+            self.may_write.insert((derived, self.command));
         }
     }
 
@@ -324,6 +366,11 @@ impl Flow<'_> {
             return;
         }
         self.prints_environment |= !self.in_environment.is_empty();
+        for name in &state.entry().makes {
+            let mut file = vec![Atom::text(name.trim_end_matches('*'))];
+            file.extend(name.ends_with('*').then_some(Atom::Unknown(Tag::Somewhere)));
+            self.touch_all(&[file], self.command);
+        }
         let read = [self.input.holes(), self.in_files.clone(), self.in_outputs.clone()].concat();
         if writes == Writes::Anything {
             self.touched.add(&vec![Atom::Unknown(Tag::Somewhere)], self.command, &read);

@@ -245,7 +245,7 @@ impl Flow<'_> {
     /// Tells what a command unpacks.
     pub(super) fn unpacks(&mut self, state: &State) {
         let how = state.entry().unpacks;
-        if how.when != 0 && state.seen() & how.when == 0 || state.seen() & how.unless != 0 {
+        if !how.with.holds(state.seen()) {
             return;
         }
         let mut kept = Vec::new();

@@ -46,6 +46,10 @@ pub(crate) struct Entry<'a> {
     /// It may take settings from files of the user and of the machine.
     pub(crate) has_settings: bool,
     pub(crate) writes: Writes,
+    /// Files that it writes under names of its own: `nohup.out`; `x*` are all that begin so.
+    pub(crate) makes: Vec<&'a str>,
+    /// When it prints what stands in files that its words need not name.
+    pub(crate) searches: Option<Condition>,
     pub(crate) unpacks: Unpacks,
     /// An operand that is a path is a package, whose code runs.
     pub(crate) builds: bool,
@@ -256,7 +260,12 @@ pub(crate) enum Writes {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Unpacks {
     pub(crate) into: Into,
-    /// Only with one of these options, if there are any, and with none of the others; by bit of `Entry::watched`.
+    pub(crate) with: Condition,
+}
+
+/// Something is so with one of these options, if there are any, and with none of the others; by bit of `Entry::watched`.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Condition {
     pub(crate) when: u32,
     pub(crate) unless: u32,
 }

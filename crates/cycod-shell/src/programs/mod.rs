@@ -17,8 +17,8 @@ use std::sync::LazyLock;
 
 use crate::flow::value::{Text, literal};
 
+use entry::{Condition, Number, Operand, Options, Syntax, Takes, Unlisted};
 pub(crate) use entry::{Entry, FileNames, Input, Into as UnpacksInto, Loads, Place, PlaceKind, Writes};
-use entry::{Number, Operand, Options, Syntax, Takes, Unlisted};
 pub use project::{Built, Directory, Project, ScriptPath, Scripts};
 use stated::Said;
 pub(crate) use stated::Statements;
@@ -387,6 +387,13 @@ impl Entry<'_> {
     /// Whether names that are no paths say what is unpacked.
     pub(crate) fn unpacks_by_name(&self) -> bool {
         matches!(self.unpacks.into, UnpacksInto::Kept | UnpacksInto::FromKept | UnpacksInto::FromAnyKept)
+    }
+}
+
+impl Condition {
+    /// Whether it holds once these options were seen.
+    pub(crate) fn holds(self, seen: u32) -> bool {
+        (self.when == 0 || seen & self.when != 0) && seen & self.unless == 0
     }
 }
 

@@ -312,3 +312,30 @@ fn no_value_acts_across_tools() {
         assert_eq!(checked.code(), 0, "{steps}\n{}", checked.block());
     }
 }
+
+/// A value that may be missing moves the words behind it up: what is refused then names that value as the cause.
+#[test]
+fn a_value_that_may_be_missing_is_named() {
+    let place = Place::new();
+    let cases = [
+        ("bash: kubectl -n {OTHER} get pods \"{X}\"", true),
+        ("bash: git -C {OTHER} log -- \"{X}\"", true),
+        ("bash: docker run --name {OTHER} alpine ls -- {X}", true),
+        ("steps:\n  - {name: a, bash: 'sudo -u {OTHER} cat -- {X}'}\n  - {name: b, bash: ls}", true),
+        // Another cause stays.
+        ("bash: bash -c \"echo {X}\" x {OTHER}", false),
+    ];
+    for (number, (body, is_cause)) in cases.iter().enumerate() {
+        let parameters = "  X: {type: string, description: x, required: true}\n  OTHER: {type: string, description: o}\n";
+        let text = format!("description: Missing\n{body}\ntags: [read]\nparameters:\n{parameters}");
+        let name = format!("missing{number}");
+        place.tool(&name, &text);
+        let checked = place.run(&["tool", "validate", &name]).stdout();
+        let names_it = checked.contains("if `OTHER` is missing, the words behind it move up: ");
+        let tells_how = checked.contains("write `required: true` at `OTHER`");
+        assert_eq!((names_it, tells_how), (*is_cause, *is_cause), "{body}\n{checked}");
+        place.tool(&name, &text.replace("description: o", "description: o, required: true"));
+        let checked = place.run(&["tool", "validate", &name]);
+        assert_eq!(checked.code() == 0, *is_cause, "{body}\n{}", checked.block());
+    }
+}
