@@ -53,16 +53,15 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
             format!("`{by}` evaluates text that holds the value of `{name}`"),
             "collect words, not text: `command+=(--output \"$value\")`, and run `\"${command[@]}\"`".to_owned(),
         ),
-        Reason::Code { program, language: "config" } => (
-            Proof::Code,
-            Code::ValueInCode,
-            format!("`{program}` takes `{name}` for settings, which can run programs"),
-            write_beside,
-        ),
         Reason::Code { program, .. } | Reason::Evaluated { by: program } => (
             Proof::Code,
             Code::ValueInCode,
-            format!("`{name}` is in code that `{program}` parses: no quoting keeps it data there"),
+            match reason {
+                Reason::Code { language: "config", .. } => {
+                    format!("`{program}` takes `{name}` for settings, which can run programs")
+                }
+                _ => format!("`{name}` is in code that `{program}` parses: no quoting keeps it data there"),
+            },
             write_beside,
         ),
         Reason::Pasted { program, code } => (

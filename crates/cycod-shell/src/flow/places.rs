@@ -291,21 +291,7 @@ impl Flow<'_> {
                 self.in_files.extend(&below);
             }
             if entry.writes.has_content() && !matches!(place.kind, PlaceKind::Data("directory" | "recipe")) {
-                for mut file in files.clone() {
-                    if is_prefix {
-                        file.push(Atom::Unknown(Tag::Somewhere));
-                    }
-                    // What stands in one file, or is read, may be copied to the other.
-                    let copied = [self.in_files.clone(), self.input.holes(), below.clone()].concat();
-                    for file in files::unpacked(&file).into_iter().chain([file]) {
-                        if files::is_any(&file) {
-                            self.may_write.insert((file, self.command));
-                        } else {
-                            self.note_written(&file, &copied);
-                            self.touch(&file, self.command);
-                        }
-                    }
-                }
+                self.writes_files(&files, is_prefix, &below);
                 self.derives(text);
             }
         } else if entry.writes.has_content() {
@@ -358,6 +344,25 @@ impl Flow<'_> {
                 self.find_all(holes, &unknown);
             }
             _ => {}
+        }
+    }
+
+    /// A program may write what it reads, and what is `below` a directory, to these files.
+    fn writes_files(&mut self, files: &[Text], is_prefix: bool, below: &[usize]) {
+        for mut file in files.iter().cloned() {
+            if is_prefix {
+                file.push(Atom::Unknown(Tag::Somewhere));
+            }
+            // What stands in one file, or is read, may be copied to the other.
+            let copied = [self.in_files.as_slice(), &self.input.holes(), below].concat();
+            for file in files::unpacked(&file).into_iter().chain([file]) {
+                if files::is_any(&file) {
+                    self.may_write.insert((file, self.command));
+                } else {
+                    self.note_written(&file, &copied);
+                    self.touch(&file, self.command);
+                }
+            }
         }
     }
 

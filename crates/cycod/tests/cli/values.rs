@@ -326,7 +326,8 @@ fn a_value_that_may_be_missing_is_named() {
         ("bash: bash -c \"echo {X}\" x {OTHER}", false),
     ];
     for (number, (body, is_cause)) in cases.iter().enumerate() {
-        let parameters = "  X: {type: string, description: x, required: true}\n  OTHER: {type: string, description: o}\n";
+        let parameters =
+            "  X: {type: string, description: x, required: true}\n  OTHER: {type: string, description: o}\n";
         let text = format!("description: Missing\n{body}\ntags: [read]\nparameters:\n{parameters}");
         let name = format!("missing{number}");
         place.tool(&name, &text);
