@@ -232,6 +232,7 @@ impl Compiler {
                 "of-shells" => &mut names.of_shells,
                 "documents" => &mut names.documents,
                 "below-shells" => &mut names.below_shells,
+                "of-programs" => &mut names.of_programs,
                 "below-rules" => &mut names.below_rules,
                 "rules" => &mut names.rules,
                 other => {

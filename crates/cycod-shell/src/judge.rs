@@ -30,7 +30,7 @@ const MOST_VARIANTS: usize = 64;
 /// How many places of one command get a rewrite, each of which is as long as the command.
 const MOST_REWRITES: usize = 16;
 
-/// For how many values that may be missing it is tried what would be if they were there.
+/// How many values may be missing for it to be tried what would be if one were there.
 const MOST_MISSING: usize = 8;
 
 /// How many places of one command get a hint, each of which is looked for in the whole command.
@@ -124,8 +124,12 @@ impl Judgement {
 fn tell_of_missing(stages: &[Stage<'_>], judged: &mut [Judgement], judge: &dyn Fn(&[Stage<'_>]) -> Vec<Judgement>) {
     let commands = stages.iter().flat_map(|stage| holes_of(stage.question.command));
     let names: IndexSet<&str> = commands.filter(|hole| hole.vanishes).map(|hole| hole.name).collect();
+    // Each costs as much as the judgement itself.
+    if names.len() > MOST_MISSING {
+        return;
+    }
     let before = judged.to_vec();
-    for name in names.into_iter().take(MOST_MISSING) {
+    for name in names {
         let commands: Vec<Vec<Segment<'_>>> =
             stages.iter().map(|stage| present(stage.question.command, name)).collect();
         let with_it = stages

@@ -9,6 +9,7 @@ use crate::argv::plain_text;
 use crate::flow::structure::{is_one_json_value, is_yaml_scalar, leaves_path};
 use crate::flow::value::Cut;
 use crate::piece::{Mode, Value, Words};
+use crate::programs::file_names;
 use crate::words::split;
 
 /// What is proven about a placeholder: whether a caller's value can only be data there.
@@ -168,7 +169,7 @@ pub(crate) enum Rule {
     /// Stays one word where the shell splits.
     Split,
     /// Names no file, and nothing in a directory, of this name, which runs later; what the author wrote stands around it.
-    NotNamed { before: String, after: String, name: String },
+    NotNamed { before: String, after: Option<String>, name: String },
     /// Cannot run a command in arithmetic, where names and subscripts are evaluated.
     Arithmetic,
     /// Does not begin with this; nor with a beginning of it, where more text follows in the same word.
@@ -224,10 +225,17 @@ impl Guard {
             Rule::NotNamed { name, .. } if self.cut != Cut::WHOLE => {
                 text.to_ascii_lowercase().contains(&name.to_ascii_lowercase())
             }
-            // Some file systems take no notice of case, nor of a dot or a blank at the end.
-            Rule::NotNamed { before, after, name } => format!("{before}{text}{after}")
-                .split(['/', '\\'])
-                .any(|part| part.trim_end_matches([' ', '.']).eq_ignore_ascii_case(name)),
+            // Some file systems take no notice of case, nor of a dot or a blank at the end. Of `host:a/r.git`, `r` is made.
+            // It is the beginning of a name.
+            Rule::NotNamed { before, after: None, name } => {
+                let path = format!("{before}{text}");
+                let (above, last) = path.rsplit_once(['/', '\\']).unwrap_or(("", &path));
+                let begins = name.get(..last.len()).is_some_and(|start| start.eq_ignore_ascii_case(last));
+                begins && !last.is_empty() || above.split(['/', '\\']).any(|part| is_named(part, name))
+            }
+            Rule::NotNamed { before, after: Some(after), name } => {
+                format!("{before}{text}{after}").split(['/', '\\', ':']).any(|part| is_named(part, name))
+            }
             Rule::Prefix { .. } if self.cut.loses_from(text) => true,
             Rule::Prefix { prefix, goes_on } => self.cut.starts(text).any(|start| {
                 // A character that may have become another one may have become this one.
@@ -398,4 +406,16 @@ fn listed(characters: &str) -> String {
     listed.dedup();
     let last = listed.pop().unwrap_or_default();
     if listed.is_empty() { last } else { format!("{} or {last}", listed.join(", ")) }
+}
+
+/// Whether a part of a path, or of an address, may become a file or a directory of this name. Some file systems take no notice of
+/// case, nor of a dot or a blank at the end; what unpacks `a.gz` makes `a`, and a clone of `r.git` is `r`.
+fn is_named(part: &str, name: &str) -> bool {
+    let part = part.trim_end_matches([' ', '.']);
+    let ends = file_names().packed.iter().chain(&[".git", ".bundle"]);
+    let cut = ends.filter_map(|end| {
+        part.len().checked_sub(end.len()).filter(|at| part.is_char_boundary(*at)).map(|at| (at, end))
+    });
+    let bare = cut.filter(|(at, end)| part[*at..].eq_ignore_ascii_case(end)).map(|(at, _)| &part[..at]);
+    std::iter::once(part).chain(bare).any(|part| part.eq_ignore_ascii_case(name))
 }

@@ -592,6 +592,10 @@ pub(super) fn runs_later(file: &Text) -> Option<(&'static str, &'static str)> {
         return Some(("sudo", "config"));
     }
     let rules = |rules: &'static [&'static str]| rules.iter().filter_map(|rule| rule.split_once('='));
+    let is_at = |of: &str| path.strip_suffix(of).is_some_and(|above| above.is_empty() || above.ends_with('/'));
+    if let Some((_, program)) = rules(&file_names().of_programs).find(|(of, _)| is_at(of)) {
+        return Some((program, "config"));
+    }
     let below = rules(&file_names().below_rules).find(|(directory, _)| is_in(&[*directory]));
     let itself = || rules(&file_names().rules).find(|(of, _)| *of == name && path.starts_with('/'));
     if let Some((_, program)) = below.or_else(itself) {

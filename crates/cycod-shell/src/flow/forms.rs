@@ -170,7 +170,10 @@ impl Flow<'_> {
             self.writes_to_commands(&command.redirects, &printed);
             outputs.iter().for_each(|file| self.guard_file(file, &printed));
             for target in outputs {
-                self.note_written(&target, &holes);
+                match fetches(&command.form) {
+                    true => self.note_written(&target, &holes),
+                    false => self.note_printed(&target, &printed),
+                }
                 self.written_to_descriptor(&target, &holes);
             }
             if command.redirects.iter().any(is_to_descriptor) {

@@ -205,6 +205,8 @@ pub(crate) struct Flow<'a> {
     codes: HashMap<Arc<str>, Vec<Text>>,
     /// The names at which it puts other programs.
     copied: BTreeSet<Arc<str>>,
+    /// The names at which it puts what it fetches.
+    fetched_at: HashSet<Arc<str>>,
     /// The last names of the files that its commands write, and not fetch.
     own_files: BTreeSet<Arc<str>>,
     /// A value reaches arithmetic, where the name of any variable is evaluated in turn.
@@ -421,6 +423,7 @@ impl<'a> Flow<'a> {
             loops: 0,
             authored: BTreeSet::new(),
             copied: BTreeSet::new(),
+            fetched_at: HashSet::new(),
             own_files: BTreeSet::new(),
             calculates: false,
             splits_otherwise: false,

@@ -270,7 +270,10 @@ impl Flow<'_> {
         if state.entry().builds && is_package && (is_source || !is_of_option) {
             self.builds(text, is_source || place.kind == PlaceKind::Unknown);
         }
-        let argument = literal(text).and_then(|text| text.split_once('=')).map(|(_, file)| vec![Atom::text(file)]);
+        let argument = behind_name(text).filter(|_| place.is_file() || literal(text).is_some());
+        if place.is_file() {
+            self.reads_words(place, text, argument.as_ref());
+        }
         let files: Vec<Text> = [Some(text.clone()), argument].into_iter().flatten().collect();
         let entry = state.entry();
         let is_prefix = place.kind == PlaceKind::Data("prefix");
@@ -327,7 +330,10 @@ impl Flow<'_> {
             // A number is no file, nor is a variable.
             PlaceKind::CodeIn("arithmetic" | "name") => {}
             PlaceKind::CodeIn(language) if self.knows_files() => {
-                for file in &files {
+                // Code with blanks and a value in it is no name of a file.
+                let has_blanks = |atom: &Atom| matches!(atom, Atom::Text(text) if text.contains(char::is_whitespace));
+                let is_code = |file: &Text| literal(file).is_none() && file.iter().any(has_blanks);
+                for file in files.iter().filter(|file| !is_code(file)) {
                     self.find_all(self.written.holes(file), &Reason::Written);
                     self.find_all(self.touched.holes(file, self.itself()), &Reason::Written);
                 }
@@ -344,6 +350,19 @@ impl Flow<'_> {
                 self.find_all(holes, &unknown);
             }
             _ => {}
+        }
+    }
+
+    /// A file may be one of the system (`if=/proc/self/environ`), or hold more words of the command (`@file`).
+    fn reads_words(&mut self, place: &Place<'_>, text: &Text, argument: Option<&Text>) {
+        if let Some(argument) = argument {
+            let told = self.told_in_file(argument);
+            self.in_files.extend(told);
+        }
+        if place.prefixes.contains(&"@")
+            && let Some(words) = beginning(text).strip_prefix('@')
+        {
+            self.runs_file(&vec![Atom::text(words)]);
         }
     }
 

@@ -13,7 +13,8 @@ pub(crate) struct NamedFile {
     pub(super) hole: usize,
     cut: Cut,
     before: String,
-    after: String,
+    /// Nothing when it is not known.
+    after: Option<String>,
 }
 
 impl Flow<'_> {
@@ -28,13 +29,13 @@ impl Flow<'_> {
     /// Notes a file, or a directory, that a value names.
     pub(super) fn note_named(&mut self, file: &Text) {
         for (index, atom) in file.iter().enumerate() {
-            let around = literal(&file[..index]).zip(literal(&file[index + 1..]));
+            let (before, after) = (literal(&file[..index]), literal(&file[index + 1..]));
             for &hole in atom.holes() {
-                let (cut, (before, after)) = match (atom, around) {
-                    (Atom::Value { cut, .. }, Some(around)) => (*cut, around),
-                    _ => (Cut::BEGINNING, ("", "")),
+                let (cut, before, after) = match (atom, before) {
+                    (Atom::Value { cut, .. }, Some(before)) => (*cut, before, after),
+                    _ => (Cut::BEGINNING, "", Some("")),
                 };
-                let target = NamedFile { hole, cut, before: before.to_owned(), after: after.to_owned() };
+                let target = NamedFile { hole, cut, before: before.to_owned(), after: after.map(str::to_owned) };
                 self.has_grown |= self.targets.insert(target);
             }
         }
@@ -61,9 +62,9 @@ impl Flow<'_> {
                 continue;
             }
             // Some file systems ignore case.
-            let end = after.to_lowercase();
-            let may_end =
-                |name: &&String| after.contains('/') || *cut != Cut::WHOLE || name.to_lowercase().ends_with(&end);
+            let end = after.as_ref().map(|after| after.to_lowercase()).filter(|after| !after.contains('/'));
+            let is_at_end = |name: &str| end.as_ref().is_none_or(|end| name.to_lowercase().ends_with(end));
+            let may_end = |name: &&String| *cut != Cut::WHOLE || is_at_end(name);
             for name in names.iter().filter(may_end) {
                 let rule = Rule::NotNamed { before: before.clone(), after: after.clone(), name: name.clone() };
                 let guard = Guard { rule, cut: *cut, program: "the command".into() };
@@ -74,10 +75,28 @@ impl Flow<'_> {
 
     pub(super) fn note_written(&mut self, target: &Text, holes: &[usize]) {
         self.note_target(target, holes);
+        self.keep(target, holes);
+        self.has_grown |= self.written.add(target, holes);
+    }
+
+    /// Notes what is printed to a file. What a program prints of its words is no value, there as in a pipe.
+    pub(super) fn note_printed(&mut self, target: &Text, printed: &Input) {
+        let holes = printed.holes();
+        match printed {
+            Input::Printed(_) => {
+                self.note_target(target, &holes);
+                self.keep(target, &holes);
+                self.touched.add(target, files::ANY_COMMAND, &holes);
+            }
+            _ => self.note_written(target, &holes),
+        }
+    }
+
+    /// A program may look for a file with values by itself.
+    fn keep(&mut self, target: &Text, holes: &[usize]) {
         if !holes.is_empty() {
             self.kept.push(Kept { name: files::FileName::of(target), command: self.command, holes: holes.to_vec() });
         }
-        self.has_grown |= self.written.add(target, holes);
     }
 
     /// Values in the files that these words name.
@@ -217,6 +236,7 @@ impl Flow<'_> {
         // What is fetched is the program that it is called here, unless it has the name of another one.
         let is_fetching = is_fetching(how);
         for target in targets.iter().filter_map(last_name) {
+            self.has_grown |= is_fetching && self.fetched_at.insert(target.into());
             let is_same = |source: &Text| match last_name(source) {
                 Some(name) if name == target || programs::is_same(name, target) => true,
                 Some(name) if is_fetching => !programs::is_described(name) || !beginning(source).contains("://"),
@@ -245,6 +265,10 @@ impl Flow<'_> {
             let why = format!("the command puts another program at the name `{name}`, which is not followed");
             let holes: Vec<usize> = self.in_words.iter().chain(&self.in_environment).copied().collect();
             self.find_unclear(holes, &why);
+        }
+        // What is fetched may stand where programs are looked for.
+        if self.fetched_at.contains(name) {
+            self.runs_written(&vec![Atom::text(name)], false);
         }
     }
 
@@ -320,6 +344,9 @@ impl Flow<'_> {
         let all = [read.as_slice(), &self.in_words, &self.in_taken].concat();
         for (file, command) in &outputs {
             self.note_target(file, &all);
+            if let Some((program, language)) = files::runs_later(file) {
+                self.find_code(read.iter().copied(), &program.into(), language);
+            }
             // A file that only a value names is any: the value is checked instead.
             if !files::is_any(file) {
                 self.touched.add(file, *command, &read);

@@ -295,6 +295,9 @@ impl Flow<'_> {
     /// What is made of an address gets a part of it for a name.
     fn names_sources(&mut self) {
         let sources = self.unpacked.sources.clone();
+        if self.unpacked.directories.is_empty() {
+            sources.iter().for_each(|source| self.note_named(source));
+        }
         sources.iter().for_each(|source| self.note_name(source));
     }
 
