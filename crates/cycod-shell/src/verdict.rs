@@ -170,8 +170,10 @@ pub(crate) enum Rule {
     Split,
     /// Names no file, and nothing in a directory, of this name, which runs later; what the author wrote stands around it.
     NotNamed { before: String, after: Option<String>, name: String },
-    /// Cannot run a command in arithmetic, where names and subscripts are evaluated.
+    /// Cannot run a command in arithmetic, where names and subscripts are evaluated, nor set a variable.
     Arithmetic,
+    /// The same, and has no name of a variable in it.
+    Nameless,
     /// Does not begin with this; nor with a beginning of it, where more text follows in the same word.
     Prefix { prefix: String, goes_on: bool },
     /// Holds none of these characters.
@@ -198,7 +200,7 @@ impl Guard {
         match self.rule {
             Rule::Option { .. } => Code::OptionLikeValue,
             Rule::Split => Code::SplitByShell,
-            Rule::Arithmetic => Code::ValueInArithmetic,
+            Rule::Arithmetic | Rule::Nameless => Code::ValueInArithmetic,
             Rule::NotNamed { .. } => Code::ValueChoosesProgram,
             Rule::Plain
             | Rule::Prefix { .. }
@@ -221,7 +223,15 @@ impl Guard {
             Rule::Split => {
                 text.starts_with('-') || text.contains(|c: char| c.is_ascii_whitespace() || "*?[\\".contains(c))
             }
-            Rule::Arithmetic => text.contains(['$', '`', '[']),
+            Rule::Arithmetic => {
+                text.contains(['$', '`', '[', '=']) || ["++", "--"].iter().any(|sets| text.contains(sets))
+            }
+            // What begins with a digit is no name: `0xff`, `10M`.
+            Rule::Nameless => {
+                let is_word = |c: char| c.is_alphanumeric() || "_#@".contains(c);
+                text.contains(['$', '`', '['])
+                    || text.split(|c| !is_word(c)).any(|word| word.starts_with(|c: char| !c.is_ascii_digit()))
+            }
             Rule::NotNamed { name, .. } if self.cut != Cut::WHOLE => {
                 text.to_ascii_lowercase().contains(&name.to_ascii_lowercase())
             }
@@ -308,8 +318,14 @@ impl Guard {
                 "give a value that is one plain word".to_owned(),
             ),
             Rule::Arithmetic => (
-                format!("{value} holds `$`, a backtick or `[`, and reaches arithmetic, where it would be run"),
+                format!(
+                    "{value} holds `$`, a backtick, `[`, `=`, `++` or `--`, and reaches arithmetic, where it could run commands or set variables"
+                ),
                 "give a value without these characters".to_owned(),
+            ),
+            Rule::Nameless => (
+                format!("{value} is no number, and reaches arithmetic, where it could name variables or run commands"),
+                "give a number".to_owned(),
             ),
             Rule::NotNamed { name, .. } => (
                 format!("{value} names `{name}`, which the tool runs, or loads code from, after it writes it"),
@@ -373,7 +389,10 @@ impl Guard {
             }
             Rule::Plain => "letters, digits and `_./:@%+,-` only".to_owned(),
             Rule::Split => format!("one plain word, because `{program}` has no quotes"),
-            Rule::Arithmetic => "without `$`, backticks and `[`, because it reaches arithmetic".to_owned(),
+            Rule::Arithmetic => {
+                "without `$`, backticks, `[`, `=`, `++` and `--`, because it reaches arithmetic".to_owned()
+            }
+            Rule::Nameless => "a number, because it reaches arithmetic".to_owned(),
             Rule::NotNamed { name, .. } => format!("not `{name}`, which the tool runs or loads"),
             Rule::Prefix { prefix, .. } => {
                 format!("not beginning with `{prefix}`, which means something to `{program}`")

@@ -8,7 +8,7 @@ mod acting;
 #[path = "common/template.rs"]
 mod template;
 
-use acting::{all_act_and_are_refused, is_refused, judged};
+use acting::{acts, all_act_and_are_refused, is_refused, judged};
 use cycod_shell::{Proof, Shell};
 use proptest::prelude::*;
 
@@ -626,21 +626,45 @@ fn what_is_data_says_what_a_value_must_be() {
     );
 }
 
-/// Arithmetic evaluates the variable that a value names, and each value of the command is in one.
+/// Arithmetic evaluates the variable that a value names, and may set it: `IFS`, and a value that stands without quotes is many words.
+#[test]
+fn what_is_calculated_with_names_no_variable() {
+    let sets = r#"n="{X}"; found=a5-exec5touch5PWNED5{}5+; touch a; [[ $n -gt 3 ]]; find . -name $found"#;
+    assert!(acts(Shell::Bash, sets, "IFS=5") && is_refused(Shell::Bash, sets, "IFS=5"));
+    for script in [
+        r#"count="{X}"; echo "{Z}"; (( count > 3 )) && echo many"#,
+        r#"echo "{Z}"; x="{X}"; echo $((x))"#,
+        r#"n="{X}"; echo "{Z}"; [[ $n -gt 3 ]]"#,
+        r#"f() { local n=$1; echo "$2"; (( n > 3 )); }; f "{X}" "{Z}""#,
+        r#"n="{X}"; echo "{Z}"; echo $((n * 2 + $n))"#,
+    ] {
+        for value in ["cycod_Z", "_", "IFS=5", "n", "5+IFS", "1,PATH=1", "é"] {
+            assert!(is_refused(Shell::Bash, script, value), "{script}: {value}");
+        }
+        for value in ["12", "-3", "0xff", "", "10M", "1.5", "3 4"] {
+            assert!(!is_refused(Shell::Bash, script, value), "{script}: {value}");
+        }
+        let of_other = &judged(Shell::Bash, script).command.into_iter().find(|verdict| verdict.guards.is_empty());
+        assert!(of_other.is_some(), "{script}: a value that is only printed has a condition");
+    }
+}
+
+/// Of a part of a value, or of what a program prints of it, that isn't known: then each value of the command may be named.
 #[test]
 fn what_is_calculated_may_name_every_value() {
     for script in [
-        r#"count="{X}"; echo "{Y}"; (( count > 3 )) && echo many"#,
-        r#"echo "{Y}"; x="{X}"; echo $((x))"#,
-        r#"n="{X}"; echo "{Y}"; [[ $n -gt 3 ]]"#,
-        r#"f() { local n=$1; echo "$2"; (( n > 3 )); }; f "{X}" "{Y}""#,
-        r#"n=$(grep -c "{X}" f); git log -- "{Y}"; (( n > 3 ))"#,
+        r#"n=$(grep -c "{X}" f); git log -- "{Z}"; (( n > 3 ))"#,
+        r#"IFS=. read -r a b <<< "{X}"; git log -- "{Z}"; (( a > 3 ))"#,
+        r#"n="a{X}"; git log -- "{Z}"; (( n > 3 ))"#,
     ] {
         let verdicts = judged(Shell::Bash, script).command;
         assert!(
             verdicts.len() == 2 && verdicts.iter().all(|verdict| !verdict.guards.is_empty()),
             "{script}: {verdicts:?}"
         );
+        for value in ["IFS=5", "IFS++", "a[1]", "$(id)"] {
+            assert!(is_refused(Shell::Bash, script, value), "{script}: {value}");
+        }
     }
 }
 

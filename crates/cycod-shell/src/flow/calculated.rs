@@ -102,7 +102,22 @@ impl Flow<'_> {
                 "what a program or an expansion made of it reaches arithmetic, where `[` begins code; take nothing but its digits, as in `n=$(… | tr -cd 0-9)`",
             );
         }
-        self.guard_arithmetic(&holes_of(text));
+        // Without a name in it, a value reads and sets no variable. Of a part of one, and of what stands behind letters, that isn't
+        // known.
+        let is_name = |c: char| c.is_alphabetic() || c == '_';
+        let is_alone = text.iter().filter(|atom| !matches!(atom, Atom::Text(_))).count() == 1
+            && !text.iter().any(|atom| matches!(atom, Atom::Text(text) if text.contains(is_name)));
+        for atom in text {
+            match atom {
+                Atom::Value { hole, cut: cut @ (Cut::WHOLE | Cut::QUOTED) } if is_alone => {
+                    if self.is_text(*hole) {
+                        let guard = Guard { rule: Rule::Nameless, cut: *cut, program: "arithmetic".into() };
+                        self.find_guarded(*hole, Reason::Shell("a variable that is calculated with"), Some(guard));
+                    }
+                }
+                atom => self.guard_arithmetic(atom.holes()),
+            }
+        }
     }
 
     /// A text that is evaluated as arithmetic.
@@ -131,7 +146,7 @@ impl Flow<'_> {
         while let Some(name) = names.get(at).cloned() {
             at += 1;
             let Some(variable) = self.variables.get(name.as_str()) else { continue };
-            let holes = variable.holes();
+            let mut holes = variable.holes();
             let lists = texts_among(variable.lists.iter().chain(&variable.elements).flatten());
             let texts: Vec<Text> = variable.texts.iter().chain(&variable.appended).cloned().chain(lists).collect();
             for text in &texts {
@@ -143,6 +158,8 @@ impl Flow<'_> {
             }
             self.spend(1);
             texts.iter().for_each(|text| self.calculates_with(text));
+            let followed = holes_of(texts.iter().flatten());
+            holes.retain(|hole| !followed.contains(hole));
             self.guard_arithmetic(&holes);
         }
     }
