@@ -53,6 +53,15 @@ const NAMES: &[(&str, &str)] = &[
         SHELL,
     ),
     (r#"git init -q .; touch "./{X}"; git add "./{X}"; git ls-files | sh"#, SHELL),
+    // What is unpacked has names of its own.
+    (
+        r#"touch f "./-Itouch PWNED"; tar cf o.tar ./f ./-I*; rm f ./-I*; mkdir d; tar xf "{X}" -C d; cd d; tar cf p.tar *; mv PWNED .."#,
+        "o.tar",
+    ),
+    (
+        r#"touch f "./-Itouch PWNED"; git init -q r; mv f ./-I* r; git -C r add .; git -C r commit -qm a; git clone -q "{X}" c; cd c; tar cf p.tar *; mv PWNED .."#,
+        "./r",
+    ),
     (r#"git init -q .; touch "./{X}"; git status --short | cut -c4- | tr -d '"' | sh"#, SHELL),
 ];
 
@@ -116,6 +125,11 @@ const PROCESSES: &[(&str, &str)] = &[
 
 /// What people write, and where nothing comes back as code.
 const EVERYDAY: &[&str] = &[
+    r#"git clone "{X}" r; for f in r/*.md; do cat "$f"; done"#,
+    r#"mkdir d; tar xf "{X}" -C d; cat d/*.txt; cd d; wc -l ./*"#,
+    r#"git clone "{X}" r; find r -name '*.py' | xargs wc -l; ls r; cd r; ls; grep -rn TODO ."#,
+    r#"git clone --depth 1 "{X}" r && cd r && ls -la && git log -1"#,
+    r#"unzip -q "{X}" -d d; for f in d/*; do mv "$f" "d/x-$(basename "$f")"; done"#,
     r#"mkdir -p "{X}"; ls"#,
     r#"mkdir -p "out/{X}"; for f in src/*.md; do cat "$f"; done"#,
     r#"mkdir -p -- "{X}"; cd -- "{X}"; curl -fsSL https://acme.test/install.sh | sh"#,

@@ -96,9 +96,8 @@ impl Flow<'_> {
             let told: Vec<usize> = told.filter(|hole| self.is_text(*hole)).collect();
             // It keeps that in files of its own.
             let files = entry.own.iter().map(|file| Arc::from(*file));
-            for place in files.chain([Arc::clone(&program)]).filter(|_| !told.is_empty()) {
-                grow(self.memories.now.told.entry(Arc::clone(&place)).or_default(), &told);
-                self.has_grown |= grow(self.memories.ever.told.entry(place).or_default(), &told);
+            for place in files.chain([Arc::clone(&program)]) {
+                self.remember(&place, &told);
             }
         }
         // What is not known, and code that is not followed, may list anything.
@@ -108,6 +107,32 @@ impl Flow<'_> {
             || matches!(entry.input, Reads::Code { .. });
         self.memories.shows |= entry.shows_processes;
         self.memories.programs.push(program);
+    }
+
+    fn remember(&mut self, place: &Arc<str>, told: &[usize]) {
+        if !told.is_empty() {
+            grow(self.memories.now.told.entry(Arc::clone(place)).or_default(), told);
+            self.has_grown |= grow(self.memories.ever.told.entry(Arc::clone(place)).or_default(), told);
+        }
+    }
+
+    /// Values decide what is unpacked into a directory, and so the names of files; no name is that where the command works.
+    pub(super) fn note_unpacked_names(&mut self, directory: &str, holes: &[usize]) {
+        self.remember(&format!("{UNPACKED}{directory}").into(), holes);
+    }
+
+    /// The values that decide the names of files where patterns look.
+    fn unpacked_names(&mut self, patterns: &[Field]) -> Option<Text> {
+        let mut directories = self.directories_of_work();
+        directories.push(String::new());
+        for field in patterns {
+            field.each(&mut |pattern| directories.extend(super::files::directories(pattern)));
+        }
+        let mut holes: Vec<usize> =
+            directories.iter().flat_map(|directory| self.told_to(&format!("{UNPACKED}{directory}"))).collect();
+        holes.sort_unstable();
+        holes.dedup();
+        (!holes.is_empty()).then(|| vec![made_of(&holes)])
     }
 
     /// A word of a command may be, or decide, the path of a file that is made.
@@ -162,7 +187,12 @@ impl Flow<'_> {
             told.extend(left.flat_map(|(_, holes)| holes));
         }
         if !told.is_empty() {
-            self.comes_back(&told, &format!("`{program}` was told it, and may print it again"));
+            let how = if program.starts_with(UNPACKED) {
+                "it decides what is unpacked, and the names of those files are listed; `./*` lists none that begins with `-`".to_owned()
+            } else {
+                format!("`{program}` was told it, and may print it again")
+            };
+            self.comes_back(&told, &how);
         }
         told
     }
@@ -238,7 +268,8 @@ impl Flow<'_> {
         if !self.has_memory() || !word.parts.iter().any(may_be_pattern) {
             return None;
         }
-        let known = self.names();
+        let unpacked = self.unpacked_names(fields);
+        let known: Vec<&Text> = self.names().into_iter().chain(&unpacked).collect();
         let (mut found, mut looks) = (Vec::new(), 0);
         for field in fields {
             field.each(&mut |pattern| {
@@ -272,6 +303,9 @@ fn runs_code(entry: &Entry<'_>) -> bool {
 
 /// How much work it is to look at one of many values that were told.
 pub(super) const COST: usize = 16;
+
+/// Before the directory into which values decide what is unpacked; no program has such a name.
+const UNPACKED: &str = "*/";
 
 /// How a value in the name of a file comes back.
 const NAMED: &str = "the name of a file holds it, and is listed";

@@ -316,6 +316,7 @@ impl Flow<'_> {
     fn fills(&mut self, place: Where, program: &str, mut holes: Vec<usize>) {
         holes.sort_unstable();
         holes.dedup();
+        self.note_unpacked_names(if let Where::Named(directory) = &place { directory } else { "" }, &holes);
         let filled = Filled { place, program: program.to_owned(), command: self.command, holes };
         if !filled.holes.is_empty() && !self.unpacked.filled.contains(&filled) {
             self.unpacked.filled.push(filled);
