@@ -235,7 +235,6 @@ impl Guard {
             Rule::NotNamed { name, .. } if self.cut != Cut::WHOLE => {
                 text.to_ascii_lowercase().contains(&name.to_ascii_lowercase())
             }
-            // Some file systems take no notice of case, nor of a dot or a blank at the end. Of `host:a/r.git`, `r` is made.
             // It is the beginning of a name.
             Rule::NotNamed { before, after: None, name } => {
                 let path = format!("{before}{text}");
@@ -431,10 +430,7 @@ fn listed(characters: &str) -> String {
 /// case, nor of a dot or a blank at the end; what unpacks `a.gz` makes `a`, and a clone of `r.git` is `r`.
 fn is_named(part: &str, name: &str) -> bool {
     let part = part.trim_end_matches([' ', '.']);
-    let ends = file_names().packed.iter().chain(&[".git", ".bundle"]);
-    let cut = ends.filter_map(|end| {
-        part.len().checked_sub(end.len()).filter(|at| part.is_char_boundary(*at)).map(|at| (at, end))
-    });
-    let bare = cut.filter(|(at, end)| part[*at..].eq_ignore_ascii_case(end)).map(|(at, _)| &part[..at]);
-    std::iter::once(part).chain(bare).any(|part| part.eq_ignore_ascii_case(name))
+    let ends = || file_names().packed.iter().chain(&["", ".git", ".bundle"]);
+    let is_end = |rest: &str| ends().any(|end| rest.eq_ignore_ascii_case(end));
+    part.split_at_checked(name.len()).is_some_and(|(start, rest)| start.eq_ignore_ascii_case(name) && is_end(rest))
 }
