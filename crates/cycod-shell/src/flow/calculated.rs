@@ -38,10 +38,14 @@ impl Flow<'_> {
             if self.is_text(hole) {
                 self.has_grown |= !self.calculates;
                 self.calculates = true;
-                let guard = Guard { rule: Rule::Arithmetic, cut: Cut::WHOLE, program: "arithmetic".into() };
-                self.find_guarded(hole, Reason::Shell("a variable that is calculated with"), Some(guard));
+                self.guard_calculated(hole, Rule::Arithmetic, Cut::WHOLE);
             }
         }
+    }
+
+    fn guard_calculated(&mut self, hole: usize, rule: Rule, cut: Cut) {
+        let guard = Guard { rule, cut, program: "arithmetic".into() };
+        self.find_guarded(hole, Reason::Shell("a variable that is calculated with"), Some(guard));
     }
 
     /// `[[ … ]]`.
@@ -111,8 +115,7 @@ impl Flow<'_> {
             match atom {
                 Atom::Value { hole, cut: cut @ (Cut::WHOLE | Cut::QUOTED) } if is_alone => {
                     if self.is_text(*hole) {
-                        let guard = Guard { rule: Rule::Nameless, cut: *cut, program: "arithmetic".into() };
-                        self.find_guarded(*hole, Reason::Shell("a variable that is calculated with"), Some(guard));
+                        self.guard_calculated(*hole, Rule::Nameless, *cut);
                     }
                 }
                 atom => self.guard_arithmetic(atom.holes()),

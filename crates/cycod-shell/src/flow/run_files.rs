@@ -340,6 +340,9 @@ impl Flow<'_> {
     /// What a command is given and reads, it may write to each of its files, whichever of its words comes first.
     pub(super) fn writes_what_it_reads(&mut self) {
         let outputs = std::mem::take(&mut self.may_write);
+        if outputs.is_empty() {
+            return;
+        }
         let mut read = [self.in_files.as_slice(), &self.in_outputs].concat();
         // Behind the values are what files hold and programs print, which is followed as in `cp` alone.
         read.retain(|hole| *hole < self.holes.len());
