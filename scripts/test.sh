@@ -72,16 +72,24 @@ if [ -n "$missing" ]; then
 fi
 printf '\n== the installation took %s s\n' "$(($(date +%s) - begun))"
 
-step() { # step COMMAND…: says what runs, and afterwards how long it took
+beside=$(mktemp -d)
+step() { # step COMMAND…: says what runs, and afterwards how long it took, and how much time of a processor
     printf '\n== %s\n' "$*"
     since=$(date +%s)
-    "$@"
-    printf '== %s took %s s\n' "$*" "$(($(date +%s) - since))"
+    (
+        "$@"
+        times >"$beside/step.times"
+    )
+    printf '== %s took %s s, %s s of a processor\n' "$*" "$(($(date +%s) - since))" "$(processor step)"
 }
-beside=$(mktemp -d)
+processor() { # processor NAME: the seconds in the `times` that NAME left: its own, and of what it waited for
+    awk '{ for (i = 1; i <= 2; i++) { split($i, part, /[ms]/); sum += part[1] * 60 + part[2] } } END { print int(sum) }' \
+        "$beside/$1.times"
+}
 begin() { # begin NAME COMMANDS [PRIORITY]: runs beside the steps; usually, it gets only the processor time that they leave
     # A shell lets what runs in the background ignore Ctrl-C, which is tried there.
-    nice -n "${3:-15}" env --default-signal=INT,QUIT sh -euc "$2" >"$beside/$1.log" 2>&1 &
+    nice -n "${3:-15}" env --default-signal=INT,QUIT sh -euc "trap 'times >&3' EXIT
+$2" 3>"$beside/$1.times" >"$beside/$1.log" 2>&1 &
     echo $! >"$beside/$1.pid"
 }
 ended() { # ended NAME…: waits for what was begun, and shows what it said
@@ -90,7 +98,7 @@ ended() { # ended NAME…: waits for what was begun, and shows what it said
         status=0
         wait "$(cat "$beside/$name.pid")" || status=$?
         rm "$beside/$name.pid"
-        printf '\n== beside the steps: %s\n' "$name"
+        printf '\n== beside the steps: %s, with %s s of a processor\n' "$name" "$(processor "$name")"
         cat "$beside/$name.log"
         [ "$status" = 0 ] || failed="$failed $name"
     done
@@ -122,7 +130,7 @@ built=$(cargo test --workspace --locked --no-run --quiet --message-format json)
 copies=${CARGO_TARGET_DIR:-$PWD/target}/copies
 mkdir -p "$copies"
 for name in cycod cycod-hub conformance; do cp "$(printf '%s\n' "$built" | executable "$name")" "$copies"; done
-step ended runners
+ended runners
 # The tests often wait, and leave a third of the processors. What they leave is enough for what waits for nothing.
 begin fuzz 'command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug --quiet
     cargo xtask fuzz 0'
@@ -130,10 +138,13 @@ begin growth "cargo test --workspace --locked --no-fail-fast --test 'g*'
     cargo test --workspace --locked --no-fail-fast --doc
     cargo clippy --workspace --all-targets --locked -- -D warnings"
 step cargo test --workspace --locked --no-fail-fast --lib --bins --test '[!g]*'
-begin smoke 'cargo test -p cycod --no-default-features --test smoke --locked'
-step ended install
+# As a part of the workspace, so that the dependencies are those that are built.
+begin smoke 'cargo test --workspace --no-default-features --test smoke --locked'
+ended install
 export CYCOD="$copies/cycod" HUB="$copies/cycod-hub" CLIENT="$copies/conformance"
 begin hubs 'sh scripts/outside.sh hubs' 0
 step sh scripts/outside.sh programs
-step ended prose deny hubs growth smoke fuzz
+ended prose deny hubs growth smoke fuzz
 step cargo xtask fuzz 20
+times >"$beside/all.times"
+printf '\n== all took %s s, %s s of a processor\n' "$(($(date +%s) - begun))" "$(processor all)"
