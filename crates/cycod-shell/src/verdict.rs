@@ -170,6 +170,8 @@ pub(crate) enum Rule {
     Split,
     /// Names no file, and nothing in a directory, of this name, which runs later; what the author wrote stands around it.
     NotNamed { before: String, after: Option<String>, name: String },
+    /// Names a directory below the one where the command works, in which something runs later; what the author wrote stands around it.
+    Apart { before: String, after: String },
     /// Cannot run a command in arithmetic, where names and subscripts are evaluated, nor set a variable.
     Arithmetic,
     /// The same, and has no name of a variable in it.
@@ -201,7 +203,7 @@ impl Guard {
             Rule::Option { .. } => Code::OptionLikeValue,
             Rule::Split => Code::SplitByShell,
             Rule::Arithmetic | Rule::Nameless => Code::ValueInArithmetic,
-            Rule::NotNamed { .. } => Code::ValueChoosesProgram,
+            Rule::NotNamed { .. } | Rule::Apart { .. } => Code::ValueChoosesProgram,
             Rule::Plain
             | Rule::Prefix { .. }
             | Rule::Without { .. }
@@ -245,6 +247,11 @@ impl Guard {
             Rule::NotNamed { before, after: Some(after), name } => {
                 format!("{before}{text}{after}").split(['/', '\\', ':']).any(|part| is_named(part, name))
             }
+            // A part of it may be any.
+            Rule::Apart { .. } if self.cut != Cut::WHOLE => {
+                text.contains(['/', '\\']) || !text.contains(|c: char| c.is_alphanumeric()) || self.cut.changes(text)
+            }
+            Rule::Apart { before, after } => !is_below(&format!("{before}{text}{after}"), !is_absolute(before)),
             Rule::Prefix { .. } if self.cut.loses_from(text) => true,
             Rule::Prefix { prefix, goes_on } => self.cut.starts(text).any(|start| {
                 // A character that may have become another one may have become this one.
@@ -330,6 +337,12 @@ impl Guard {
                 format!("{value} names `{name}`, which the tool runs, or loads code from, after it writes it"),
                 "give the name of another file".to_owned(),
             ),
+            Rule::Apart { .. } => (
+                format!(
+                    "{value} may be the directory where the command works, or one above it: what is put there could replace a file that the tool then runs, or loads code from"
+                ),
+                "give a relative path to another directory, without `..`".to_owned(),
+            ),
             Rule::Prefix { prefix, .. } => (
                 format!("{value} would begin with `{prefix}` for `{program}`, which means something else there"),
                 format!("give a value that does not begin with `{prefix}`"),
@@ -393,6 +406,9 @@ impl Guard {
             }
             Rule::Nameless => "a number, because it reaches arithmetic".to_owned(),
             Rule::NotNamed { name, .. } => format!("not `{name}`, which the tool runs or loads"),
+            Rule::Apart { .. } => {
+                "a relative path to another directory, without `..`: where the command works, what is put there could run".to_owned()
+            }
             Rule::Prefix { prefix, .. } => {
                 format!("not beginning with `{prefix}`, which means something to `{program}`")
             }
@@ -433,4 +449,15 @@ fn is_named(part: &str, name: &str) -> bool {
     let ends = || file_names().packed.iter().chain(&["", ".git", ".bundle"]);
     let is_end = |rest: &str| ends().any(|end| rest.eq_ignore_ascii_case(end));
     part.split_at_checked(name.len()).is_some_and(|(start, rest)| start.eq_ignore_ascii_case(name) && is_end(rest))
+}
+
+/// Whether a path leads to a directory below the one that it starts from; an absolute one does where it need not be relative.
+fn is_below(path: &str, must_be_relative: bool) -> bool {
+    let mut parts = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "."));
+    !(must_be_relative && is_absolute(path)) && parts.clone().all(|part| part != "..") && parts.next().is_some()
+}
+
+/// Whether a path starts at a root, or at the directory of a user.
+fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':')
 }

@@ -271,6 +271,30 @@ const FETCHED: &[&str] = &[
     r#"git pull -q "{X}" HEAD; make"#,
     r#"git -c protocol.file.allow=always submodule --quiet add "$PWD/{X}" m; make -C m CANARY="$PWD/../PWNED""#,
     r#"cd ..; git -C r fetch -q "{X}" HEAD; git -C r checkout -q FETCH_HEAD; make -C r"#,
+    r#"git clone -q "$PWD/{X}"; for d in */; do make -C "$d" CANARY="$PWD/../PWNED"; done"#,
+    r#"git clone -q "$PWD/{X}" t; for d in *; do make -C "$d" CANARY="$PWD/../PWNED"; done"#,
+    r#"git clone -q "$PWD/{X}" t; d=$(ls); make -C "$d" CANARY="$PWD/../PWNED""#,
+    r#"git clone -q "$PWD/{X}"; find . -maxdepth 1 -type d -exec make -C {} CANARY="$PWD/../PWNED" \;"#,
+    r#"git clone -q "$PWD/{X}"; for d in */; do (cd "$d"; make CANARY=../../PWNED); done"#,
+    r#"git clone -q "$PWD/{X}" t; for d in *; do (cd "$d"; make CANARY=../../PWNED); done"#,
+    r#"git clone -q "$PWD/{X}" t; for d in *; do sh "$d/run.sh"; done"#,
+    r#"git clone -q "$PWD/{X}" t; sh */run.sh"#,
+    r#"git clone -q "$PWD/{X}" t; cat */run.sh | sh"#,
+];
+
+/// The same by programs that are not installed everywhere.
+const FETCHED_BY_OTHERS: &[&str] = &[
+    r#"gh pr checkout "{X}"; make"#,
+    r#"gh pr checkout "{X}" && npm test"#,
+    r#"gh gist clone "{X}" g; sh g/a.sh"#,
+    r#"gh gist clone "{X}"; for d in */; do make -C "$d"; done"#,
+    r#"gh release download -R "{X}"; ./install.sh"#,
+    r#"gh release download "{X}" -D bin; bin/a"#,
+    r#"gh run download "{X}"; make"#,
+    r#"svn checkout "{X}" r; make -C r"#,
+    r#"svn co "{X}"; for d in */; do make -C "$d"; done"#,
+    r#"svn export "{X}" r; sh r/a.sh"#,
+    r#"svn switch "{X}"; make"#,
 ];
 
 /// A path of a package that is installed or built.
@@ -431,7 +455,13 @@ fn what_a_value_fetches_does_not_run() {
     let attacks: Vec<String> = FETCHED.iter().map(|script| format!("{prepared}{script}")).collect();
     let attacks: Vec<_> = attacks.iter().map(|script| (Shell::Bash, script.as_str(), "../s")).collect();
     all_act_and_are_refused(&attacks);
+    for script in FETCHED_BY_OTHERS {
+        assert!(is_refused(Shell::Bash, script, "a"), "{script}");
+    }
     for script in [
+        r#"gh pr checkout {X:number}; make"#,
+        r#"gh release download "{X}" -D data; make"#,
+        r#"svn info "{X}"; make"#,
         r#"git fetch "{X}"; git diff FETCH_HEAD; make"#,
         r#"git fetch "{X}"; git log FETCH_HEAD; make"#,
         r#"git fetch "{X}"; git checkout -- .; make"#,

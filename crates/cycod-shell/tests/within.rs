@@ -703,3 +703,36 @@ fn a_file_that_runs_is_not_written_by_another_name() {
     // What the author writes there is no value.
     assert!(!is_refused(Shell::Bash, r#"echo hello > {F}; sh run.sh"#, "run.sh"));
 }
+
+/// A value may name a directory whose files other values choose, and then not the one where something runs.
+#[test]
+fn a_directory_that_is_filled_is_not_where_something_runs() {
+    for (script, runs) in [
+        (r#"git clone {X} {F}; make"#, "."),
+        (r#"git clone {X} {F}; make"#, "./"),
+        (r#"git clone {X} {F}; make"#, "a/../.."),
+        (r#"git clone {X} "./{F}"; make"#, ""),
+        (r#"git clone {X} {F} && npm test"#, "./."),
+        (r#"git clone {X} "{F}/"; ./configure"#, "/srv/project"),
+        (r#"cp -r {X} {F}; make"#, "."),
+        (r#"rsync -a {X} {F}; make test"#, ".."),
+        (r#"tar xf {X} -C {F}; sh run.sh"#, "../project"),
+        (r#"unzip -o {X} -d {F}; cargo build"#, "~/project"),
+        (r#"git -C {F} pull "{X}" main; make"#, "."),
+        (r#"git -C {F} pull "{X}" main; pytest"#, "."),
+        (r#"d={F}; git clone {X} "$d"; make"#, "."),
+    ] {
+        assert!(is_refused(Shell::Bash, script, runs), "{script}: {runs}");
+        for other in ["a", "./a/b c", "a.d", "build/.cache"] {
+            let verdicts = judged(Shell::Bash, script).command;
+            assert!(!is_refused(Shell::Bash, script, other), "{script}: {other}: {verdicts:?}");
+        }
+    }
+    // Nothing runs from there, nor does a value choose what is put there; or the author says where that is.
+    all_pass(&[
+        (r#"git clone {X} {F}; ls -l; wc -l README.md"#, "."),
+        (r#"mkdir -p {F}; make install DESTDIR={F}"#, "/srv/root"),
+        (r#"cp -r template {F}; make"#, "/srv/project"),
+        (r#"tar xf {X} -C "/srv/unpacked/{F}"; make"#, "a"),
+    ]);
+}

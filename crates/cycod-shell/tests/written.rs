@@ -107,6 +107,14 @@ const WRITERS: &[(&str, &str)] = &[
     (r#"export X="{X}"; perl -e 'print $ENV{"X"}' | bash"#, SHELL),
     (r#"echo "{X}" > /dev/shm/cycod-test-g; . /dev/shm/cycod-test-g; rm /dev/shm/cycod-test-g"#, SHELL),
     (r#"mkdir a; echo "{X}" > a/g; cp -r a b; chmod +x b/*; run-parts b"#, "#!/bin/sh\ntouch PWNED"),
+    // What git keeps of a file.
+    (r#"git init -q; echo "{X}" > a; git add a; git commit -qm a; git show HEAD:a | sh"#, SHELL),
+    (r#"git init -q; echo "{X}" > a; git add a; git commit -qm a; git show -s HEAD:a > b; sh b"#, SHELL),
+    (
+        r#"git init -q; echo "{X}" > a; git add a; git commit -qm a; git log -U1 --format= | sed -n 's/^+//p' | sh"#,
+        SHELL,
+    ),
+    (r#"git init -q; echo "{X}" > a; git add a; git commit -qm a; git cat-file blob HEAD:a | sh"#, SHELL),
 ];
 
 /// Two names of one path.

@@ -3,7 +3,7 @@
 use super::files::{Except, by_its_code};
 use super::places::{is_file_of_code, is_of_reading, is_shell};
 use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_of, literal, texts_among};
-use super::{Flow, Input, Kept, MOST_PRINTED, Reason, files, value, watch};
+use super::{Flow, Input, Kept, MOST_PRINTED, Reason, files, unpacked, value, watch};
 use crate::programs::{self, Loads, Place, PlaceKind, State, Writes};
 use crate::verdict::{Guard, Rule};
 
@@ -15,6 +15,8 @@ pub(crate) struct NamedFile {
     before: String,
     /// Nothing when it is not known.
     after: Option<String>,
+    /// Where it is a directory, the program that puts files there which values choose.
+    filled_by: Option<String>,
 }
 
 impl Flow<'_> {
@@ -28,6 +30,15 @@ impl Flow<'_> {
 
     /// Notes a file, or a directory, that a value names.
     pub(super) fn note_named(&mut self, file: &Text) {
+        self.note_as(file, None);
+    }
+
+    /// Notes a directory that a value names, in which a program puts files that values choose.
+    pub(super) fn note_filled(&mut self, directory: &Text, program: &str) {
+        self.note_as(directory, Some(program));
+    }
+
+    fn note_as(&mut self, file: &Text, filled_by: Option<&str>) {
         for (index, atom) in file.iter().enumerate() {
             let (before, after) = (literal(&file[..index]), literal(&file[index + 1..]));
             for &hole in atom.holes() {
@@ -35,18 +46,23 @@ impl Flow<'_> {
                     (Atom::Value { cut, .. }, Some(before)) => (*cut, before, after),
                     _ => (Cut::BEGINNING, "", Some("")),
                 };
-                let target = NamedFile { hole, cut, before: before.to_owned(), after: after.map(str::to_owned) };
+                let (before, after) = (before.to_owned(), after.map(str::to_owned));
+                let target = NamedFile { hole, cut, before, after, filled_by: filled_by.map(str::to_owned) };
                 self.has_grown |= self.targets.insert(target);
             }
         }
     }
 
-    /// A file runs: nothing that is written may be it, whichever name a value gives.
-    fn guard_targets(&mut self, file: &Text) {
+    fn known_targets(&self) -> Vec<NamedFile> {
         let left = self.earlier.into_iter().flat_map(|(left, before)| {
             left.targets.iter().filter(move |(stage, _)| before(*stage)).map(|(_, target)| target)
         });
-        let targets: Vec<NamedFile> = self.targets.iter().chain(left).cloned().collect();
+        self.targets.iter().chain(left).cloned().collect()
+    }
+
+    /// A file runs: nothing that is written may be it, whichever name a value gives. `is_own_of` is the program that makes it otherwise.
+    fn guard_targets(&mut self, file: &Text, is_own_of: Option<&str>) {
+        let targets = self.known_targets();
         if targets.is_empty() {
             return;
         }
@@ -55,21 +71,37 @@ impl Flow<'_> {
         // What is looked for where a command works is in each directory that it goes to.
         if !beginning(file).starts_with(['/', '~']) {
             names.extend(self.directories_of_work());
+            self.guard_filled(is_own_of);
         }
+        // Names that only equal themselves are in no value.
+        names.retain(|name| !name.ends_with('/'));
         self.spend(targets.len() / 8);
-        for NamedFile { hole, cut, before, after } in &targets {
-            if !self.is_text(*hole) {
-                continue;
-            }
+        for NamedFile { hole, cut, before, after, .. } in &targets {
             // Some file systems ignore case.
             let end = after.as_ref().map(|after| after.to_lowercase()).filter(|after| !after.contains('/'));
             let is_at_end = |name: &str| end.as_ref().is_none_or(|end| name.to_lowercase().ends_with(end));
             let may_end = |name: &&String| *cut != Cut::WHOLE || is_at_end(name);
             for name in names.iter().filter(may_end) {
                 let rule = Rule::NotNamed { before: before.clone(), after: after.clone(), name: name.clone() };
-                let guard = Guard { rule, cut: *cut, program: "the command".into() };
-                self.find_guarded(*hole, Reason::Shell("the name of a file"), Some(guard));
+                self.guard_name(*hole, *cut, rule);
             }
+        }
+    }
+
+    /// Something runs, or is loaded, from where a command works: no directory that values fill may be that one. `is_own_of` is the
+    /// program that makes it otherwise.
+    pub(super) fn guard_filled(&mut self, is_own_of: Option<&str>) {
+        for NamedFile { hole, cut, before, after, filled_by } in self.known_targets() {
+            if filled_by.is_some_and(|program| !unpacked::is_own(&program, is_own_of)) {
+                self.guard_name(hole, cut, Rule::Apart { before, after: after.unwrap_or_default() });
+            }
+        }
+    }
+
+    fn guard_name(&mut self, hole: usize, cut: Cut, rule: Rule) {
+        if self.is_text(hole) {
+            let guard = Guard { rule, cut, program: "the command".into() };
+            self.find_guarded(hole, Reason::Shell("the name of a file"), Some(guard));
         }
     }
 
@@ -128,7 +160,7 @@ impl Flow<'_> {
 
     /// A file runs, or something is loaded from it.
     pub(super) fn runs_file(&mut self, file: &Text) {
-        self.guard_targets(file);
+        self.guard_targets(file, None);
         self.runs_unpacked(file, None);
         self.runs_written(file, false);
     }
@@ -418,7 +450,7 @@ impl Flow<'_> {
         let own = state.entry().own.iter().map(|file| (file, Some(&**state.label())));
         for (file, is_own_of) in files.iter().map(|file| (file, None)).chain(own) {
             let file = vec![Atom::text(file)];
-            self.guard_targets(&file);
+            self.guard_targets(&file, is_own_of);
             self.runs_unpacked(&file, is_own_of);
             self.runs_written(&file, true);
             self.runs_written_below(&file, |_| true);

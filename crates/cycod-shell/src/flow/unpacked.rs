@@ -84,14 +84,15 @@ impl Unpacked {
             named.extend(self.visited.iter().cloned());
             named.extend(self.directories.iter().filter_map(directory_name));
         }
-        let is_below = has_values || is_relative && !self.visited.is_empty();
+        let is_somewhere = |directory: &Text| directory_name(directory).is_none() && literal(directory).is_none();
+        let is_below =
+            has_values || is_relative && (!self.visited.is_empty() || self.directories.iter().any(is_somewhere));
         let general =
             [(is_relative, Where::Here), (is_relative && names.is_empty(), Where::File), (is_below, Where::Below)];
         let mut places: Vec<Where> =
             general.into_iter().filter(|(may_be, _)| *may_be).map(|(_, place)| place).collect();
         places.extend(named.into_iter().map(Where::Named));
-        // It makes its own files by itself.
-        let is_own = |program: &str| is_own_of.is_some_and(|own| program.split(' ').next() == own.split(' ').next());
+        let is_own = |program: &str| is_own(program, is_own_of);
         // It runs before it has unpacked anything.
         let own = self.filled.iter().filter(|filled| filled.command != command && !is_own(&filled.program));
         let mut holes: Vec<usize> = own
@@ -105,6 +106,11 @@ impl Unpacked {
         }
         holes
     }
+}
+
+/// Whether a file is one of the program's own, which it makes by itself.
+pub(super) fn is_own(program: &str, is_own_of: Option<&str>) -> bool {
+    is_own_of.is_some_and(|own| program.split(' ').next() == own.split(' ').next())
 }
 
 impl Flow<'_> {
@@ -270,15 +276,6 @@ impl Flow<'_> {
         };
         // What a value names may be what runs, or where that is.
         self.named_files().iter().for_each(|file| self.note_named(file));
-        let place = match self.unpacked.directories.last() {
-            Some(directory) if matches!(literal(directory), Some("." | "./")) => Where::Here,
-            Some(directory) => match directory_name(directory) {
-                Some(name) => Where::Named(name),
-                // What a value names is refused where it runs.
-                None => return,
-            },
-            None => place,
-        };
         let sources: Vec<usize> = self.unpacked.sources.iter().flat_map(holes_of).collect();
         let read = [
             sources,
@@ -289,6 +286,20 @@ impl Flow<'_> {
             self.in_outputs.clone(),
         ];
         let holes: Vec<usize> = read.concat().into_iter().filter(|hole| self.is_text(*hole)).collect();
+        let directory = self.unpacked.directories.last().filter(|_| !holes.is_empty()).cloned();
+        // Where a value names it, that may be where something else runs.
+        let is_it = |named: &&Text| directory.as_ref().is_some_and(|directory| self.told_apart(named) == *directory);
+        let named: Vec<Text> = self.unpacked.named.iter().filter(is_it).cloned().collect();
+        named.iter().for_each(|named| self.note_filled(named, state.label()));
+        let place = match &directory {
+            Some(directory) if matches!(literal(directory), Some("." | "./")) => Where::Here,
+            Some(directory) => match directory_name(directory) {
+                Some(name) => Where::Named(name),
+                // What a value names is refused where it runs.
+                None => return,
+            },
+            None => place,
+        };
         self.fills(place, state.label(), holes);
     }
 
@@ -343,6 +354,7 @@ impl Flow<'_> {
 
     /// A program looks for files by itself where it works.
     pub(super) fn finds_unpacked(&mut self, program: &str) {
+        self.guard_filled(Some(program));
         if self.has_unpacked() {
             let holes = self.unpacked_at(&vec![Atom::text("any directory/settings")], Some(program));
             let why = format!("`{program}` may take a file for its settings or code that the value decides about");
