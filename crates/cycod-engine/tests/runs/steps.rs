@@ -283,14 +283,14 @@ fn a_hundred_steps_in_layers() {
 fn a_deadline_within_a_pause_is_a_timeout() {
     let step = "error-handling: {retry: {attempts: 3, delay: 60000}, fallback: echo fallen back}";
     check_here(
-        &format!("description: d\ntimeout: 300\nsteps:\n  - {{name: one, bash: exit 7, {step}}}\n"),
+        &format!("description: d\ntimeout: 1500\nsteps:\n  - {{name: one, bash: exit 7, {step}}}\n"),
         expect![[r#"
             exit -1 output "" timed-out refused[timed-out]
               one timed-out -1
         "#]],
     );
     let inner = format!("description: d\nsteps:\n  - {{name: one, bash: exit 7, {step}}}\n");
-    let outer = "description: d\ntimeout: 300\nsteps:\n  - {name: out, use-tool: inner}\n";
+    let outer = "description: d\ntimeout: 1500\nsteps:\n  - {name: out, use-tool: inner}\n";
     let report = Place::new(outer).tool("inner", &inner).run(&[]);
     assert!(report.timed_out, "{}", story(&report));
     let why = report.refusal.expect("a refusal").why;

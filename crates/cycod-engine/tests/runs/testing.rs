@@ -130,7 +130,7 @@ fn one_of_them_and_until_the_first_failure() {
 #[test]
 fn secrets_are_masked_and_limits_named() {
     check(
-        "description: Log in\nbash: 'echo {TOKEN}; sleep {HOW_LONG}'\ntimeout: 400\nparameters:\n  TOKEN: {type: string, description: Key, default: hunter22, sensitive: true}\n  HOW_LONG: {type: number, description: Wait, default: 0}\ntests:\n  - {name: leak, expected: {output-contains: 'not {TOKEN}'}}\n  - {name: late, parameters: {HOW_LONG: 5}}\n",
+        "description: Log in\nbash: 'echo {TOKEN}; sleep {HOW_LONG}'\ntimeout: 1500\nparameters:\n  TOKEN: {type: string, description: Key, default: hunter22, sensitive: true}\n  HOW_LONG: {type: number, description: Wait, default: 0}\ntests:\n  - {name: leak, expected: {output-contains: 'not {TOKEN}'}}\n  - {name: late, parameters: {HOW_LONG: 5}}\n",
         &expect![[r#"
             leak: expected output with "not ****", got one line without it
             late: expected exit code 0, got exit code -1 (`t` was ended when the time of the run was over)

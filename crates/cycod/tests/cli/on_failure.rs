@@ -57,7 +57,7 @@ fn a_failure_of_theirs_stops_the_next_and_is_not_the_outcome() {
 fn a_step_that_may_fail_and_an_end_of_time_do_not_start_them() {
     let text = "\
 description: D
-timeout: 500
+timeout: 2000
 steps:
   - {name: may, bash: exit 1, continue-on-error: true}
   - {name: long, bash: \"sleep {SECONDS}\"}
@@ -73,7 +73,7 @@ tags: [run]
     assert_eq!(place.run(&["run", "t", "SECONDS=5"]).code(), 124);
     assert!(!place.project().join("handled").exists(), "the time of the run was over");
     // The time limit of a step is a failure of that step.
-    place.tool("u", &text.replace("timeout: 500\n", "").replace("bash: \"sleep", "timeout: 300, bash: \"sleep"));
+    place.tool("u", &text.replace("timeout: 2000\n", "").replace("bash: \"sleep", "timeout: 300, bash: \"sleep"));
     assert_eq!(place.run(&["run", "u", "SECONDS=5"]).code(), 124);
     assert!(place.project().join("handled").exists());
 }

@@ -263,7 +263,7 @@ fn processes_that_were_left_behind_are_told_of() {
 fn a_deadline_within_a_pause_ends_as_a_timeout() {
     let place = Place::with_tool(
         "again",
-        "description: Try again\ntags: [read]\ntimeout: 300\nsteps:\n  - {name: a, bash: exit 7, error-handling: {retry: {attempts: 3, delay: 60000}}}\n",
+        "description: Try again\ntags: [read]\ntimeout: 2000\nsteps:\n  - {name: a, bash: exit 7, error-handling: {retry: {attempts: 3, delay: 60000}}}\n",
     );
     let ran = place.run(&["tool", "run", "again"]);
     assert_eq!(ran.code(), 124, "{}", ran.block());
