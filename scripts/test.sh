@@ -13,6 +13,7 @@ need zsh zsh
 need fish fish
 need dash dash
 need cc gcc
+need c++ g++
 need jq jq
 need rg ripgrep
 need sqlite3 sqlite3
@@ -131,10 +132,10 @@ copies=${CARGO_TARGET_DIR:-$PWD/target}/copies
 mkdir -p "$copies"
 for name in cycod cycod-hub conformance; do cp "$(printf '%s\n' "$built" | executable "$name")" "$copies"; done
 ended runners
-# The tests often wait, and leave a third of the processors. What they leave is enough for what waits for nothing.
-begin fuzz 'command -v cargo-fuzz >/dev/null 2>&1 || cargo install cargo-fuzz --locked --debug --quiet
-    cargo xtask fuzz 0'
-begin growth "cargo test --workspace --locked --no-fail-fast --test 'g*'
+# The tests often wait, and leave a third of the processors. What they leave is enough for what waits for nothing. They begin first:
+# while one cargo builds, others wait for it.
+begin fuzz 'sleep 20; cargo xtask fuzz 0'
+begin growth "sleep 30; cargo test --workspace --locked --no-fail-fast --test 'g*'
     cargo test --workspace --locked --no-fail-fast --doc
     cargo clippy --workspace --all-targets --locked -- -D warnings"
 step cargo test --workspace --locked --no-fail-fast --lib --bins --test '[!g]*'

@@ -2,7 +2,7 @@
 #![no_main]
 
 use cycod_syntax::{
-    condition::{ExprPosition, ConditionValue, eval, parse},
+    condition::{ConditionValue, ExprPosition, eval, parse},
     template::KnownNames,
 };
 use libfuzzer_sys::fuzz_target;

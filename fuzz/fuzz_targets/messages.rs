@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::LazyLock, time::Duration};
 
 use cycod_engine::{Layer, Origin, Pattern, Rule, Verdict, host};
 use cycod_mcp_server::{
-    ServerOptions, Selection,
+    Selection, ServerOptions,
     parsers::{InProcessServer, begins_session},
 };
 use cycod_store::Retention;
@@ -13,10 +13,19 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value as Json;
 
 const TOOLS: [(&str, &str); 4] = [
-    ("greet", "description: Greets\ntags: [read]\nparameters:\n  NAME: {type: string}\n  LIST: {type: array}\n  DATA: {type: object}\n  COUNT: {type: integer}\nrun: echo {NAME}\n"),
-    ("flow", "description: Steps\nparameters:\n  A: {type: string}\nsteps:\n- {name: a, run: 'echo {A}'}\n- {name: b, run: 'echo {a.output}'}\n"),
+    (
+        "greet",
+        "description: Greets\ntags: [read]\nparameters:\n  NAME: {type: string}\n  LIST: {type: array}\n  DATA: {type: object}\n  COUNT: {type: integer}\nrun: echo {NAME}\n",
+    ),
+    (
+        "flow",
+        "description: Steps\nparameters:\n  A: {type: string}\nsteps:\n- {name: a, run: 'echo {A}'}\n- {name: b, run: 'echo {a.output}'}\n",
+    ),
     ("prompt", "description: A prompt\noffer: prompt\nparameters:\n  A: {type: string}\nrun: echo {A}\n"),
-    ("resource", "description: A resource\noffer: {resource: 'test://{id}'}\nparameters:\n  id: {type: string}\nrun: echo {id}\n"),
+    (
+        "resource",
+        "description: A resource\noffer: {resource: 'test://{id}'}\nparameters:\n  id: {type: string}\nrun: echo {id}\n",
+    ),
 ];
 
 /// What a handshake takes, so that what follows it is looked at.

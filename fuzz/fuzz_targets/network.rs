@@ -3,7 +3,9 @@
 
 use cycod_proxy::{
     HostName,
-    parsers::{Framing, Read, RequestHead, Response, SocksStep, authority, client_hello, socks_greeting, socks_request},
+    parsers::{
+        Framing, Read, RequestHead, Response, SocksStep, authority, client_hello, socks_greeting, socks_request,
+    },
 };
 use libfuzzer_sys::fuzz_target;
 

@@ -6,7 +6,7 @@
 
 use cycod_catalog::Scope;
 use cycod_definition::Level;
-use cycod_diagnostic::{SourceFile, RenderStyle, render_text};
+use cycod_diagnostic::{RenderStyle, SourceFile, render_text};
 use cycod_policy::{Layer, Origin, Pattern, Policy, Reading, Rule, Surface, Verdict};
 use cycod_settings::policy::RuleFile;
 use libfuzzer_sys::fuzz_target;
@@ -47,8 +47,9 @@ fuzz_target!(|input: &[u8]| {
     let explained = policy.explain(&asked);
     let decision = policy.decide(&asked);
     assert_eq!(decision, explained[0]);
-    let is_meant =
-        |rule: &&Rule| rule.surfaces.contains(surface) && rule.pattern.matches(rule.verdict, &asked.tool, &asked.places);
+    let is_meant = |rule: &&Rule| {
+        rule.surfaces.contains(surface) && rule.pattern.matches(rule.verdict, &asked.tool, &asked.places)
+    };
     let naive: Vec<String> = policy.rules().iter().filter(is_meant).map(ToString::to_string).collect();
     let mut found: Vec<String> =
         explained.iter().filter(|one| one.pattern.is_some()).map(|one| one.rule.clone()).collect();

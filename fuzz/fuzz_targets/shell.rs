@@ -9,7 +9,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use cycod_shell::{Hole, Kind, Mode, Piece, Placed, Programs, Question, Reader, Segment, Shell, Trust, Value, Words, judge, place};
+use cycod_shell::{
+    Hole, Kind, Mode, Piece, Placed, Programs, Question, Reader, Segment, Shell, Trust, Value, Words, judge, place,
+};
 use libfuzzer_sys::fuzz_target;
 
 const HOSTILE: &str = "'\"`$(exit 9)\\\n)}; done EOF # {a,b} *";
@@ -39,7 +41,8 @@ fn placed(shell: Shell, text: &str, word: &str, mode: Mode) -> Option<Placed> {
     }
     let programs = Programs::default();
     let reader = Reader::Shell(shell);
-    let verdicts = judge(&Question { reader, command: &command, environment: &[], input: &[], programs: &programs }).command;
+    let verdicts =
+        judge(&Question { reader, command: &command, environment: &[], input: &[], programs: &programs }).command;
     let mut pieces = vec![Piece::Text(parts[0])];
     for (verdict, part) in verdicts.iter().zip(&parts[1..]) {
         let words = Words::One(word.into());

@@ -18,7 +18,7 @@ use serde_json::Value;
 use sources::{is_test, rust_files, without_tests};
 
 /// Every crate with the crates it may use; a crate stands after all it may use, so no arrow can point back.
-const ARROWS: [(&str, &[&str]); 49] = [
+const ARROWS: [(&str, &[&str]); 50] = [
     ("cycod-thread", &[]),
     ("cycod-process", &["cycod-thread"]),
     ("cycod-file", &["cycod-process"]),
@@ -149,6 +149,7 @@ const ARROWS: [(&str, &[&str]); 49] = [
             "cycod-engine",
         ],
     ),
+    ("cycod-fuzz", &["cycod-definition", "cycod-diagnostic"]),
     ("growth", &[]),
     ("scripted-issuer", &["cycod-thread"]),
     ("scripted-provider", &[]),
@@ -346,16 +347,20 @@ fn arrows(root: &Path) -> Vec<String> {
     problems
 }
 
-/// The dependencies of a package that neither its code nor its features name.
+/// The dependencies of a package that neither its code nor its features name. Code of another package is its own, too, where a file
+/// of it takes that in by its path.
 fn unused(package: &Value) -> Vec<String> {
     let manifest = Path::new(package["manifest_path"].as_str().unwrap_or_default());
-    let code: String = manifest
-        .parent()
-        .map(rust_files)
-        .into_iter()
-        .flatten()
-        .filter_map(|file| std::fs::read_to_string(file).ok())
-        .collect();
+    let files = manifest.parent().map(rust_files).unwrap_or_default();
+    let mut code = String::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        for path in text.lines().filter_map(|line| line.strip_prefix("#[path = \"../")?.strip_suffix("\"]")) {
+            let taken = file.parent().map(|folder| folder.join("..").join(path));
+            code.extend(taken.and_then(|taken| fs::read_to_string(taken).ok()));
+        }
+        code.push_str(&text);
+    }
     let words: BTreeSet<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     let features = package["features"].to_string();
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
