@@ -123,11 +123,12 @@ begin deny 'command -v cargo-deny >/dev/null 2>&1 || cargo install cargo-deny --
     cargo deny check bans licenses sources'
 begin runners 'sh scripts/runners.sh'
 begin install 'sh scripts/outside.sh install servers analysers providers page apps login fleet deploy telemetry interpreters'
-step cargo test --workspace --locked --no-run
+# A pattern of names finds the fuzz targets as well, which don't end.
+step cargo test --workspace --exclude cycod-fuzz --locked --no-run
 # The programs as the tests have them: alone, their dependencies would have other features, and be built once more. Copies,
 # because what is built beside the steps has the same name.
 . scripts/packages.sh
-built=$(cargo test --workspace --locked --no-run --quiet --message-format json)
+built=$(cargo test --workspace --exclude cycod-fuzz --locked --no-run --quiet --message-format json)
 copies=${CARGO_TARGET_DIR:-$PWD/target}/copies
 mkdir -p "$copies"
 for name in cycod cycod-hub conformance; do cp "$(printf '%s\n' "$built" | executable "$name")" "$copies"; done
@@ -135,12 +136,12 @@ ended runners
 # The tests often wait, and leave a third of the processors. What they leave is enough for what waits for nothing. They begin first:
 # while one cargo builds, others wait for it.
 begin fuzz 'sleep 20; cargo xtask fuzz 0'
-begin growth "sleep 30; cargo test --workspace --locked --no-fail-fast --test 'g*'
-    cargo test --workspace --locked --no-fail-fast --doc
+begin growth "sleep 30; cargo test --workspace --exclude cycod-fuzz --locked --no-fail-fast --test 'g*'
+    cargo test --workspace --exclude cycod-fuzz --locked --no-fail-fast --doc
     cargo clippy --workspace --all-targets --locked -- -D warnings"
-step cargo test --workspace --locked --no-fail-fast --lib --bins --test '[!g]*'
+step cargo test --workspace --exclude cycod-fuzz --locked --no-fail-fast --lib --bins --test '[!g]*'
 # As a part of the workspace, so that the dependencies are those that are built.
-begin smoke 'cargo test --workspace --no-default-features --test smoke --locked'
+begin smoke 'cargo test --workspace --exclude cycod-fuzz --no-default-features --test smoke --locked'
 ended install
 export CYCOD="$copies/cycod" HUB="$copies/cycod-hub" CLIENT="$copies/conformance"
 begin hubs 'sh scripts/outside.sh hubs' 0
