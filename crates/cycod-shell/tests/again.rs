@@ -280,6 +280,23 @@ const FETCHED: &[&str] = &[
     r#"git clone -q "$PWD/{X}" t; for d in *; do sh "$d/run.sh"; done"#,
     r#"git clone -q "$PWD/{X}" t; sh */run.sh"#,
     r#"git clone -q "$PWD/{X}" t; cat */run.sh | sh"#,
+    r#"find "{X}" -name Makefile -exec cp {} . \;; make"#,
+    r#"find "{X}" -type f -exec cp -t . {} +; make"#,
+    // What is read of it.
+    r#"git clone -q "$PWD/{X}" t; cat t/run.sh | sh"#,
+    r#"git clone -q "$PWD/{X}" t; sh < t/run.sh"#,
+    r#"git clone -q "$PWD/{X}" t; sh -c "$(cat t/run.sh)""#,
+    r#"git clone -q "$PWD/{X}" t; eval "$(< t/run.sh)""#,
+    r#"git clone -q "$PWD/{X}" t; read -r a < t/run.sh; eval "$a""#,
+    r#"git clone -q "$PWD/{X}" t; mapfile -t a < t/run.sh; sh -c "${a[0]}""#,
+    r#"git clone -q "$PWD/{X}" t; while read -r a; do sh -c "$a"; done < t/run.sh"#,
+    r#"git clone -q "$PWD/{X}" t; sed s/a/a/ t/run.sh > a; sh a"#,
+    r#"git clone -q "$PWD/{X}" t; python3 -c 'print(open("t/run.sh").read())' | sh"#,
+    r#"git clone -q "$PWD/{X}" t; grep -rh touch t | grep -v CANARY | sh"#,
+    r#"git clone -q "$PWD/{X}" t; git -C t show HEAD:run.sh | sh"#,
+    r#"git clone -q "$PWD/{X}" t; xargs -a t/run.sh env"#,
+    r#"git clone -q "$PWD/{X}" t; (cd t; cat run.sh) | sh"#,
+    r#"git fetch -q "{X}" HEAD; git show FETCH_HEAD:run.sh | sh"#,
 ];
 
 /// The same by programs that are not installed everywhere.
@@ -460,6 +477,13 @@ fn what_a_value_fetches_does_not_run() {
     }
     for script in [
         r#"gh pr checkout {X:number}; make"#,
+        r#"git clone "{X}" r; cat r/README.md; head -n 5 r/LICENSE; wc -l < r/go.mod"#,
+        r#"git clone "{X}" r; echo "version $(cat r/VERSION)"; docker build -t "app:$(cat VERSION)" ."#,
+        r#"git clone "{X}" r; while read -r name; do echo "$name"; done < r/names.txt"#,
+        r#"git clone "{X}" r; cat build.sh | sh"#,
+        r#"git clone "{X}" r; grep -rn TODO r | wc -l"#,
+        r#"tar xf "{X}" -C d; jq .version d/package.json; sh scripts/report.sh d"#,
+        r#"curl -fsSLo a.tgz "{X}"; tar xzf a.tgz -C d; cat d/notes.txt | sort | uniq -c"#,
         r#"gh release download "{X}" -D data; make"#,
         r#"svn info "{X}"; make"#,
         r#"git fetch "{X}"; git diff FETCH_HEAD; make"#,

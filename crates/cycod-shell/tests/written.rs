@@ -107,6 +107,11 @@ const WRITERS: &[(&str, &str)] = &[
     (r#"export X="{X}"; perl -e 'print $ENV{"X"}' | bash"#, SHELL),
     (r#"echo "{X}" > /dev/shm/cycod-test-g; . /dev/shm/cycod-test-g; rm /dev/shm/cycod-test-g"#, SHELL),
     (r#"mkdir a; echo "{X}" > a/g; cp -r a b; chmod +x b/*; run-parts b"#, "#!/bin/sh\ntouch PWNED"),
+    // By a command within another one.
+    (r#"echo "{X}" > a; find . -maxdepth 0 -exec cp a b \; -exec sh b \;"#, SHELL),
+    (r#"echo "{X}" > Makefile; find . -maxdepth 0 -exec make \;"#, "all: ; touch PWNED"),
+    (r#"echo "{X}" > Makefile; find . -maxdepth 0 -exec make -s -C . \; -print"#, "all: ; touch PWNED"),
+    (r#"echo "{X}" > a; find . -maxdepth 0 -exec grep -rh touch --include a \; | sh"#, SHELL),
     // What git keeps of a file.
     (r#"git init -q; echo "{X}" > a; git add a; git commit -qm a; git show HEAD:a | sh"#, SHELL),
     (r#"git init -q; echo "{X}" > a; git add a; git commit -qm a; git show -s HEAD:a > b; sh b"#, SHELL),

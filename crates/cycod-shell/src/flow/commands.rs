@@ -455,7 +455,7 @@ impl Flow<'_> {
                             self.part_of(state, part, &graph, to);
                         }
                         if step.next.iter().any(|next| state.ends_before(next)) {
-                            self.input_of(state);
+                            self.end_of(state, fields);
                         }
                         if step.command.is_some() {
                             self.note_run(state, fields);

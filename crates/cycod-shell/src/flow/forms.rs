@@ -376,7 +376,8 @@ impl Flow<'_> {
                         let of_written = |text| self.written.holes_of_file(text);
                         let of_touched = |text| self.touched.holes_of_file(text, Except::default());
                         let mut holes: Vec<usize> = texts.iter().flat_map(of_written).collect();
-                        let outputs: Vec<usize> = texts.iter().flat_map(of_touched).collect();
+                        let mut outputs: Vec<usize> = texts.iter().flat_map(of_touched).collect();
+                        outputs.extend(texts.iter().flat_map(|text| self.holes_unpacked(text)));
                         holes.extend(texts.iter().flat_map(|text| self.told_in_file(text)));
                         holes.extend(texts.iter().filter_map(|text| self.content_of(text)).collect::<Vec<_>>());
                         *input = Some(Input::made("", &holes).and(Input::printed(&outputs)));

@@ -282,7 +282,7 @@ impl Flow<'_> {
             if is_of_option && matches!(entry.input, Reads::Arguments | Reads::Code { .. }) {
                 // `xargs -a`: it is read as the input is.
                 let holes = self.written.holes_of_file(text);
-                let outputs = self.touched.holes_of_file(text, self.itself());
+                let outputs = [self.touched.holes_of_file(text, self.itself()), self.holes_unpacked(text)].concat();
                 let input = std::mem::replace(&mut self.input, Input::Clean);
                 self.input = input.and(Input::made("", &holes)).and(Input::printed(&outputs));
             }
@@ -401,7 +401,8 @@ impl Flow<'_> {
         }
         let names = files::names_in(code);
         for file in &names {
-            let held = [self.written.holes(file), self.touched.holes(file, self.itself())].concat();
+            let unpacked = self.holes_unpacked(file);
+            let held = [self.written.holes(file), self.touched.holes(file, self.itself()), unpacked].concat();
             self.in_outputs.extend(held);
         }
         let is_harmless =
@@ -548,7 +549,7 @@ impl Flow<'_> {
     }
 
     /// A word in which `find` puts names of files for `{}`: what its words say decides which, as with what a program prints.
-    fn with_names(&mut self, text: &Text) -> Text {
+    pub(super) fn with_names(&mut self, text: &Text) -> Text {
         let mut named = Text::new();
         let of_names = [self.in_arguments.clone(), self.holes_in_names(true)].concat();
         for atom in text {

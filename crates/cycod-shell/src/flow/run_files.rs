@@ -149,6 +149,8 @@ impl Flow<'_> {
             self.in_files.extend(self.written.holes_of_file(file));
             self.in_outputs.extend(self.touched.holes_of_file(file, self.itself()));
         }
+        let unpacked = self.holes_unpacked(file);
+        self.in_outputs.extend(unpacked);
     }
 
     /// Whether there are files to ask for, which costs something.
@@ -393,12 +395,17 @@ impl Flow<'_> {
 
     /// A program prints what stands in the files of a directory.
     pub(super) fn searches(&mut self, state: &State) {
-        if state.entry().searches.is_some_and(|with| with.holds(state.seen())) && self.knows_files() {
-            let here = vec![Atom::text(".")];
+        if !state.entry().searches.is_some_and(|with| with.holds(state.seen())) {
+            return;
+        }
+        let here = vec![Atom::text(".")];
+        if self.knows_files() {
             let touched = self.touched.holes_below(&here, self.itself(), |_| true);
             self.in_outputs.extend(self.written.holes_below(&here, |_| true));
             self.in_outputs.extend(touched);
         }
+        let unpacked = self.all_unpacked();
+        self.in_outputs.extend(unpacked);
     }
 
     /// A program may name a file after one that it reads: `a.txt.gz`, `a.pdf`.

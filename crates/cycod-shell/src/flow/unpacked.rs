@@ -3,6 +3,7 @@
 //! Which files are there is not known, so whatever runs from there is one of them. Directories are told apart by their last names:
 //! what stands in another one is not touched, and what is looked for where a command works is there when the script went there.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::{directories, directory_name, grow, is_any};
@@ -231,6 +232,8 @@ impl Flow<'_> {
 
     /// Notes what a word is to a command that may unpack something.
     pub(super) fn note_unpacking(&mut self, state: &State, place: PlaceKind<'_>, text: &Text, is_of_option: bool) {
+        let named = state.is_inside() && literal(text).is_some_and(|text| text.contains("{}"));
+        let text = &*if named { Cow::Owned(self.with_names(text)) } else { Cow::Borrowed(text) };
         if place == PlaceKind::Data("ref") || !is_of_option && matches!(place, PlaceKind::Data("name" | "url")) {
             self.unpacked.names.push((text.clone(), place == PlaceKind::Data("name")));
         }
@@ -333,6 +336,26 @@ impl Flow<'_> {
             self.unpacked.filled.push(filled);
             self.has_grown = true;
         }
+    }
+
+    /// Values that decide what a file holds because they decide what was unpacked.
+    pub(super) fn holes_unpacked(&mut self, file: &Text) -> Vec<usize> {
+        if !self.has_unpacked() {
+            return Vec::new();
+        }
+        self.spend(self.unpacked.filled.len() / 8);
+        self.unpacked_at(file, None)
+    }
+
+    /// Values that decide what was unpacked anywhere.
+    pub(super) fn all_unpacked(&self) -> Vec<usize> {
+        let own = self.unpacked.filled.iter().filter(|filled| filled.command != self.command);
+        let mut holes: Vec<usize> = own.flat_map(|filled| filled.holes.iter().copied()).collect();
+        if let Some((left, before)) = self.earlier {
+            let filled = left.filled.values().flatten().filter(|((stage, _), _)| before(*stage));
+            holes.extend(filled.flat_map(|(_, holes)| holes));
+        }
+        holes
     }
 
     /// A file runs, or something is loaded from it, which may have been unpacked. `is_own_of` is the program that makes it otherwise.

@@ -419,6 +419,12 @@ impl Place<'static> {
         };
         if self.text_behind.iter().any(begins) { &TEXT_PLACE } else { self }
     }
+
+    /// Whether this word in place of a command is a file that the program gives to an interpreter: `main.py` of `uv run`.
+    fn is_script(&self, word: &Text) -> bool {
+        let end = |end: &&str| literal(word).is_some_and(|word| word.ends_with(end.trim_start_matches('*')));
+        self.text_behind.iter().any(end)
+    }
 }
 
 /// Whether a name fits a pattern in which `*` is any text.

@@ -608,6 +608,9 @@ impl State {
                 // What stands behind them is a command.
                 return Step::command(self.outer);
             }
+            PlaceKind::Command if place.is_script(word) => {
+                see(Seen::Place { place: &PROGRAM_PLACE, text: word, is_option_read, option: "" });
+            }
             PlaceKind::Command => return Step::command(self.outer),
             PlaceKind::Module => return Step { module: true, ..Step::default() },
             PlaceKind::As(path) => {
