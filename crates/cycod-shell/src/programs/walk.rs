@@ -634,10 +634,18 @@ impl State {
         }
         self.is_done = place.kind == PlaceKind::CodeIn("sh-joined");
         self.names_input |= self.operand == 0 && source(word).is_descriptor();
-        self.operand = (self.operand + 1).min(MOST_OPERANDS);
-        self.behind = self.behind.map(|count| (count + 1).min(MOST_OPERANDS));
+        let most = self.most_operands();
+        self.operand = (self.operand + 1).min(most);
+        self.behind = self.behind.map(|count| (count + 1).min(most));
         self.ended |= matches!(self.entry.syntax, Syntax::Posix | Syntax::LongFirst);
         Step::to(self)
+    }
+
+    /// How many operands are counted: those that follow are all alike, and states that differ only there would be read again.
+    fn most_operands(&self) -> usize {
+        let entry = self.entry;
+        let others = entry.when.iter().map(|(_, operands)| operands).chain(&entry.after_end);
+        others.map(Vec::len).fold(entry.operands.len(), usize::max).clamp(1, MOST_OPERANDS)
     }
 
     /// What operands are because of an option that was given.
