@@ -152,7 +152,9 @@ pub(crate) fn add(
         now.as_second().into(),
     ];
     if tx.execute(insert, &values)? == 0 {
-        return Err(HubError::new(HubRefusal::Conflict, format!("there is a schedule `{}` already", terms.name)));
+        let name = &terms.name;
+        let message = format!("there is a schedule `{name}` already; remove it, or give this one another name");
+        return Err(HubError::new(HubRefusal::Conflict, message));
     }
     let owner = StoredSchedule::owner(&terms.name);
     fleet::keep_files(tx, &owner, &ticket, &given.files)?;

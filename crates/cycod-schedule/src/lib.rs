@@ -17,6 +17,7 @@ use std::{fmt, str::FromStr};
 
 use croner::{
     Cron,
+    errors::CronError,
     parser::{CronParser, Seconds, Year},
 };
 use jiff::{
@@ -158,7 +159,7 @@ impl Schedule {
             return Err(wrong(format!("it has more than {MOST_CRON} bytes")));
         }
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
-        let cron = parser.parse(&self.cron).map_err(|error| wrong(error.to_string()))?;
+        let cron = parser.parse(&self.cron).map_err(|error| wrong(why_no_cron(&error)))?;
         let zone = TimeZoneDatabase::bundled().get(&self.zone);
         let zone = zone.map_err(|_| ScheduleError::Zone(self.zone.clone()))?;
         let times = ScheduleTimes { cron, zone };
@@ -166,6 +167,19 @@ impl Schedule {
             Some(_) => Ok(times),
             None => Err(ScheduleError::Never(self.cron.clone())),
         }
+    }
+}
+
+/// What is wrong with a cron expression.
+fn why_no_cron(error: &CronError) -> String {
+    const RANGES: &str = "minutes are 0-59, hours 0-23, days 1-31, months 1-12 and days of the week 0-7";
+    match error {
+        CronError::ComponentError(message) => {
+            format!("{} ({RANGES})", message.trim_end_matches('.').to_lowercase())
+        }
+        CronError::InvalidPattern(message) | CronError::IllegalCharacters(message) => message.clone(),
+        CronError::EmptyPattern => "it is empty".to_owned(),
+        error => error.to_string(),
     }
 }
 

@@ -478,6 +478,26 @@ fn output_arrives_while_a_run_goes_on_and_ctrl_c_ends_it_there() {
 }
 
 #[test]
+fn a_worker_whose_result_no_hub_takes_ends_when_it_is_asked_to() {
+    let team = Team::new();
+    let ended = team.ada.path("ended");
+    let text = format!(
+        "description: Wait\nbash: echo begun; sleep 2; touch '{}'\ntags: [write]\nsecurity: {{isolation: none}}\n",
+        ended.display()
+    );
+    team.ada.tool("wait", &text);
+    let mut worker = team.worker("build-1", &[]);
+    let (mut child, _out) = team.begin(&["wait"], "begun");
+    team.hub.remove_worker("build-1", Timestamp::now()).expect("a database");
+    until("the tool has ended", || ended.exists());
+    signal(&worker.child, Signal::TERM);
+    let asked = Instant::now();
+    _ = worker.child.wait().expect("it ends");
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    child.kill().and_then(|()| child.wait()).expect("it ends");
+}
+
+#[test]
 fn a_killed_worker_is_lost_and_only_what_reads_starts_again() {
     let team = Team::new();
     team.ada.tool("change", "description: Change\nbash: echo begun; sleep 600\ntags: [write]\n");

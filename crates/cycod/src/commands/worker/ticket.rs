@@ -17,7 +17,7 @@ use cycod_app::App;
 use cycod_engine::{
     Answer, Approved, Asker, AttemptOutcome, Caller, Carrier, Control, Driver, Durable, Engine, FlowEvent, FlowFact,
     FlowWork, Given, Plan, Request, RunPlace, RunReport, Sink, SpanContext, StepDone, StepOrder, Stop, Surface,
-    Verdict,
+    Urgency, Verdict,
     approvals::request_json,
     asked_step,
     definition::{Host, Tool, Value, missing_labels},
@@ -57,6 +57,9 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long a result is offered to a hub that doesn't answer.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// The same for a worker that is to stop.
+const PARTING: Duration = Duration::from_secs(3);
+
 /// How many paths a message names.
 const NAMED: usize = 10;
 
@@ -94,7 +97,7 @@ impl Errand<'_> {
                     .machine
                     .hub()
                     .map_err(|error| error.to_string())
-                    .and_then(|mut hub| offer(&mut hub, (&task, fence), outcome));
+                    .and_then(|mut hub| offer(&mut hub, (&task, fence), outcome, self.stop));
                 (what, sent)
             }
         };
@@ -140,7 +143,7 @@ impl Errand<'_> {
             }
             return Err("the lease has ended, so the run was stopped".to_owned());
         }
-        offer(&mut hub, (lease.id, lease.fence), report)
+        offer(&mut hub, (lease.id, lease.fence), report, self.stop)
     }
 
     /// Runs all of a ticket, or the step of it that is asked for.
@@ -650,9 +653,10 @@ fn without_changes(done: &StepDone, refusal: &Refusal) -> StepDone {
     }
 }
 
-/// Offers a result to the hub until it takes it; returns how the run ended.
-fn offer(hub: &mut WorkerHub, lease: (&str, i64), mut outcome: Outcome) -> Result<String, String> {
+/// Offers a result to the hub until it takes it; returns how the run ended. A worker that is to stop doesn't offer it for long.
+fn offer(hub: &mut WorkerHub, lease: (&str, i64), mut outcome: Outcome, stop: &Stop) -> Result<String, String> {
     let began = Instant::now();
+    let mut stopped: Option<Instant> = None;
     let mut result = outcome.json();
     loop {
         match hub.report(lease, (0, &[]), Some(&result)) {
@@ -664,8 +668,14 @@ fn offer(hub: &mut WorkerHub, lease: (&str, i64), mut outcome: Outcome) -> Resul
             Ok(_) => {
                 return Ok(outcome.text());
             }
-            Err(error) if began.elapsed() > PATIENCE => return Err(format!("the result was not reported: {error}")),
-            Err(_) => thread::sleep(BEAT),
+            Err(error) => {
+                let is_last = stop.urgency() == Urgency::Kill
+                    || stop.is_raised() && stopped.get_or_insert_with(Instant::now).elapsed() > PARTING;
+                if is_last || began.elapsed() > PATIENCE {
+                    return Err(format!("the result was not reported: {error}"));
+                }
+                thread::sleep(BEAT);
+            }
         }
     }
 }
