@@ -124,8 +124,9 @@ class Fleet:
         os.killpg(dev.pid, signal.SIGTERM)
         dev.wait()
         dev.stdout.close()
-        # Restate ends its parts one after the other, and the next one needs all of its ports.
+        # Restate ends its parts one after the other, and the next one needs all of its ports, and its database.
         expect(eventually(lambda: not any(self.open(self.port + more) for more in range(5)), 20), "a port is in use")
+        expect(eventually(lambda: not self.has_restate(), 20), "the first Restate doesn't end")
         for part in ("restate", "hub", "conductor", *self.workers):
             self.start(part)
 
@@ -142,6 +143,16 @@ class Fleet:
     def open(port):
         with socket.socket() as one:
             return one.connect_ex(("127.0.0.1", port)) == 0
+
+    def has_restate(self):
+        """Whether a Restate works in the directory of the hub."""
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if (process / "comm").read_text().strip() == "restate-server" and (process / "cwd").resolve() == self.hub.resolve():
+                    return True
+            except OSError:
+                continue
+        return False
 
     def start(self, part):
         """Starts a part and waits until it answers."""
