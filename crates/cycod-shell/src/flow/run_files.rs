@@ -71,7 +71,7 @@ impl Flow<'_> {
         // What is looked for where a command works is in each directory that it goes to.
         if !beginning(file).starts_with(['/', '~']) {
             names.extend(self.directories_of_work());
-            self.guard_filled(is_own_of);
+            self.guard_filled_among(&targets, is_own_of);
         }
         // Names that only equal themselves are in no value.
         names.retain(|name| !name.ends_with('/'));
@@ -91,9 +91,15 @@ impl Flow<'_> {
     /// Something runs, or is loaded, from where a command works: no directory that values fill may be that one. `is_own_of` is the
     /// program that makes it otherwise.
     pub(super) fn guard_filled(&mut self, is_own_of: Option<&str>) {
-        for NamedFile { hole, cut, before, after, filled_by } in self.known_targets() {
-            if filled_by.is_some_and(|program| !unpacked::is_own(&program, is_own_of)) {
-                self.guard_name(hole, cut, Rule::Apart { before, after: after.unwrap_or_default() });
+        let targets = self.known_targets();
+        self.guard_filled_among(&targets, is_own_of);
+    }
+
+    fn guard_filled_among(&mut self, targets: &[NamedFile], is_own_of: Option<&str>) {
+        for NamedFile { hole, cut, before, after, filled_by } in targets {
+            if filled_by.as_ref().is_some_and(|program| !unpacked::is_own(program, is_own_of)) {
+                let rule = Rule::Apart { before: before.clone(), after: after.clone().unwrap_or_default() };
+                self.guard_name(*hole, *cut, rule);
             }
         }
     }
