@@ -98,13 +98,18 @@ def alive(pid):
         return False
 
 
-def marked(mark):
-    """The running processes that were started with `mark` among their arguments, which nothing can shed."""
+def asleep(mark):
+    """The running `sleep MARK`. The shell that starts it may have the mark among its arguments before it has done anything."""
+    return marked(mark, ("sleep",))
+
+
+def marked(mark, names=("bash", "sleep", "setsid", "env")):
+    """The running processes with one of these names that were started with `mark` among their arguments, which nothing can shed."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
             # Only those are looked at closely that a tool may have started: reading more of a process can wait for it.
-            tool = entry.name.isdigit() and (entry / "comm").read_text().strip() in ("bash", "sleep", "setsid", "env")
+            tool = entry.name.isdigit() and (entry / "comm").read_text().strip() in names
             if tool and mark.encode() in (entry / "cmdline").read_bytes() and alive(entry.name):
                 found.append(int(entry.name))
         except OSError:
