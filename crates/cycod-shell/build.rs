@@ -733,9 +733,10 @@ impl Compiler {
             "kept" => Into::Kept,
             "from-kept" => Into::FromKept,
             "from-any-kept" => Into::FromAnyKept,
+            "beside" => Into::Beside,
             other => {
                 self.problem(format!(
-                    "`unpacks` is {other:?}, not here, below, last, named, kept, from-kept or from-any-kept"
+                    "`unpacks` is {other:?}, not here, below, last, named, beside, kept, from-kept or from-any-kept"
                 ));
                 Into::Nothing
             }

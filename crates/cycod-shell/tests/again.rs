@@ -253,6 +253,23 @@ const UNPACKED: &[(&str, &str)] = &[
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; curl -sO "file://$PWD/{X}/run.sh"; sh run.sh"#, "s"),
 ];
 
+/// What runs stands in a file that a value names, and the shell opens that file.
+const OPENED: &[(&str, &str)] = &[
+    (r#"echo touch PWNED > p; cat < "{X}" | sh"#, "p"),
+    (r#"echo touch PWNED > p; sed s/a/a/ < "{X}" > q; sh q"#, "p"),
+    (r#"echo touch PWNED > p; eval "$(< "{X}")""#, "p"),
+    (r#"echo touch PWNED > p; eval "$(tr A B < "{X}")""#, "p"),
+    (r#"echo touch PWNED > p; read -r l < "{X}"; eval "$l""#, "p"),
+    (r#"echo touch PWNED > p; while read -r l; do $l; done < "{X}""#, "p"),
+    (r#"echo touch PWNED > p; while read -r l; do echo "$l"; done < "{X}" | sh"#, "p"),
+    (r#"echo touch PWNED > p; mapfile -t a < "{X}"; sh -c "${a[0]}""#, "p"),
+    (r#"echo touch PWNED > p; xargs -I% sh -c % < "{X}""#, "p"),
+    (r#"echo touch PWNED > p; exec 3< "{X}"; sh <&3"#, "p"),
+    (r#"echo touch PWNED > p; exec < "{X}"; sh"#, "p"),
+    (r#"echo touch PWNED > p; { cat | sh; } < "{X}""#, "p"),
+    (r#"echo touch PWNED > p; f() { cat; }; f < "{X}" | sh"#, "p"),
+];
+
 /// What is fetched into a repository becomes its files when something takes it from there.
 const FETCHED: &[&str] = &[
     r#"git fetch -q "{X}" HEAD; git checkout -q FETCH_HEAD; make"#,
@@ -459,6 +476,43 @@ fn what_a_value_unpacks_does_not_run() {
         r#"cp "{X}" app.conf && make"#,
         r#"wget -qO- "https://a.test/{X}" | jq . && make"#,
         r#"wget "https://a.test/{X}.csv" && python3 analyse.py"#,
+    ] {
+        assert!(!is_refused(Shell::Bash, script, "a"), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+}
+
+#[test]
+fn what_stands_in_a_file_that_a_value_names_does_not_run() {
+    check(OPENED);
+    // A compiler names what it makes after the file that it reads.
+    for script in [
+        r#"rustc "{X}"; ./main"#,
+        r#"rustc --out-dir bin "{X}"; bin/main"#,
+        r#"javac "{X}"; java A"#,
+        r#"javac -cp libs -d out "{X}"; java -cp out A"#,
+        r#"go build "{X}"; ./main"#,
+        r#"tsc "{X}"; node main.js"#,
+        r#"tsc --rootDir src --outDir dist "{X}"; node dist/main.js"#,
+        r#"esbuild "{X}" --bundle --outfile=main.js; node main.js"#,
+        r#"babel "{X}" -d dist; node dist/main.js"#,
+        r#"luac "{X}"; lua luac.out"#,
+    ] {
+        assert!(is_refused(Shell::Bash, script, "a"), "{script}");
+    }
+    for script in [
+        r#"wc -l < "{X}""#,
+        r#"n=$(wc -l < "{X}"); echo $((n + 1))"#,
+        r#"while read -r host; do ssh -- "$host" uptime; done < "{X}""#,
+        r#"while IFS=, read -r a b; do rm -f "$a" "$b"; done < "{X}""#,
+        r#"xargs -n1 curl -fsSO < "{X}""#,
+        r#"mapfile -t all < "{X}"; git add "${all[@]}""#,
+        r#"sort < "{X}" | uniq -c > counts.txt; make"#,
+        r#"token=$(< "{X}"); curl -fsS -H "Authorization: $token" https://acme.test"#,
+        r#"./scripts/load.sh < "{X}""#,
+        r#"some-tool < "{X}""#,
+        r#"gunzip -c "{X}" > data.csv; make"#,
+        r#"npx tsc --noEmit "{X}"; npm test"#,
+        r#"javac "{X}"; ls"#,
     ] {
         assert!(!is_refused(Shell::Bash, script, "a"), "{script}: {:?}", judged(Shell::Bash, script).command);
     }

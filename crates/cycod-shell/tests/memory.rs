@@ -48,6 +48,12 @@ const NAMES: &[(&str, &str)] = &[
     (r#"touch "./{X}"; sh -c "$(basename ./t*)""#, SHELL),
     (r#"touch "./{X}"; python3 -c 'import os; print(*(n for n in os.listdir(".") if n[0] == "t"))' | sh"#, SHELL),
     (r#"ln -s "{X}" link; readlink link | sh"#, SHELL),
+    // Code that names files after what it reads.
+    (r#"touch f; awk '{print > $1}' <<< "{X}"; sort *"#, "-oPWNED"),
+    (r#"touch f; v="{X}" python3 -c 'import os; open(os.environ["v"], "w")'; sort *"#, "-oPWNED"),
+    (r#"echo "{X}" > f; python3 -c 'for n in open("f"): open(n.strip(), "w")'; sort *"#, "-oPWNED"),
+    (r#"touch f; echo "{X}" | sed -n 's/.*/touch -- &/e'; sort *"#, "-oPWNED"),
+    (r#"touch f; f() { v="$1" perl -e 'open(F, ">", $ENV{"v"})'; }; f "{X}"; for i in *; do sort "$i"; done"#, "-oPWNED"),
     (
         r#"touch "./{X}"; mkdir .o; tar cf .o/a.tar --exclude=.bin --exclude=.o .; tar tf .o/a.tar | sed 's,^./,,' | sh"#,
         SHELL,
@@ -147,6 +153,8 @@ const EVERYDAY: &[&str] = &[
     r#"awk -v n="{X}" '$1 == n' in.txt > out.txt; eval "$(awk '{print "a=1"}' b.txt)""#,
     r#"grep -- "{X}" a; grep -h '^export ' env.txt | sh"#,
     r#"kill $(pgrep -f "{X}"); ps aux | head"#,
+    r#"awk '{print $2}' <<< "{X}"; sort *.txt"#,
+    r#"echo "{X}" | python3 -c 'import sys; print(sys.stdin.read().upper())'; wc -l ./*.txt"#,
     r#"cat /proc/cpuinfo /proc/loadavg; echo "{X}""#,
     r#"touch "{X}.log"; rm -f -- *.tmp; ls *.txt"#,
     r#"for f in "{X:options}"/*.jpg; do mv "$f" "${f%.jpg}.jpeg"; done"#,

@@ -277,6 +277,11 @@ const WAYS: &[(Shell, &str, &str)] = &[
     (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; v="{X}" make -f f"#, "$(shell touch PWNED)"),
     (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; export v="{X}"; make -f f"#, "; touch PWNED"),
     (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; env v="{X}" make -f f"#, "; touch PWNED"),
+    (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; v=$(base64 -d <<< "{X}") make -f f"#, "JChzaGVsbCB0b3VjaCBQV05FRCk="),
+    (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; export v=$(rev <<< "{X}"); make -f f"#, ")DENWP hcuot llehs($"),
+    // A command that a setting says has the environment.
+    (Shell::Bash, r#"v="{X}" git -c alias.e='!printenv v | sh' e"#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; GIT_SSH_COMMAND='printenv v | sh; :' git ls-remote ssh://h/x"#, SHELL),
 ];
 
 #[test]

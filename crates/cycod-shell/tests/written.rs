@@ -212,6 +212,14 @@ const VARIABLES: &[(&str, &str)] = &[
     (r#"mkdir d; echo "{X}" > d/g.pm; PERL5LIB=d perl -e 'use g'"#, "open F, '>', 'PWNED'; 1;"),
     (r#"mkdir d; echo "{X}" > d/json.py; PYTHONPATH=$PWD/d python3 -c 'import json'"#, "open('PWNED', 'w')"),
     (r#"echo "{X}" > .zshenv; ZDOTDIR=. zsh -c true"#, SHELL),
+    (
+        r#"echo 'int main() { return system("touch PWNED"); }' > p.c; gcc -w "{X}" -o tool1; PATH=$PWD:$PATH; tool1"#,
+        "p.c",
+    ),
+    (
+        r#"echo 'int main() { return system("touch PWNED"); }' > p.c; mkdir d; gcc -w "{X}" -o d/tool1; PATH=d:$PATH tool1"#,
+        "p.c",
+    ),
     (r#"mkdir d; echo "{X}" > d/ls; chmod +x d/ls; PATH=$PWD/d:$PATH; ls"#, "#!/bin/sh\ntouch PWNED"),
     (r#"echo "{X}" > g; chmod +x g; git init -q .; EDITOR=./g git commit --allow-empty"#, "#!/bin/sh\ntouch PWNED"),
     (r#"echo "{X}" > g; chmod +x g; EDITOR="$PWD/g --wait" git config --global -e"#, "#!/bin/sh\ntouch PWNED"),

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use super::graph::Graph;
-use super::places::Owned;
+use super::places::{Owned, RESPELT};
 use super::value::{Atom, Cut, Field, Tag, Text, holes_among, holes_of, literal};
 use super::{
     Arguments, DEEPEST, Flow, Input, MOST_PASSES, MOST_READINGS, Reason, Variable, builtin, filter, memory, pasted,
@@ -197,6 +197,7 @@ impl Flow<'_> {
         let was_filter = self.is_filter.take();
         let outer_programs = std::mem::take(&mut self.memories.programs);
         let outer_shown = (std::mem::take(&mut self.memories.lists), std::mem::take(&mut self.memories.shows));
+        let outer_names = std::mem::take(&mut self.memories.names_files);
         let outer_input = self.input.clone();
         let mut prints_environment = false;
         if self.concerns_values(fields, &holes) {
@@ -215,7 +216,9 @@ impl Flow<'_> {
             }
             prints_environment = std::mem::replace(&mut self.prints_all, printed_before);
             self.writes_what_it_reads();
+            self.note_names_by_code();
         }
+        self.memories.names_files = outer_names;
         self.may_write = outer_written;
         self.input = outer_input;
         self.in_words = outer_words;
@@ -496,6 +499,7 @@ impl Flow<'_> {
         }
         let exported = self.variables.values().filter(|variable| variable.is_exported).flat_map(Variable::holes);
         let holes: BTreeSet<usize> = exported.chain(self.in_environment.iter().copied()).collect();
+        self.find_unclear(holes.intersection(&self.respelt).copied().collect::<Vec<_>>(), RESPELT);
         self.guard_texts(holes, &Rule::Plain, "make", "a variable");
     }
 
@@ -520,6 +524,10 @@ impl Flow<'_> {
             self.runs_script(word, &self.in_arguments.clone());
         } else if self.knows_files() {
             self.find_all(self.written.holes(word), &Reason::Written);
+            // The script says where programs are looked for: perhaps among what another program made of a file.
+            if self.variables.contains_key("PATH") {
+                self.find_all(self.touched.holes(word, self.itself()), &Reason::Written);
+            }
         }
         if is_module && let Some(name) = literal(word) {
             let file = name.rsplit('.').next().map(|last| vec![Atom::text(&format!("{last}.py"))]);

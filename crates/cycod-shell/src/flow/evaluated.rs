@@ -13,8 +13,7 @@ impl Flow<'_> {
     /// The author's text may be a command that a shell runs with the variables of the environment: what `GIT_SSH_COMMAND` or
     /// `core.pager` says.
     pub(super) fn may_be_command(&mut self, text: &str, by: &str) {
-        let expands = text.contains(['$', '`']);
-        if expands && !self.in_environment.is_empty() && !self.watches() {
+        if !self.in_environment.is_empty() && !self.watches() {
             let command = vec![Atom::text(text.trim_start_matches(['!', '|', ' ']))];
             self.perhaps(|flow| {
                 flow.reading(Input::Clean, false, |flow| flow.evaluate(&command, &by.into(), Called::default()));

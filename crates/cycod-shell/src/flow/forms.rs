@@ -380,8 +380,10 @@ impl Flow<'_> {
                         outputs.extend(texts.iter().flat_map(|text| self.holes_unpacked(text)));
                         holes.extend(texts.iter().flat_map(|text| self.told_in_file(text)));
                         holes.extend(texts.iter().filter_map(|text| self.content_of(text)).collect::<Vec<_>>());
-                        *input = Some(Input::made("", &holes).and(Input::printed(&outputs)));
+                        // What stands in a file that a value names is as far from it as what a program prints.
                         *files = texts.iter().flat_map(holes_of).collect();
+                        outputs.extend(files.iter());
+                        *input = Some(Input::made("", &holes).and(Input::printed(&outputs)));
                     }
                     Redirection::Output => outputs.extend(texts),
                     // `>& FILE` writes to a file, as `&> FILE` does.

@@ -53,6 +53,8 @@ pub(super) struct Memories {
     pub(super) lists: bool,
     /// One of them shows what other processes were given.
     pub(super) shows: bool,
+    /// The code that one of them runs may make files, and take their names from what it reads.
+    pub(super) names_files: bool,
 }
 
 impl Memories {
@@ -107,6 +109,19 @@ impl Flow<'_> {
             || matches!(entry.input, Reads::Code { .. });
         self.memories.shows |= entry.shows_processes;
         self.memories.programs.push(program);
+    }
+
+    /// Code may name files after what it reads, and after what is in its environment.
+    pub(super) fn note_names_by_code(&mut self) {
+        if !std::mem::take(&mut self.memories.names_files) {
+            return;
+        }
+        let read = [self.input.holes(), self.in_files.clone(), self.in_outputs.clone()].concat();
+        let holes: BTreeSet<usize> = read.into_iter().chain(self.in_environment.iter().copied()).collect();
+        let holes: Vec<usize> = holes.into_iter().filter(|hole| self.is_text(*hole)).collect();
+        if !holes.is_empty() {
+            self.note_name(&vec![made_of(&holes)]);
+        }
     }
 
     fn remember(&mut self, place: &Arc<str>, told: &[usize]) {

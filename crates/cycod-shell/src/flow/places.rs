@@ -12,7 +12,7 @@ use crate::programs::{self, Input as Reads, Place, PlaceKind, Seen, State};
 use crate::verdict::{Guard, Rule};
 
 /// Why a value is no data where something may have made other characters of it.
-const RESPELT: &str = "something before it may make other characters of it, which would have a meaning there";
+pub(super) const RESPELT: &str = "something before it may make other characters of it, which would have a meaning there";
 
 impl Flow<'_> {
     /// What a program does with its standard input.
@@ -55,8 +55,11 @@ impl Flow<'_> {
                 }
             }
             Reads::Unknown if state.is_of_unknown_program() => {
+                // A file that the shell opens is no word of it.
+                let is_opened = matches!(self.input, Input::Printed(_));
+                let opened = if is_opened { self.input_files.clone() } else { Vec::new() };
                 for hole in holes {
-                    if self.is_text(hole) {
+                    if self.is_text(hole) && !opened.contains(&hole) {
                         self.find(hole, self.unknown_program(program));
                     }
                 }

@@ -352,6 +352,9 @@ impl Flow<'_> {
         };
         // Code of a shell is followed by itself, and what it runs is not what its names may write.
         let is_followed = matches!(place.kind, PlaceKind::CodeIn(language) if is_shell(language));
+        if let PlaceKind::CodeIn(language) = place.kind {
+            self.memories.names_files |= !is_followed && code_may_write(language, text);
+        }
         let command = if is_followed { by_its_code(self.command) } else { self.command };
         self.touch_all(&names, command);
     }
@@ -530,10 +533,13 @@ impl Flow<'_> {
 
 /// The files that the author's code may write, by its names.
 pub(super) fn written_by_code(language: &str, code: &Text) -> Vec<Text> {
-    let is_harmless = is_file_of_code(language)
-        || is_of_reading(language)
-        || literal(code).is_some_and(|code| watch::writes_nothing(language, code));
-    if is_harmless { Vec::new() } else { files::names_in(code) }
+    if code_may_write(language, code) { files::names_in(code) } else { Vec::new() }
+}
+
+fn code_may_write(language: &str, code: &Text) -> bool {
+    !is_file_of_code(language)
+        && !is_of_reading(language)
+        && literal(code).is_none_or(|code| !watch::writes_nothing(language, code))
 }
 
 /// The name behind the last `/` of a path, where it is known.

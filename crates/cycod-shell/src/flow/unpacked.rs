@@ -262,6 +262,8 @@ impl Flow<'_> {
             UnpacksInto::Nothing => return,
             UnpacksInto::Named => return self.fetches_by_address(state.label()),
             UnpacksInto::Kept => return self.keeps(),
+            // Its name is all that a value decides.
+            UnpacksInto::Beside => return self.named_files().iter().for_each(|file| self.note_named(file)),
             into @ (UnpacksInto::FromKept | UnpacksInto::FromAnyKept) => {
                 kept = self.kept_under(&self.unpacked.names, into == UnpacksInto::FromAnyKept);
                 Where::Here

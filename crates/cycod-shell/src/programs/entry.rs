@@ -289,6 +289,8 @@ pub(crate) enum Into {
     FromKept,
     /// The same; without a name, from any of it.
     FromAnyKept,
+    /// Beside the file that it is made of, by the name of that without its end.
+    Beside,
 }
 
 /// What files are to the programs that read them, by the ends of their names, or by whole names.
