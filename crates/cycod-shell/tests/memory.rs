@@ -53,7 +53,10 @@ const NAMES: &[(&str, &str)] = &[
     (r#"touch f; v="{X}" python3 -c 'import os; open(os.environ["v"], "w")'; sort *"#, "-oPWNED"),
     (r#"echo "{X}" > f; python3 -c 'for n in open("f"): open(n.strip(), "w")'; sort *"#, "-oPWNED"),
     (r#"touch f; echo "{X}" | sed -n 's/.*/touch -- &/e'; sort *"#, "-oPWNED"),
-    (r#"touch f; f() { v="$1" perl -e 'open(F, ">", $ENV{"v"})'; }; f "{X}"; for i in *; do sort "$i"; done"#, "-oPWNED"),
+    (
+        r#"touch f; f() { v="$1" perl -e 'open(F, ">", $ENV{"v"})'; }; f "{X}"; for i in *; do sort "$i"; done"#,
+        "-oPWNED",
+    ),
     (
         r#"touch "./{X}"; mkdir .o; tar cf .o/a.tar --exclude=.bin --exclude=.o .; tar tf .o/a.tar | sed 's,^./,,' | sh"#,
         SHELL,

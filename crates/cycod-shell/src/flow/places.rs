@@ -12,7 +12,8 @@ use crate::programs::{self, Input as Reads, Place, PlaceKind, Seen, State};
 use crate::verdict::{Guard, Rule};
 
 /// Why a value is no data where something may have made other characters of it.
-pub(super) const RESPELT: &str = "something before it may make other characters of it, which would have a meaning there";
+pub(super) const RESPELT: &str =
+    "something before it may make other characters of it, which would have a meaning there";
 
 impl Flow<'_> {
     /// What a program does with its standard input.
@@ -335,7 +336,9 @@ impl Flow<'_> {
             PlaceKind::CodeIn(language) if self.knows_files() => {
                 // Code with blanks and a value in it is no name of a file.
                 let has_blanks = |atom: &Atom| matches!(atom, Atom::Text(text) if text.contains(char::is_whitespace));
-                let is_code = |file: &Text| literal(file).is_none() && file.iter().any(has_blanks);
+                // That of a shell is followed, and names its files itself.
+                let is_code =
+                    |file: &Text| (is_shell(language) || literal(file).is_none()) && file.iter().any(has_blanks);
                 for file in files.iter().filter(|file| !is_code(file)) {
                     self.find_all(self.written.holes(file), &Reason::Written);
                     self.find_all(self.touched.holes(file, self.itself()), &Reason::Written);
