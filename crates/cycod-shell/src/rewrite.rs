@@ -7,7 +7,7 @@ use cycod_code::Code;
 
 use crate::flow::{Finding, Reason};
 use crate::hole::Hole;
-use crate::piece::Shell;
+use crate::piece::{Kind, Shell};
 use crate::programs::{UNDESCRIBED_LANGUAGE, WITHHELD_LANGUAGE};
 use crate::script::{Command, Form, Part, Script, Target, Tree, Word};
 use crate::track::{HOLE, Spot, track};
@@ -268,10 +268,10 @@ impl<'a> Rewriter<'a> {
         match place {
             Position::Word(index) => {
                 let Form::Simple { words, .. } = &command.form else { return None };
-                Self::decode(words.get(index)?)
+                self.decode(words.get(index)?)
             }
             Position::Document(serial) => {
-                Self::decode(&Word { parts: self.tree.documents.get(&serial)?.clone(), span: 0..0 })
+                self.decode(&Word { parts: self.tree.documents.get(&serial)?.clone(), span: 0..0 })
             }
         }
     }
@@ -333,11 +333,15 @@ impl<'a> Rewriter<'a> {
         self.holes.get(hole).map_or("", |hole| &hole.shown)
     }
 
-    fn decode(word: &Word) -> Option<Decoded> {
+    fn decode(&self, word: &Word) -> Option<Decoded> {
         let mut decoded = Decoded { text: String::new(), holes: Vec::new(), is_dynamic: false };
         for part in &word.parts {
             match part {
                 Part::Text { text, .. } => decoded.text.push_str(text),
+                // A number, and a text that the author listed, may stay where they are.
+                Part::Hole { hole, .. } if self.holes.get(*hole).is_some_and(|hole| hole.kind != Kind::Text) => {
+                    decoded.text.push_str(self.placeholder(*hole));
+                }
                 Part::Hole { hole, .. } => {
                     decoded.text.push(HOLE as char);
                     decoded.holes.push(*hole);
@@ -373,7 +377,7 @@ impl<'a> Rewriter<'a> {
     fn in_word(&self, language: Language, program: &str, command: &Command, index: usize) -> Option<String> {
         let Form::Simple { words, .. } = &command.form else { return None };
         let word = &words[index];
-        let decoded = Self::decode(word)?;
+        let decoded = self.decode(word)?;
         let names = self.names(&decoded);
         let before = self.shown(command.span.start..word.span.start);
         let behind = self.shown(word.span.end..command.span.end);
@@ -436,8 +440,12 @@ impl<'a> Rewriter<'a> {
             }
             // Commands of the client, which begin with `\\`, put no variable into their arguments.
             Language::Sql if program == "psql" && !decoded.text.contains('\\') => {
-                let text = decoded.text.replace("'\0'", "\0");
-                let code = fill(&text, |at| format!(":'{}'", names[name_of(at)].1.to_ascii_lowercase()));
+                // It has one command, and this process reads its input.
+                let is_alone = |word: &Word| !matches!(word.literal(), Some("-c" | "-f" | "exec" | "ssh"));
+                if words.iter().filter(|word| !is_alone(word)).count() > 1 {
+                    return None;
+                }
+                let code = splice_sql(&decoded.text, |at| names[name_of(at)].1.to_ascii_lowercase())?;
                 let flags: String = names
                     .iter()
                     .map(|(hole, name)| format!(" -v {}=\"{}\"", name.to_ascii_lowercase(), self.placeholder(*hole)))
@@ -486,7 +494,7 @@ impl<'a> Rewriter<'a> {
     /// Code in a here-document.
     fn in_document(&self, language: Language, command: &Command, serial: usize) -> Option<String> {
         let parts = self.tree.documents.get(&serial)?;
-        let decoded = Self::decode(&Word { parts: parts.clone(), span: 0..0 })?;
+        let decoded = self.decode(&Word { parts: parts.clone(), span: 0..0 })?;
         let names = self.names(&decoded);
         let Form::Simple { words, .. } = &command.form else { return None };
         let head = self.shown(command.span.start..words.last()?.span.end);
@@ -704,7 +712,7 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
     let text = text.as_bytes();
     let mut out: Vec<u8> = Vec::new();
     let mut quote = 0u8;
-    let mut opened = 0;
+    let mut opened = 0usize;
     let mut index = 0;
     let mut at = 0;
     while at < text.len() {
@@ -714,6 +722,15 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
                 let new = write(index);
                 index += 1;
                 let next = text.get(at + 1).copied().unwrap_or(b' ');
+                let is_prefixed = quote != 0
+                    && language == Language::Python
+                    && out.get(..opened.saturating_sub(1)).and_then(<[u8]>::last).is_some_and(|byte| is_of_name(*byte));
+                let is_statement = quote == 0 && language == Language::Python && is_imported(&out);
+                // The name of a column, or an expression: the text that is the value is neither.
+                let is_expression = language == Language::R && matches!(quote, 0 | b'`');
+                if is_prefixed || is_statement || is_expression {
+                    return None;
+                }
                 if quote == 0 && out.ends_with(b".") {
                     // What a value names is a key.
                     if !matches!(language, Language::Jq | Language::Yq | Language::Node) {
@@ -774,7 +791,7 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
                 out.push(byte);
                 opened = out.len();
             }
-            (0, b'`') if language == Language::Node => {
+            (0, b'`') if matches!(language, Language::Node | Language::R) => {
                 quote = byte;
                 out.push(byte);
             }
@@ -800,6 +817,79 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
     String::from_utf8(out).ok()
 }
 
+/// SQL with each hole replaced by a variable of `psql`, as a text or as a name; nothing where it can't be told which.
+fn splice_sql(text: &str, name_of: impl Fn(usize) -> String) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let (mut quote, mut opened, mut index) = (None, 0, 0);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (None, '\'' | '"') => {
+                quote = Some(character);
+                // Two of them are one in the text that goes on.
+                opened = if out.ends_with(character) { out.len() + 1 } else { out.len() };
+                out.push(character);
+            }
+            (Some(open), _) if character == open => {
+                quote = None;
+                out.push(character);
+            }
+            (_, _) if character != HOLE as char => out.push(character),
+            (open, _) => {
+                let name = name_of(index);
+                index += 1;
+                let is_first = out.len() == opened + 1;
+                let is_last = characters.peek().copied() == open;
+                match open {
+                    None if is_name_in_sql(&out, characters.peek().copied())? => out.push_str(&format!(":\"{name}\"")),
+                    None => out.push_str(&format!(":'{name}'")),
+                    Some('"') if !(is_first && is_last) => return None,
+                    Some('"') => {
+                        out.truncate(opened);
+                        out.push_str(&format!(":\"{name}\""));
+                    }
+                    Some(_) => {
+                        if is_first {
+                            out.truncate(opened);
+                        } else {
+                            out.push_str("' || ");
+                        }
+                        out.push_str(&format!(":'{name}'"));
+                        if !is_last {
+                            out.push_str(" || ");
+                            opened = out.len();
+                            out.push('\'');
+                        }
+                    }
+                }
+                if open.is_some() && is_last {
+                    characters.next();
+                    quote = None;
+                }
+            }
+        }
+    }
+    Some(out)
+}
+
+/// Whether a name stands in SQL behind this, where an expression doesn't; nothing when it is a part of a word.
+fn is_name_in_sql(before: &str, next: Option<char>) -> Option<bool> {
+    const NAMES: [&str; 22] = [
+        "aggregate", "analyze", "by", "column", "constraint", "database", "describe", "exists", "extension", "from", "function", "index",
+        "into", "join", "on", "role", "schema", "table", "to", "update", "user", "view",
+    ];
+    let is_of_word = |c: char| c.is_alphanumeric() || "_.\"'$:".contains(c);
+    if before.ends_with(is_of_word) || next.is_some_and(is_of_word) {
+        return None;
+    }
+    let word = before.trim_end().rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    match word.to_ascii_lowercase().as_str() {
+        // What is selected is a name as often as a text.
+        "select" | "distinct" => None,
+        word => Some(NAMES.contains(&word)),
+    }
+}
+
 /// Whether a byte may be part of a name in code.
 fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
@@ -810,6 +900,12 @@ fn is_subscript(code: &[u8]) -> bool {
     let name = code.iter().rev().take_while(|byte| is_of_name(**byte)).count();
     let before = &code[..code.len() - name];
     before.ends_with(b"->") || name > 0 && before.ends_with(b"$")
+}
+
+/// Whether Python takes what follows for the name of a module, and not for an expression.
+fn is_imported(code: &[u8]) -> bool {
+    let word = code.trim_ascii_end().rsplit(|byte| !is_of_name(*byte)).next().unwrap_or_default();
+    matches!(word, b"import" | b"from" | b"as" | b"def" | b"class" | b"del" | b"global")
 }
 
 /// Whether awk code so far leaves a `/pattern` open. A division counts as one, and then there is no rewrite.

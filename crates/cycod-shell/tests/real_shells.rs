@@ -572,13 +572,61 @@ fn arguments_act_as_words_and_globs_only() {
     }
 }
 
+/// A rewrite means what the template meant, or there is none.
+#[test]
+fn a_rewrite_keeps_the_meaning() {
+    let rewrites = |command: &str| {
+        let programs = Programs::default();
+        let question = Question {
+            reader: Reader::Shell(Shell::Bash),
+            command: &template::segments(command),
+            environment: &[],
+            input: &[],
+            programs: &programs,
+        };
+        let found = judge(&question).command.into_iter().find(|verdict| verdict.proof == Proof::Code);
+        found.unwrap_or_else(|| panic!("{command} passes")).rewrite
+    };
+    for (query, rewritten) in [
+        ("select * from t where a = '{V}'", "select * from t where a = :'v'"),
+        ("select * from t where a like '{V}%'", "select * from t where a like :'v' || '%'"),
+        ("select * from t where a like '%{V}%'", "select * from t where a like '%' || :'v' || '%'"),
+        ("select 'it''s {V}' from t", "select 'it''s ' || :'v' from t"),
+        ("select 'it''{V}' from t", "select 'it''' || :'v' from t"),
+        ("select '{V}{W}', '{V}-{W}'", "select :'v' || :'w', :'v' || '-' || :'w'"),
+        ("select * from {V} limit 3", "select * from :\"v\" limit 3"),
+        ("drop table if exists \"{V}\"", "drop table if exists :\"v\""),
+        ("select a from t order by {V}", "select a from t order by :\"v\""),
+        ("select a from t where n > {V}", "select a from t where n > :'v'"),
+    ] {
+        let rewrite = rewrites(&format!("psql -c \"{}\"", query.replace('"', "\\\"")));
+        let rewrite = rewrite.unwrap_or_else(|| panic!("no rewrite for {query}"));
+        assert!(rewrite.contains(&format!("<<'SQL'\n{rewritten}\nSQL")), "{rewrite}");
+    }
+    for command in [
+        r#"psql -c "select {V} from t""#,
+        r#"psql -c "select * from a_{V}""#,
+        r#"psql -c "select \"a_{V}\" from t""#,
+        r#"psql -c "select 1" -c "select '{V}'""#,
+        r#"docker exec db psql -c "select '{V}'""#,
+        r#"python3 -c "import {V}""#,
+        r#"python3 -c "from {V} import a""#,
+        r#"python3 -c "print(b'{V}')""#,
+        r#"python3 -c "print(f'{V}')""#,
+        r#"Rscript -e 'print(x$`{V}`)'"#,
+        r#"Rscript -e 'count(x, {V})'"#,
+    ] {
+        assert_eq!(rewrites(command), None, "{command}");
+    }
+}
+
 #[test]
 fn rewrites_do_what_was_meant_with_any_value() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     fs::write(directory.path().join("in"), "a.c\nabc\n").expect("the test's own directory is writable");
     // A template that is refused, and what its rewrite prints for the value `v`.
     type Prints = fn(&str) -> String;
-    let cases: [(&str, Prints); 9] = [
+    let cases: [(&str, Prints); 10] = [
         ("bash -c \"printf %s '{V}'\"", |v| v.to_owned()),
         ("sh -c 'printf %s \"$0 a{V}b\"' name", |v| format!("name a{v}b")),
         ("eval \"printf %s '{V}'\"", |v| v.to_owned()),
@@ -587,6 +635,7 @@ fn rewrites_do_what_was_meant_with_any_value() {
         ("awk 'BEGIN { printf \"%s\", \"<{V}>\" }'", |v| format!("<{v}>")),
         ("sed 's/a.c/{V}/' in | cat", |v| format!("{v}\n{v}\n")),
         ("python3 -c \"import sys as s; s.stdout.write('x' + '{V}')\"", |v| format!("x{v}")),
+        ("python3 -c \"print(len(b'x') * '{V}', end='')\"", |v| v.to_owned()),
         ("bash <<'EOF'\nprintf %s \"<{V}>\"\nEOF", |v| format!("<{v}>")),
     ];
     let verdicts = |command: &str| {
