@@ -63,7 +63,8 @@ fn against_option(
         let is_known = crate::programs::is_described(base);
         return (if is_known { format!("`{program}` has no end of options; {path}") } else { path }, None);
     };
-    let Some((words, index)) = words_around(finding.hole, rewriter) else {
+    // It may get the value from code that a shell runs: `find -exec sh -c 'grep "$1"' _ {X} \;`.
+    let Some((words, index)) = words_around(finding.hole, rewriter).filter(|_| rewriter.is_direct(finding)) else {
         return (format!("write `{end}` before it in the command of `{program}`; then any value passes"), None);
     };
     let is_option = |word: &Word| matches!(word.parts.first(), Some(Part::Text { text, .. }) if text.starts_with('-'));
@@ -104,7 +105,7 @@ fn words_around<'a>(hole: usize, rewriter: &Rewriter<'a>) -> Option<(&'a [Word],
 }
 
 /// A word as programs read it; nothing where it may be several words, or none.
-fn text_of(word: &Word, rewriter: &Rewriter<'_>) -> Option<Text> {
+pub(crate) fn text_of(word: &Word, rewriter: &Rewriter<'_>) -> Option<Text> {
     let is_one = |hole: &Hole<'_>| matches!(hole.mode, Mode::Word | Mode::Bare | Mode::Fragment) && !hole.is_list;
     let atom = |part: &Part| match part {
         Part::Text { text, .. } => Some(Atom::text(text)),

@@ -6,9 +6,10 @@
 use cycod_code::Code;
 
 use crate::flow::{Finding, Reason};
+use crate::hints;
 use crate::hole::Hole;
 use crate::piece::{Kind, Shell};
-use crate::programs::{UNDESCRIBED_LANGUAGE, WITHHELD_LANGUAGE};
+use crate::programs::{self, UNDESCRIBED_LANGUAGE, WITHHELD_LANGUAGE};
 use crate::script::{Command, Form, Part, Script, Target, Tree, Word};
 use crate::track::{HOLE, Spot, track};
 use crate::verdict::Proof;
@@ -230,6 +231,11 @@ impl<'a> Rewriter<'a> {
         let base = program.split(' ').next().unwrap_or(program);
         let place = self.command_of(finding.hole).filter(|(command, _)| runs(command, base));
         if place.is_some_and(|(command, place)| self.is_whole(command, place)) {
+            if let Some((command, Position::Word(index))) = place
+                && let Some(joined) = self.joined(command, index)
+            {
+                return (Some(format!("`{base}` joins its words for a shell: quote the value for that")), Some(joined));
+            }
             return (
                 Some(format!("if the value is to be the code, write `placing: {}` (level run)", placing(named))),
                 None,
@@ -481,6 +487,33 @@ impl<'a> Rewriter<'a> {
             }
             Language::Sql => None,
         }
+    }
+
+    /// A command whose words a program joins with blanks for a shell, as one word in which the values are quoted for that shell:
+    /// `ssh h ls {X}` is `ssh h "ls {X:shellescaped}"`.
+    fn joined(&self, command: &Command, index: usize) -> Option<String> {
+        let Form::Simple { words, .. } = &command.form else { return None };
+        let texts: Vec<_> = words.iter().map(|word| hints::text_of(word, self)).collect();
+        let first = programs::first_joined(&texts).filter(|first| *first < index)?;
+        let mut code = String::new();
+        for (at, word) in words.iter().enumerate().skip(first) {
+            if at > first {
+                // What stands between them may be a redirection.
+                let between = self.source.get(words[at - 1].span.end..word.span.start)?;
+                if !between.trim().is_empty() {
+                    return None;
+                }
+                code.push(' ');
+            }
+            match (word.literal(), word.parts.as_slice()) {
+                (Some(text), _) => code.push_str(text),
+                (None, [Part::Hole { hole, .. }]) => code.push_str(&self.escaped(*hole)),
+                _ => return None,
+            }
+        }
+        let before = self.shown(command.span.start..words[first].span.start);
+        let behind = self.shown(words.last()?.span.end..command.span.end);
+        Some(format!("{before}{}{behind}", double_quoted(&code)))
     }
 
     /// A placeholder whose value is quoted for a shell.
@@ -875,8 +908,28 @@ fn splice_sql(text: &str, name_of: impl Fn(usize) -> String) -> Option<String> {
 /// Whether a name stands in SQL behind this, where an expression doesn't; nothing when it is a part of a word.
 fn is_name_in_sql(before: &str, next: Option<char>) -> Option<bool> {
     const NAMES: [&str; 22] = [
-        "aggregate", "analyze", "by", "column", "constraint", "database", "describe", "exists", "extension", "from", "function", "index",
-        "into", "join", "on", "role", "schema", "table", "to", "update", "user", "view",
+        "aggregate",
+        "analyze",
+        "by",
+        "column",
+        "constraint",
+        "database",
+        "describe",
+        "exists",
+        "extension",
+        "from",
+        "function",
+        "index",
+        "into",
+        "join",
+        "on",
+        "role",
+        "schema",
+        "table",
+        "to",
+        "update",
+        "user",
+        "view",
     ];
     let is_of_word = |c: char| c.is_alphanumeric() || "_.\"'$:".contains(c);
     if before.ends_with(is_of_word) || next.is_some_and(is_of_word) {

@@ -603,6 +603,14 @@ fn a_rewrite_keeps_the_meaning() {
         let rewrite = rewrite.unwrap_or_else(|| panic!("no rewrite for {query}"));
         assert!(rewrite.contains(&format!("<<'SQL'\n{rewritten}\nSQL")), "{rewrite}");
     }
+    for (command, rewritten) in [
+        (r#"ssh web1 systemctl restart "{V}""#, r#"ssh web1 "systemctl restart {V:shellescaped}""#),
+        (r#"ssh -p 22 web1 'tail -n 3' "{V}" > out"#, r#"ssh -p 22 web1 "tail -n 3 {V:shellescaped}" > out"#),
+        (r#"ssh web1 'bash -s' -- "{V}" < a.sh"#, r#"ssh web1 "bash -s -- {V:shellescaped}" < a.sh"#),
+        (r#"watch -n 1 kubectl get pods -n "{V}""#, r#"watch -n 1 "kubectl get pods -n {V:shellescaped}""#),
+    ] {
+        assert_eq!(rewrites(command).as_deref(), Some(rewritten), "{command}");
+    }
     for command in [
         r#"psql -c "select {V} from t""#,
         r#"psql -c "select * from a_{V}""#,
@@ -615,6 +623,8 @@ fn a_rewrite_keeps_the_meaning() {
         r#"python3 -c "print(f'{V}')""#,
         r#"Rscript -e 'print(x$`{V}`)'"#,
         r#"Rscript -e 'count(x, {V})'"#,
+        r#"ssh web1 "{V}" a"#,
+        r#"ssh web1 ls "$HOME" "{V}""#,
     ] {
         assert_eq!(rewrites(command), None, "{command}");
     }

@@ -561,7 +561,7 @@ impl Flow<'_> {
             return start(programs::find(&format!("./{base}"), self.statements), base);
         }
         let is_interpreter = matches!(word.as_slice(), [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))]
-            if matches!(&**name, "SHELL" | "BASH" | "EDITOR" | "VISUAL" | "PAGER" | "BROWSER"));
+            if matches!(&**name, "SHELL" | "BASH"));
         let label = match word.as_slice() {
             [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))] => format!("${name}"),
             _ => "the program".to_owned(),

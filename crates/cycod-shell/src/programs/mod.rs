@@ -138,16 +138,26 @@ pub(crate) fn end_of_options(label: &str) -> Option<&'static str> {
 /// Which word of a command its program takes for its first operand, with options before it alone; nothing when that isn't certain,
 /// or when it isn't known whether a word before it is one.
 pub(crate) fn first_operand(words: &[Option<Text>]) -> Option<usize> {
+    first_word(words, |seen| matches!(seen, Seen::Place { option: "", is_option_read: true, .. }))
+}
+
+/// Which word of a command is the first of those that its program joins for a shell.
+pub(crate) fn first_joined(words: &[Option<Text>]) -> Option<usize> {
+    let is_joined = |place: &Place<'_>| place.kind == PlaceKind::CodeIn("sh-joined");
+    first_word(words, |seen| matches!(seen, Seen::Place { option: "", place, .. } if is_joined(place)))
+}
+
+/// The first word of a command that is something to its program; nothing when what is before it isn't certain.
+fn first_word(words: &[Option<Text>], is_it: impl Fn(&Seen<'_>) -> bool) -> Option<usize> {
     let name = literal(words.first()?.as_ref()?)?;
     let mut state = State::new(in_table(base(name))?.first()?, name, None);
     for (index, word) in words.iter().enumerate().skip(1) {
-        let (mut is_operand, mut is_certain) = (false, true);
-        let step = state.step(word.as_ref()?, &mut |seen| match seen {
-            Seen::Place { option: "", is_option_read, .. } => is_operand |= is_option_read,
-            Seen::Place { .. } => {}
-            _ => is_certain = false,
+        let (mut is_found, mut is_certain) = (false, true);
+        let step = state.step(word.as_ref()?, &mut |seen| {
+            is_certain &= matches!(seen, Seen::Place { .. });
+            is_found |= is_it(&seen);
         });
-        if is_operand {
+        if is_found {
             return is_certain.then_some(index);
         }
         let mut next = step.next.into_iter();
