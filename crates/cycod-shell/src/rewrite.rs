@@ -48,6 +48,14 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
                 false => format!("{}; {meant_as_code}", state_what(program)),
             },
         ),
+        Reason::Code { program, language: "mount" } => (
+            Proof::Code,
+            Code::ValueInCode,
+            format!("`{name}` decides what of this machine `{program}` hands to the container"),
+            format!(
+                "list the allowed values in `validation: {{enum: […]}}` of `{name}`; or mean it, with `placing: program` (level run)"
+            ),
+        ),
         Reason::Code { program: by, .. } | Reason::Evaluated { by } if reads_twice(by) => (
             Proof::Code,
             Code::EvaluatedAgain,
@@ -142,6 +150,14 @@ fn says_why_unproven(reason: &Reason, name: &str) -> Option<(Code, String, Strin
     let vouching = format!("vouch for it with `placing: data` on `{name}`");
     let vouch = format!("or {vouching}");
     Some(match reason {
+        // An option is one of the program that the image starts by itself.
+        Reason::UnknownProgram { program, started_by: Some(by) } if program.starts_with('-') => (
+            Code::UnknownProgram,
+            format!(
+                "cycod does not know which program the image starts, to which `{by}` hands `{program}`, so it does not know what that does with `{name}`"
+            ),
+            format!("if that program takes it as data, {vouching}"),
+        ),
         Reason::UnknownProgram { program, started_by: Some(by) } => (
             Code::UnknownProgram,
             format!(
