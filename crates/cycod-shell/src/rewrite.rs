@@ -21,7 +21,6 @@ fn reads_twice(by: &str) -> bool {
 
 /// What a reason means against a value: how bad it is, its code, a sentence, and what to do. Nothing for one that proves data.
 pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, String, String)> {
-    let meant_as_code = "if it is to be code, write `placing: program` (level run)";
     let write_beside = "write the code without the value, and hand the value to it as data".to_owned();
     Some(match reason {
         Reason::Code { program, language: WITHHELD_LANGUAGE } => (
@@ -34,27 +33,19 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
             Proof::Code,
             Code::ValueChoosesProgram,
             format!("`{program}` runs the file or program that `{name}` names"),
-            format!(
-                "list the ones you mean in `validation: {{enum: […]}}` of `{name}`; or mean it, with `placing: program` (level run)"
-            ),
+            list_or_mean("ones you mean", name),
         ),
         Reason::Code { program, language: UNDESCRIBED_LANGUAGE } => (
             Proof::Unproven,
             Code::UnknownProgram,
             format!("cycod does not know which words of `{program}` are code, so `{name}` may be"),
-            match program.contains(' ') {
-                // Much is known of the other commands of the program.
-                true => format!("if it is data, vouch for it with `placing: data` on `{name}`; {meant_as_code}"),
-                false => format!("{}; {meant_as_code}", state_what(program)),
-            },
+            vouch_or_mean(program, name),
         ),
         Reason::Code { program, language: "mount" } => (
             Proof::Code,
             Code::ValueInCode,
             format!("`{name}` decides what of this machine `{program}` hands to the container"),
-            format!(
-                "list the allowed values in `validation: {{enum: […]}}` of `{name}`; or mean it, with `placing: program` (level run)"
-            ),
+            list_or_mean("allowed values", name),
         ),
         Reason::Code { program: by, .. } | Reason::Evaluated { by } if reads_twice(by) => (
             Proof::Code,
@@ -107,9 +98,7 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
             Proof::Code,
             Code::ValueChoosesProgram,
             format!("the value of `{name}` would be the program that runs"),
-            format!(
-                "list the programs in `validation: {{enum: […]}}` of `{name}`; or mean it, with `placing: program` (level run)"
-            ),
+            list_or_mean("programs", name),
         ),
         Reason::Written => (
             Proof::Code,
@@ -130,6 +119,23 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
             (Proof::Unproven, code, why, help)
         }
     })
+}
+
+/// How to let a value choose, all of it or among a few.
+fn list_or_mean(what: &str, name: &str) -> String {
+    format!(
+        "list the {what} in `validation: {{enum: […]}}` of `{name}`; or mean it, with `placing: program` (level run)"
+    )
+}
+
+/// How to say that a word of a program is data, or code.
+fn vouch_or_mean(program: &str, name: &str) -> String {
+    let data = match program.contains(' ') {
+        // Much is known of the other commands of the program.
+        true => format!("if it is data, vouch for it with `placing: data` on `{name}`"),
+        false => state_what(program),
+    };
+    format!("{data}; if it is to be code, write `placing: program` (level run)")
 }
 
 /// How to say that a program takes data.
@@ -460,21 +466,7 @@ impl<'a> Rewriter<'a> {
                     .collect();
                 Some(format!("{before}{flags}{}{behind}", crate::quoted(&code)))
             }
-            // Commands of the client, which begin with `\\`, put no variable into their arguments.
-            Language::Sql if program == "psql" && !decoded.text.contains('\\') => {
-                // It has one command, and this process reads its input.
-                let is_alone = |word: &Word| !matches!(word.literal(), Some("-c" | "-f" | "exec" | "ssh"));
-                if words.iter().filter(|word| !is_alone(word)).count() > 1 {
-                    return None;
-                }
-                let code = splice_sql(&decoded.text, |at| names[name_of(at)].1.to_ascii_lowercase())?;
-                let flags: String = names
-                    .iter()
-                    .map(|(hole, name)| format!(" -v {}=\"{}\"", name.to_ascii_lowercase(), self.placeholder(*hole)))
-                    .collect();
-                let head = before.trim_end().strip_suffix("-c")?.trim_end().to_owned();
-                Some(format!("{head}{flags}{behind} <<'SQL'\n{code}\nSQL"))
-            }
+            Language::Sql if program == "psql" => self.in_query(command, word, &decoded, &names),
             Language::Python => {
                 let offset = after.len();
                 let code =
@@ -503,6 +495,31 @@ impl<'a> Rewriter<'a> {
             }
             Language::Sql => None,
         }
+    }
+
+    /// A query of `psql`, as its input, with each value in a variable.
+    fn in_query(&self, command: &Command, word: &Word, decoded: &Decoded, names: &[(usize, String)]) -> Option<String> {
+        let Form::Simple { words, .. } = &command.form else { return None };
+        // It has one command, and this process reads its input.
+        let is_alone = |word: &Word| !matches!(word.literal(), Some("-c" | "-f" | "exec" | "ssh"));
+        // Commands of the client, which begin with `\\`, put no variable into their arguments.
+        if decoded.text.contains('\\') || words.iter().filter(|word| !is_alone(word)).count() > 1 {
+            return None;
+        }
+        let name_of = |at: usize| {
+            let shown = self.placeholder(decoded.holes[at]);
+            let known = names.iter().find(|(known, _)| self.placeholder(*known) == shown);
+            known.map_or(String::new(), |(_, name)| name.to_ascii_lowercase())
+        };
+        let code = splice_sql(&decoded.text, name_of)?;
+        let flags: String = names
+            .iter()
+            .map(|(hole, name)| format!(" -v {}=\"{}\"", name.to_ascii_lowercase(), self.placeholder(*hole)))
+            .collect();
+        let before = self.shown(command.span.start..word.span.start);
+        let behind = self.shown(word.span.end..command.span.end);
+        let head = before.trim_end().strip_suffix("-c")?.trim_end();
+        Some(format!("{head}{flags}{behind} <<'SQL'\n{code}\nSQL"))
     }
 
     /// A command whose words a program joins with blanks for a shell, as one word in which the values are quoted for that shell:
@@ -771,13 +788,7 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
                 let new = write(index);
                 index += 1;
                 let next = text.get(at + 1).copied().unwrap_or(b' ');
-                let is_prefixed = quote != 0
-                    && language == Language::Python
-                    && out.get(..opened.saturating_sub(1)).and_then(<[u8]>::last).is_some_and(|byte| is_of_name(*byte));
-                let is_statement = quote == 0 && language == Language::Python && is_imported(&out);
-                // The name of a column, or an expression: the text that is the value is neither.
-                let is_expression = language == Language::R && matches!(quote, 0 | b'`');
-                if is_prefixed || is_statement || is_expression {
+                if is_no_expression(&out, language, (quote, opened)) {
                     return None;
                 }
                 if quote == 0 && out.ends_with(b".") {
@@ -969,6 +980,20 @@ fn is_subscript(code: &[u8]) -> bool {
     let name = code.iter().rev().take_while(|byte| is_of_name(**byte)).count();
     let before = &code[..code.len() - name];
     before.ends_with(b"->") || name > 0 && before.ends_with(b"$")
+}
+
+/// Whether an expression for the value would mean something else behind this code: it is in a string with a prefix, or the name of
+/// a module or of a column.
+fn is_no_expression(code: &[u8], language: Language, (quote, opened): (u8, usize)) -> bool {
+    match (language, quote) {
+        (Language::Python, 0) => is_imported(code),
+        (Language::Python, _) => {
+            let before = code.get(..opened.saturating_sub(1)).unwrap_or_default();
+            before.last().is_some_and(|byte| is_of_name(*byte))
+        }
+        (Language::R, 0 | b'`') => true,
+        _ => false,
+    }
 }
 
 /// Whether Python takes what follows for the name of a module, and not for an expression.
