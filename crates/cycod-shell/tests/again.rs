@@ -454,6 +454,8 @@ fn what_a_value_unpacks_does_not_run() {
         r#"git clone "{X}" r; . r/env.sh"#,
         r#"f() { git clone "$1" "$2"; make -C "$2"; }; f "{X}" r"#,
         r#"bash -c 'git clone "$1" r && make -C r' _ "{X}""#,
+        r#"bash -c 'git clone "$1" r' _ "{X}"; bash -c 'make -C r'"#,
+        r#"cat "{X}" | ssh web 'tar x && sh run.sh'"#,
     ] {
         assert!(is_refused(Shell::Bash, script, "a"), "{script}");
     }
@@ -472,6 +474,9 @@ fn what_a_value_unpacks_does_not_run() {
         r#"tar tf "{X}" && make"#,
         r#"git apply --check "{X}" && make"#,
         r#"curl -fsSL "https://a.test/v{X}/a.tgz" | sudo tar xz -C /usr/local/bin && a-tool --version"#,
+        r#"sh -c 'tar xzf "$1" -C out && ls out' _ "{X}""#,
+        r#"tar cz -C "{X}" . | ssh web 'tar xz -C /srv'"#,
+        r#"tar cz -C "{X}" . | ssh web 'tar xz -C /srv/app' && ssh web 'ls /srv/app'"#,
         r#"unzip -o "{X}" -d site && rsync -a site/ h:/srv && make"#,
         r#"cp "{X}" app.conf && make"#,
         r#"wget -qO- "https://a.test/{X}" | jq . && make"#,

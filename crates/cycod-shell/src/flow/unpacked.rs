@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::{directories, directory_name, grow, is_any};
+use super::files::{by_its_code, directories, directory_name, grow, is_any};
 use super::left::{Before, Left};
 use super::value::{Atom, Cut, Tag, Text, beginning, holes_of};
 use super::{Field, Flow, Reason, literal, texts_among};
@@ -31,7 +31,16 @@ pub(super) struct Filled {
     place: Where,
     program: String,
     command: u64,
+    /// The commands in whose code that one is.
+    around: Vec<u64>,
     holes: Vec<usize>,
+}
+
+impl Filled {
+    /// Whether this command, or the code that it was given, unpacked it: it loads nothing of that when it begins.
+    fn is_by(&self, command: u64) -> bool {
+        self.command == command || self.around.contains(&by_its_code(command))
+    }
 }
 
 /// What the commands of a script unpack, and where it goes.
@@ -95,7 +104,7 @@ impl Unpacked {
         places.extend(named.into_iter().map(Where::Named));
         let is_own = |program: &str| is_own(program, is_own_of);
         // It runs before it has unpacked anything.
-        let own = self.filled.iter().filter(|filled| filled.command != command && !is_own(&filled.program));
+        let own = self.filled.iter().filter(|filled| !filled.is_by(command) && !is_own(&filled.program));
         let mut holes: Vec<usize> = own
             .filter(|filled| places.contains(&filled.place))
             .flat_map(|filled| filled.holes.iter().copied())
@@ -333,7 +342,8 @@ impl Flow<'_> {
         holes.sort_unstable();
         holes.dedup();
         self.note_unpacked_names(if let Where::Named(directory) = &place { directory } else { "" }, &holes);
-        let filled = Filled { place, program: program.to_owned(), command: self.command, holes };
+        let around = self.around.clone();
+        let filled = Filled { place, program: program.to_owned(), command: self.command, around, holes };
         if !filled.holes.is_empty() && !self.unpacked.filled.contains(&filled) {
             self.unpacked.filled.push(filled);
             self.has_grown = true;
@@ -351,7 +361,7 @@ impl Flow<'_> {
 
     /// Values that decide what was unpacked anywhere.
     pub(super) fn all_unpacked(&self) -> Vec<usize> {
-        let own = self.unpacked.filled.iter().filter(|filled| filled.command != self.command);
+        let own = self.unpacked.filled.iter().filter(|filled| !filled.is_by(self.command));
         let mut holes: Vec<usize> = own.flat_map(|filled| filled.holes.iter().copied()).collect();
         if let Some((left, before)) = self.earlier {
             let filled = left.filled.values().flatten().filter(|((stage, _), _)| before(*stage));
