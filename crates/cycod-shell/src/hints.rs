@@ -19,6 +19,8 @@ pub(crate) fn of(finding: &Finding, rewriter: &Rewriter<'_>) -> Option<Hint> {
     let name = hole.name;
     let program = &guard.program;
     match guard.rule {
+        // A part of it begins with `-` in few paths.
+        Rule::Option { .. } if hole.options => None,
         Rule::Option { .. } => {
             let (help, insert) = against_option(finding, hole, program, rewriter);
             Some(Hint {

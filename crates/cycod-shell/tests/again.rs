@@ -456,6 +456,12 @@ fn what_a_value_unpacks_does_not_run() {
         r#"bash -c 'git clone "$1" r && make -C r' _ "{X}""#,
         r#"bash -c 'git clone "$1" r' _ "{X}"; bash -c 'make -C r'"#,
         r#"cat "{X}" | ssh web 'tar x && sh run.sh'"#,
+        r#"jar xf "{X}"; sh run.sh"#,
+        r#"ar x "{X}"; sh run.sh"#,
+        r#"dpkg -x "{X}" d; d/bin/x"#,
+        r#"dpkg-deb -R "{X}" d; sh d/DEBIAN/postinst"#,
+        r#"gsutil cp -r "{X}" d; sh d/run.sh"#,
+        r#"kubectl cp "{X}" d; sh d/run.sh"#,
     ] {
         assert!(is_refused(Shell::Bash, script, "a"), "{script}");
     }
@@ -520,6 +526,34 @@ fn what_stands_in_a_file_that_a_value_names_does_not_run() {
         r#"javac "{X}"; ls"#,
     ] {
         assert!(!is_refused(Shell::Bash, script, "a"), "{script}: {:?}", judged(Shell::Bash, script).command);
+    }
+}
+
+/// More than a name, where a program takes a name for it: a file of arguments, a toolchain, letters of options.
+#[test]
+fn a_name_is_no_more_than_a_name() {
+    for (script, value) in [
+        (r#"cc -I "{X}" -c a.c"#, "@args"),
+        (r#"gcc -D "{X}" -c a.c"#, "@args"),
+        (r#"javac -d "{X}" A.java"#, "@args"),
+        (r#"objdump -j "{X}" a.out"#, "@args"),
+        (r#"cargo "+{X}" build"#, "/srv/toolchain"),
+        (r#"rustup run "{X}" cargo build"#, "../toolchain"),
+        (r#"tar "{X}" a.tar f"#, "cfI"),
+        (r#"ar "{X}" a.a f"#, "rc"),
+        (r#"rsync -e "ssh -i {X:shellescaped}" a h:b"#, "a' -oProxyCommand=id -Ex'"),
+        (r#"python3 -m venv --prompt "{X}" v"#, "$(id)"),
+        (r#"R_TESTS="{X}" Rscript a.R"#, "a.R"),
+    ] {
+        assert!(is_refused(Shell::Bash, script, value), "{script}: {value}");
+    }
+    for (script, value) in [
+        (r#"cc -I "{X}" -c a.c"#, "include"),
+        (r#"cargo "+{X}" build"#, "nightly-2026-01-01"),
+        (r#"rsync -e "ssh -p {N:number}" a h:b"#, "22"),
+        (r#"python3 -m venv --prompt "{X}" v"#, "app"),
+    ] {
+        assert!(!is_refused(Shell::Bash, script, value), "{script}: {value}");
     }
 }
 

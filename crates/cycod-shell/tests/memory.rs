@@ -178,6 +178,23 @@ fn a_value_in_the_name_of_a_file_is_found_where_names_are_listed() {
     check(NAMES);
 }
 
+/// A path begins with `./`, and the name behind a slash of it with anything.
+#[test]
+fn a_part_of_a_path_may_be_an_option() {
+    for script in [
+        r#"touch "{X:options}"; tar cf o.tar *"#,
+        r#"mkdir -p "{X:options}"; cd d; tar cf o.tar *"#,
+        r#"echo a > "{X:options}"; a=(*); tar cf o.tar "${a[@]}""#,
+        r#"p="{X:options}"; tar cf o.tar f "${p##*/}""#,
+        r#"tar cf o.tar f "$(basename "{X:options}")""#,
+    ] {
+        for value in ["./-Itouch PWNED", "d/-Itouch PWNED"] {
+            assert!(is_refused(Shell::Bash, script, value), "{script}: {value}");
+        }
+        assert!(!is_refused(Shell::Bash, script, "./d-1/a -b"), "{script}");
+    }
+}
+
 #[test]
 fn what_a_program_was_told_is_found_where_it_prints_it() {
     let scripts: Vec<(String, &str)> =

@@ -279,6 +279,24 @@ const WAYS: &[(Shell, &str, &str)] = &[
     (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; env v="{X}" make -f f"#, "; touch PWNED"),
     (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; v=$(base64 -d <<< "{X}") make -f f"#, "JChzaGVsbCB0b3VjaCBQV05FRCk="),
     (Shell::Bash, r#"printf 'x: ; @: $(v)' > f; export v=$(rev <<< "{X}"); make -f f"#, ")DENWP hcuot llehs($"),
+    (Shell::Bash, r#"printf 'x: ; @: $(v)' > Makefile; v="{X}" awk 'BEGIN { system("make") }'"#, "; touch PWNED"),
+    (
+        Shell::Bash,
+        r#"printf 'x: ; @: $(v)' > Makefile; v="{X}" python3 -c 'import os; os.system("make")'"#,
+        "; touch PWNED",
+    ),
+    (
+        Shell::Bash,
+        r#"printf 'x: ; @: $(v)' > Makefile; echo a > f; export v="{X}"; sed -n '1e make' f"#,
+        "; touch PWNED",
+    ),
+    (Shell::Bash, r#"mkdir -p -- "{X}"; cd -- "{X}"; p=~+; eval "echo $p"; mv PWNED .."#, "a;touch PWNED;"),
+    (
+        Shell::Bash,
+        r#"mkdir -p -- "{X}"; cd -- "{X}"; for p in ~+; do eval "echo $p"; done; mv PWNED .."#,
+        "a;touch PWNED;",
+    ),
+    (Shell::Bash, r#"git init -q .; git commit -q --allow-empty -m "{X}"; sh .git/COMMIT_EDITMSG"#, SHELL),
     // A command that a setting says has the environment.
     (Shell::Bash, r#"v="{X}" git -c alias.e='!printenv v | sh' e"#, SHELL),
     (Shell::Bash, r#"export v="{X}"; GIT_SSH_COMMAND='printenv v | sh; :' git ls-remote ssh://h/x"#, SHELL),

@@ -9,7 +9,7 @@ use crate::script::{Part, Word};
 use crate::verdict::{Guard, Rule};
 
 /// The variables with the directory that a shell works in, and those where it was. Source: bash(1), zshparam(1).
-const DIRECTORIES: [&str; 4] = ["PWD", "OLDPWD", "DIRSTACK", "dirstack"];
+pub(super) const DIRECTORIES: [&str; 4] = ["PWD", "OLDPWD", "DIRSTACK", "dirstack"];
 
 impl Flow<'_> {
     /// Runs a function or a builtin; nothing when `name` is neither, or when the tables say all there is to say.

@@ -493,10 +493,7 @@ impl Flow<'_> {
     }
 
     /// `make` takes each variable of its environment for one of its own, expands what is in it, and pastes it into recipes.
-    fn pasted_by_make(&mut self, word: &Text) {
-        if !literal(word).is_some_and(is_make) {
-            return;
-        }
+    pub(super) fn pasted_by_make(&mut self) {
         let exported = self.variables.values().filter(|variable| variable.is_exported).flat_map(Variable::holes);
         let holes: BTreeSet<usize> = exported.chain(self.in_environment.iter().copied()).collect();
         self.find_unclear(holes.intersection(&self.respelt).copied().collect::<Vec<_>>(), RESPELT);
@@ -535,7 +532,9 @@ impl Flow<'_> {
             let directory = vec![Atom::text(name.split('.').next().unwrap_or(name))];
             self.runs_below(&directory, |_| true);
         }
-        self.pasted_by_make(word);
+        if literal(word).is_some_and(is_make) {
+            self.pasted_by_make();
+        }
         let start = |entries: Vec<Known>, label: &str| {
             entries.into_iter().map(|entry| State::new(entry, label, outer.cloned())).collect()
         };

@@ -25,7 +25,7 @@ impl Flow<'_> {
 
     pub(super) fn expanded(&mut self, word: &Word) -> Vec<Field> {
         if let [Part::Text { text, quoted }] = word.parts.as_slice()
-            && (*quoted || !text.contains('{'))
+            && (*quoted || !text.contains('{') && !text.starts_with('~'))
         {
             let word = if text.is_empty() { Text::new() } else { vec![Atom::Text(Arc::clone(text))] };
             return vec![Field::Word(word)];
@@ -40,7 +40,9 @@ impl Flow<'_> {
 
     /// What a word becomes where it stays one.
     pub(super) fn single(&mut self, word: &Word) -> Vec<Text> {
-        if let [Part::Text { text, .. }] = word.parts.as_slice() {
+        if let [Part::Text { text, quoted }] = word.parts.as_slice()
+            && (*quoted || self.is_directory(text).is_none())
+        {
             return vec![if text.is_empty() { Text::new() } else { vec![Atom::Text(Arc::clone(text))] }];
         }
         let mut texts: Vec<Text> = Vec::new();
@@ -51,6 +53,15 @@ impl Flow<'_> {
             }
         }
         texts
+    }
+
+    /// `~+`, `~-` and `~1`, which are directories where the shell works or worked, if values name those; and what stands behind.
+    fn is_directory<'t>(&mut self, text: &'t str) -> Option<(Atom, &'t str)> {
+        let rest =
+            text.strip_prefix('~').filter(|rest| rest.starts_with(|c: char| "+-".contains(c) || c.is_ascii_digit()))?;
+        let holes = holes_of(self.values(super::builtin::DIRECTORIES[0]).iter().flatten());
+        let rest = rest.trim_start_matches(|c: char| "+-".contains(c) || c.is_ascii_digit());
+        (!holes.is_empty()).then(|| (made_of(&holes), rest))
     }
 
     /// A word that stays one, as a word of a command.
@@ -90,6 +101,9 @@ impl Flow<'_> {
     pub(super) fn part(&mut self, part: &Part, splits: bool) -> Vec<Pieces> {
         match part {
             Part::Text { text, quoted } => {
+                if !quoted && let Some((directory, rest)) = self.is_directory(text) {
+                    return vec![vec![Piece::Atom(directory), Piece::Atom(Atom::text(rest))]];
+                }
                 let mut pieces = vec![Piece::Atom(Atom::Text(Arc::clone(text)))];
                 if *quoted {
                     pieces.push(Piece::Mark);

@@ -120,7 +120,9 @@ impl Flow<'_> {
         let holes: BTreeSet<usize> = read.into_iter().chain(self.in_environment.iter().copied()).collect();
         let holes: Vec<usize> = holes.into_iter().filter(|hole| self.is_text(*hole)).collect();
         if !holes.is_empty() {
-            self.note_name(&vec![made_of(&holes)]);
+            let name = vec![made_of(&holes)];
+            self.note_named(&name);
+            self.note_name(&name);
         }
     }
 

@@ -603,7 +603,8 @@ impl Flow<'_> {
                     let mut rules = Vec::new();
                     let is_number = place.kind == PlaceKind::Data("number");
                     if let Some((signs, _)) = options.filter(|_| is_first && (is_text || !is_number)) {
-                        let is_allowed = self.holes.get(*hole).is_some_and(|hole| hole.options);
+                        // A path begins with `./`, and its last part may begin with anything.
+                        let is_allowed = cut.keeps_start() && self.holes.get(*hole).is_some_and(|hole| hole.options);
                         if !is_allowed {
                             rules.push(Rule::Option { signs });
                         }

@@ -1,5 +1,6 @@
 //! What becomes of the files of a script: which of its commands write, copy, read and run them.
 
+use super::commands::is_make;
 use super::files::{Except, by_its_code};
 use super::places::{is_file_of_code, is_of_reading, is_shell};
 use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_of, literal, texts_among};
@@ -168,6 +169,9 @@ impl Flow<'_> {
 
     /// A file runs, or something is loaded from it.
     pub(super) fn runs_file(&mut self, file: &Text) {
+        // One of its own in which a program keeps what it was told: `.git/COMMIT_EDITMSG`.
+        let told = self.told_in_file(file);
+        self.find_all(told, &Reason::Written);
         self.guard_targets(file, None);
         self.runs_unpacked(file, None);
         self.runs_written(file, false);
@@ -352,8 +356,11 @@ impl Flow<'_> {
         };
         // Code of a shell is followed by itself, and what it runs is not what its names may write.
         let is_followed = matches!(place.kind, PlaceKind::CodeIn(language) if is_shell(language));
-        if let PlaceKind::CodeIn(language) = place.kind {
-            self.memories.names_files |= !is_followed && code_may_write(language, text);
+        if let (PlaceKind::CodeIn(language), false) = (place.kind, is_followed) {
+            self.memories.names_files |= code_may_write(language, text);
+            if literal(text).is_some_and(names_make) {
+                self.pasted_by_make();
+            }
         }
         let command = if is_followed { by_its_code(self.command) } else { self.command };
         self.touch_all(&names, command);
@@ -533,7 +540,19 @@ impl Flow<'_> {
 
 /// The files that the author's code may write, by its names.
 pub(super) fn written_by_code(language: &str, code: &Text) -> Vec<Text> {
-    if code_may_write(language, code) { files::names_in(code) } else { Vec::new() }
+    if !code_may_write(language, code) {
+        return Vec::new();
+    }
+    let mut names = files::names_in(code);
+    if language == "sed" {
+        names.extend(literal(code).map(files::names_in_edits).unwrap_or_default());
+    }
+    names
+}
+
+/// Whether code names `make`, which it may start.
+fn names_make(code: &str) -> bool {
+    code.split(|c: char| !c.is_alphanumeric() && !"-_.".contains(c)).any(is_make)
 }
 
 fn code_may_write(language: &str, code: &Text) -> bool {

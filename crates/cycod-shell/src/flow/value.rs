@@ -178,6 +178,11 @@ impl Cut {
         })
     }
 
+    /// Whether it begins as the value does, with the same character.
+    pub(crate) fn keeps_start(self) -> bool {
+        self.behind | self.turned | self.taken == 0 && self.skipped == 0 && !self.is_respelt && !self.loses_letters
+    }
+
     /// Whether a character may have become one of these.
     pub(crate) fn becomes(self, character: char, signs: &str) -> bool {
         self.into != 0 && signs.contains(char::from(self.into)) && has(self.turned, character)

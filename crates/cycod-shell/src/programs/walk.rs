@@ -268,6 +268,10 @@ impl State {
         if self.is_first && self.entry.first_cluster && !text.is_empty() && !text.starts_with('-') {
             return state.first_cluster(text, word, see);
         }
+        // So may a value be, which then chooses the options.
+        if self.is_first && self.entry.first_cluster && text.is_empty() && !word.is_empty() {
+            see(Seen::Option { text: word });
+        }
         let reads = !self.ended && self.entry.syntax != Syntax::None;
         if let Some(word) = literal(word)
             && state.read_end(word, reads)
