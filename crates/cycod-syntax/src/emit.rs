@@ -178,7 +178,8 @@ fn is_block(text: &str) -> bool {
     // Lines that are only blanks, and a first line that starts with an empty one before deeper ones, are
     // legal and badly supported.
     let odd_blanks = text.split('\n').any(|line| !line.is_empty() && line.trim_matches([' ', '\t']).is_empty());
-    let tab_first = text.split('\n').any(|line| line.starts_with('\t'));
+    // A tab before the text of a line is taken for a slip in its indentation.
+    let tab_first = text.split('\n').any(|line| line.trim_start_matches(' ').starts_with('\t'));
     text.contains('\n') && has_content && !odd_blanks && !tab_first && text.chars().all(printable)
 }
 

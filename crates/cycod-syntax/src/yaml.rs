@@ -121,9 +121,15 @@ pub fn parse(source: &SourceFile) -> (Option<Node>, Vec<Diagnostic>) {
         Ok(read) => read,
         Err(syntax) => match repair::repair(text) {
             Some(repaired) => match read::read(&repaired.text, &repaired.places) {
-                Ok((tree, mut diagnostics)) => {
+                Ok((tree, mut diagnostics)) if !is_slip(&repaired.text) => {
                     diagnostics.extend(repaired.warnings);
                     (tree, diagnostics)
+                }
+                // With the quotes, something else would be wrong.
+                Ok(_) => {
+                    let mut syntax = syntax;
+                    syntax.extend(slips::further(text, &syntax));
+                    return (None, syntax);
                 }
                 // What is still wrong is what the author has to fix; the commands would have been read.
                 Err(mut syntax) => {
@@ -145,6 +151,12 @@ pub fn parse(source: &SourceFile) -> (Option<Node>, Vec<Diagnostic>) {
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.span().unwrap_or_default());
     (tree, diagnostics)
+}
+
+/// Whether a text that reads as YAML is taken for a slip that leaves nothing to read.
+fn is_slip(text: &str) -> bool {
+    let read = read::read(text, &Places::same());
+    slips::read(text, &read).is_some_and(|read| read.tree.is_none())
 }
 
 /// Whether a plain scalar of this text would be text.

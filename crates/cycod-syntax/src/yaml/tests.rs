@@ -611,6 +611,19 @@ fn documented_commands_load() {
     }
 }
 
+/// Quotes are offered only where the text with them can be read.
+#[test]
+fn a_fix_leaves_a_text_that_can_be_read() {
+    for text in ["\u{2028}[bash: \nbash: [", "\u{2028}{bash: \nbash: {a"] {
+        let source = SourceFile::new("a.yaml", text);
+        let (tree, diagnostics) = parse(&source);
+        let fixed = apply_fixes(&source, &diagnostics);
+        let (again, _) = parse(&SourceFile::new("a.yaml", fixed.as_str()));
+        let has_error = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        assert!(has_error || tree.is_none() || again.is_some(), "{text:?}: {fixed:?}");
+    }
+}
+
 #[test]
 fn what_replaces_other_bytes_stands_where_they_are() {
     for text in ["bash: ]\nbash: \u{feff}a: \n\n  <<: ", "\u{2028}|\nbash: # x\n\ta: a: "] {
