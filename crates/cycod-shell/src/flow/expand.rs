@@ -41,7 +41,7 @@ impl Flow<'_> {
     /// What a word becomes where it stays one.
     pub(super) fn single(&mut self, word: &Word) -> Vec<Text> {
         if let [Part::Text { text, quoted }] = word.parts.as_slice()
-            && (*quoted || self.is_directory(text).is_none())
+            && (*quoted || self.named_directory(text).is_none())
         {
             return vec![if text.is_empty() { Text::new() } else { vec![Atom::Text(Arc::clone(text))] }];
         }
@@ -56,11 +56,13 @@ impl Flow<'_> {
     }
 
     /// `~+`, `~-` and `~1`, which are directories where the shell works or worked, if values name those; and what stands behind.
-    fn is_directory<'t>(&mut self, text: &'t str) -> Option<(Atom, &'t str)> {
-        let rest =
-            text.strip_prefix('~').filter(|rest| rest.starts_with(|c: char| "+-".contains(c) || c.is_ascii_digit()))?;
+    fn named_directory<'t>(&mut self, text: &'t str) -> Option<(Atom, &'t str)> {
+        let behind = text.strip_prefix('~')?;
+        let rest = behind.trim_start_matches(|c: char| "+-".contains(c) || c.is_ascii_digit());
+        if rest.len() == behind.len() {
+            return None;
+        }
         let holes = holes_of(self.values(super::builtin::DIRECTORIES[0]).iter().flatten());
-        let rest = rest.trim_start_matches(|c: char| "+-".contains(c) || c.is_ascii_digit());
         (!holes.is_empty()).then(|| (made_of(&holes), rest))
     }
 
@@ -101,7 +103,7 @@ impl Flow<'_> {
     pub(super) fn part(&mut self, part: &Part, splits: bool) -> Vec<Pieces> {
         match part {
             Part::Text { text, quoted } => {
-                if !quoted && let Some((directory, rest)) = self.is_directory(text) {
+                if !quoted && let Some((directory, rest)) = self.named_directory(text) {
                     return vec![vec![Piece::Atom(directory), Piece::Atom(Atom::text(rest))]];
                 }
                 let mut pieces = vec![Piece::Atom(Atom::Text(Arc::clone(text)))];

@@ -627,10 +627,13 @@ pub(super) fn names_in(code: &Text) -> Vec<Text> {
     literal(code).map(names_in_text).unwrap_or_default()
 }
 
+/// No file has a path of more bytes.
+const LONGEST_PATH: usize = 4096;
+
 /// The names of the files to which commands of `sed` write, behind a `w` or `W`, up to the end of the line.
 pub(super) fn names_in_edits(code: &str) -> Vec<Text> {
-    let lines = code.lines().flat_map(|line| line.match_indices(['w', 'W']).map(|(at, _)| line[at + 1..].trim()));
-    lines.filter(|name| !name.is_empty()).map(|name| vec![Atom::text(name)]).collect()
+    let names = code.lines().flat_map(|line| line.match_indices(['w', 'W']).map(|(at, _)| line[at + 1..].trim()));
+    names.filter(|name| (1..=LONGEST_PATH).contains(&name.len())).map(|name| vec![Atom::text(name)]).collect()
 }
 
 /// The same for code as written. Code makes names of parts as well: an end such as `.sh` is that of any name, and so is what stands
