@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from outside import Home, Server, Table, asleep, eventually, expect, marked  # noqa: E402
+from outside import Home, Server, Table, eventually, expect, marked  # noqa: E402
 
 from raw import Http, Stdio, message  # noqa: E402
 
@@ -46,7 +46,7 @@ def calls(client):
         mark = new_mark()
         started[name] = (mark, client.start("tools/call", {"name": name, "arguments": {"mark": mark}}))
     for name, (mark, _) in started.items():
-        expect(eventually(lambda: asleep(mark), 10), f"`{name}` did not start")
+        expect(eventually(lambda: marked(mark), 10), f"`{name}` did not start")
     return started
 
 
