@@ -109,8 +109,13 @@ ended() { # ended NAME…: waits for what was begun, and shows what it said
     }
 }
 # Not in a session of its own: Linux divides the processor between sessions before it looks at priorities.
-left() { # when a step fails, nothing new begins
-    for pid in "$beside"/*.pid; do [ ! -e "$pid" ] || kill "$(cat "$pid")" 2>/dev/null || :; done
+left() { # when a step fails, nothing new begins, and what ran beside it says how far it came
+    for pid in "$beside"/*.pid; do
+        [ -e "$pid" ] || continue
+        kill "$(cat "$pid")" 2>/dev/null || :
+        printf '\n== beside the step that failed: %s\n' "$(basename "$pid" .pid)"
+        tail -n 60 "${pid%.pid}.log"
+    done
     rm -rf "$beside"
 }
 trap left EXIT
