@@ -402,6 +402,12 @@ impl<'a> Rewriter<'a> {
         names
     }
 
+    /// Which of the names of some code the placeholder at a place of it has.
+    fn number_of(&self, decoded: &Decoded, names: &[(usize, String)], at: usize) -> usize {
+        let shown = self.placeholder(decoded.holes[at]);
+        names.iter().position(|(known, _)| self.placeholder(*known) == shown).unwrap_or(0)
+    }
+
     fn in_word(&self, language: Language, program: &str, command: &Command, index: usize) -> Option<String> {
         let Form::Simple { words, .. } = &command.form else { return None };
         let word = &words[index];
@@ -410,10 +416,7 @@ impl<'a> Rewriter<'a> {
         let before = self.shown(command.span.start..word.span.start);
         let behind = self.shown(word.span.end..command.span.end);
         let after = &words[index + 1..];
-        let name_of = |at: usize| {
-            let hole = decoded.holes[at];
-            names.iter().position(|(known, _)| self.placeholder(*known) == self.placeholder(hole)).unwrap_or(0)
-        };
+        let name_of = |at: usize| self.number_of(&decoded, &names, at);
         let arguments: Vec<String> = names.iter().map(|(hole, _)| format!("\"{}\"", self.placeholder(*hole))).collect();
         let arguments = arguments.join(" ");
         let environment: String =
@@ -506,11 +509,7 @@ impl<'a> Rewriter<'a> {
         if decoded.text.contains('\\') || words.iter().filter(|word| !is_alone(word)).count() > 1 {
             return None;
         }
-        let name_of = |at: usize| {
-            let shown = self.placeholder(decoded.holes[at]);
-            let known = names.iter().find(|(known, _)| self.placeholder(*known) == shown);
-            known.map_or(String::new(), |(_, name)| name.to_ascii_lowercase())
-        };
+        let name_of = |at: usize| names[self.number_of(decoded, names, at)].1.to_ascii_lowercase();
         let code = splice_sql(&decoded.text, name_of)?;
         let flags: String = names
             .iter()
@@ -564,10 +563,7 @@ impl<'a> Rewriter<'a> {
         let names = self.names(&decoded);
         let Form::Simple { words, .. } = &command.form else { return None };
         let head = self.shown(command.span.start..words.last()?.span.end);
-        let name_of = |at: usize| {
-            let hole = decoded.holes[at];
-            names.iter().position(|(known, _)| self.placeholder(*known) == self.placeholder(hole)).unwrap_or(0)
-        };
+        let name_of = |at: usize| self.number_of(&decoded, &names, at);
         let arguments: Vec<String> = names.iter().map(|(hole, _)| format!("\"{}\"", self.placeholder(*hole))).collect();
         let arguments = arguments.join(" ");
         let environment: String =
@@ -623,11 +619,7 @@ impl<'a> Rewriter<'a> {
             return None;
         }
         let split = pattern.matches(HOLE as char).count();
-        let name = |at: usize| {
-            let hole = decoded.holes[at];
-            let known = names.iter().find(|(known, _)| self.placeholder(*known) == self.placeholder(hole));
-            known.map_or("", |(_, name)| name.as_str())
-        };
+        let name = |at: usize| names[self.number_of(decoded, names, at)].1.as_str();
         let pattern = fill(pattern, |at| format!("\\Q$ENV{{\"{}\"}}\\E", name(at)));
         let replacement = replacement.replace('$', "\\$").replace('@', "\\@");
         let replacement = fill(&replacement, |at| format!("$ENV{{\"{}\"}}", name(split + at)));

@@ -572,19 +572,24 @@ fn arguments_act_as_words_and_globs_only() {
     }
 }
 
+/// What is said of each placeholder of a command of bash.
+fn verdicts(command: &str) -> Vec<Verdict> {
+    let programs = Programs::default();
+    let question = Question {
+        reader: Reader::Shell(Shell::Bash),
+        command: &template::segments(command),
+        environment: &[],
+        input: &[],
+        programs: &programs,
+    };
+    judge(&question).command
+}
+
 /// A rewrite means what the template meant, or there is none.
 #[test]
 fn a_rewrite_keeps_the_meaning() {
     let rewrites = |command: &str| {
-        let programs = Programs::default();
-        let question = Question {
-            reader: Reader::Shell(Shell::Bash),
-            command: &template::segments(command),
-            environment: &[],
-            input: &[],
-            programs: &programs,
-        };
-        let found = judge(&question).command.into_iter().find(|verdict| verdict.proof == Proof::Code);
+        let found = verdicts(command).into_iter().find(|verdict| verdict.proof == Proof::Code);
         found.unwrap_or_else(|| panic!("{command} passes")).rewrite
     };
     for (query, rewritten) in [
@@ -648,17 +653,6 @@ fn rewrites_do_what_was_meant_with_any_value() {
         ("python3 -c \"print(len(b'x') * '{V}', end='')\"", |v| v.to_owned()),
         ("bash <<'EOF'\nprintf %s \"<{V}>\"\nEOF", |v| format!("<{v}>")),
     ];
-    let verdicts = |command: &str| {
-        let programs = Programs::default();
-        let question = Question {
-            reader: Reader::Shell(Shell::Bash),
-            command: &template::segments(command),
-            environment: &[],
-            input: &[],
-            programs: &programs,
-        };
-        judge(&question).command
-    };
     for (command, expected) in cases {
         let refused = verdicts(command).remove(0);
         assert_eq!(refused.proof, Proof::Code, "{command}");
