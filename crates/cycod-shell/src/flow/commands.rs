@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::graph::Graph;
 use super::places::{Owned, RESPELT};
+use super::running::Running;
 use super::value::{Atom, Cut, Field, Tag, Text, holes_among, holes_of, literal};
 use super::{
     Arguments, DEEPEST, Flow, Input, MOST_PASSES, MOST_READINGS, Reason, Variable, builtin, filter, memory, pasted,
@@ -185,50 +186,32 @@ impl Flow<'_> {
         for field in fields {
             field.each(&mut |text| in_files.extend(self.told_in_file(text)));
         }
-        let with_input = [holes.clone(), self.input.holes()].concat();
-        let outer_words = std::mem::replace(&mut self.in_words, with_input);
-        let outer_arguments = std::mem::replace(&mut self.in_arguments, holes.clone());
-        let command = self.whole.unwrap_or_else(|| identity(fields));
-        let outer_command = std::mem::replace(&mut self.command, command);
-        let outer = std::mem::replace(&mut self.in_files, in_files);
-        let outer_outputs = std::mem::take(&mut self.in_outputs);
-        let outer_taken = std::mem::take(&mut self.in_taken);
-        let outer_written = std::mem::take(&mut self.may_write);
-        let was_filter = self.is_filter.take();
-        let outer_programs = std::mem::take(&mut self.memories.programs);
-        let outer_shown = (std::mem::take(&mut self.memories.lists), std::mem::take(&mut self.memories.shows));
-        let outer_names = std::mem::take(&mut self.memories.names_files);
+        let words = [holes.clone(), self.input.holes()].concat();
+        let id = self.whole.unwrap_or_else(|| identity(fields));
+        let running = Running { id, words, arguments: holes.clone(), files: in_files, ..Running::default() };
+        let outer = std::mem::replace(&mut self.running, running);
         let outer_input = self.input.clone();
-        let mut prints_environment = false;
         if self.concerns_values(fields, &holes) {
             self.prints_input = false;
-            let printed_before = std::mem::replace(&mut self.prints_all, false);
             if self.read_words(fields) {
                 // What it reads becomes arguments of the command that it starts.
                 let with_arguments = self.with_arguments(fields);
                 let named: Vec<usize> = with_arguments.iter().flat_map(|fields| self.holes_in_files(fields)).collect();
-                self.in_files.extend(named);
+                self.running.files.extend(named);
                 self.reading(Input::Clean, false, |flow| {
                     for fields in &with_arguments {
                         flow.read_words(fields);
                     }
                 });
             }
-            prints_environment = std::mem::replace(&mut self.prints_all, printed_before);
             self.writes_what_it_reads();
             self.note_names_by_code();
         }
-        self.memories.names_files = outer_names;
-        self.may_write = outer_written;
         self.input = outer_input;
-        self.in_words = outer_words;
-        self.in_arguments = outer_arguments;
-        self.command = outer_command;
+        let running = std::mem::replace(&mut self.running, outer);
         // What it reads, it may print as it is.
-        let in_files = std::mem::replace(&mut self.in_files, outer);
-        let in_outputs = std::mem::replace(&mut self.in_outputs, outer_outputs);
-        let taken = std::mem::replace(&mut self.in_taken, outer_taken);
-        let environment = if prints_environment { self.in_environment.iter().copied().collect() } else { Vec::new() };
+        let environment: Vec<usize> =
+            self.in_environment.iter().filter(|_| running.prints_environment).copied().collect();
         let read = if self.is_input_its_own || self.prints_input { self.input.clone() } else { Input::Clean };
         let read = match read {
             Input::Texts(texts) => match filter::filtered(fields, &texts) {
@@ -250,11 +233,7 @@ impl Flow<'_> {
             },
             read => read,
         };
-        let is_filter = std::mem::replace(&mut self.is_filter, was_filter);
-        let programs = std::mem::replace(&mut self.memories.programs, outer_programs);
-        let shown = (self.memories.lists, self.memories.shows);
-        (self.memories.lists, self.memories.shows) = outer_shown;
-        let holes = match self.output_of(fields).filter(|_| is_filter != Some(true)) {
+        let holes = match self.output_of(fields).filter(|_| running.is_filter != Some(true)) {
             Some(output) => [holes, vec![output]].concat(),
             None => holes,
         };
@@ -265,18 +244,19 @@ impl Flow<'_> {
         let of_files = match fields.first() {
             // The name of a file is not what stands in it.
             Some(Field::Word(text)) if literal(text).is_some_and(|name| ECHOING.contains(&name)) => Input::Clean,
-            _ => Input::made("", &in_files).and(Input::printed(&in_outputs)),
+            _ => Input::made("", &running.files).and(Input::printed(&running.outputs)),
         };
-        let all = read.and(of_files).and(printed).and(Input::made("", &environment)).and(Input::printed(&taken));
-        if self.captured + self.redirected == 0 || !self.has_memory() && !shown.1 {
+        let all =
+            read.and(of_files).and(printed).and(Input::made("", &environment)).and(Input::printed(&running.taken));
+        if self.captured + self.redirected == 0 || !self.has_memory() && !running.shows {
             return all;
         }
-        let told = self.told(&programs, shown.1);
+        let told = self.told(&running.programs, running.shows);
         self.spend(told.len() * memory::COST);
         match all {
             // Nothing but names, each of which may be what is taken.
-            Input::Clean if shown.0 && told.is_empty() => self.listed_names(),
-            all => all.and(Input::printed(&[told, self.holes_in_names(shown.0)].concat())),
+            Input::Clean if running.lists && told.is_empty() => self.listed_names(),
+            all => all.and(Input::printed(&[told, self.holes_in_names(running.lists)].concat())),
         }
     }
 
@@ -358,7 +338,7 @@ impl Flow<'_> {
     /// Tells what a program does when no word comes any more.
     fn end_of(&mut self, state: &State, fields: &[Field]) {
         self.prints_input |= state.is_filter();
-        self.is_filter = Some(self.is_filter.unwrap_or(true) && state.entry().is_filter);
+        self.running.is_filter = Some(self.running.is_filter.unwrap_or(true) && state.entry().is_filter);
         self.note_run(state, fields);
         self.note_memory(state);
         self.loads(state);
@@ -367,8 +347,8 @@ impl Flow<'_> {
         }
         self.searches(state);
         self.writes_unnamed(state);
-        if std::mem::take(&mut self.runs_what_it_reads) {
-            let read = [&self.in_words, &self.in_taken, &self.in_files, &self.in_outputs];
+        if std::mem::take(&mut self.running.runs_what_it_reads) {
+            let read = [&self.running.words, &self.running.taken, &self.running.files, &self.running.outputs];
             let holes: Vec<usize> = read.into_iter().flatten().copied().chain(self.input.holes()).collect();
             self.find_unclear(holes, &format!("the code of `{}` may run it", state.label()));
         }
@@ -484,8 +464,8 @@ impl Flow<'_> {
 
     /// Whether words count that hold no values, where they name files; and where they are names of something else.
     fn takes_over(&mut self, state: &State) -> (bool, bool) {
-        let copies = !self.in_files.is_empty()
-            || !self.in_words.is_empty()
+        let copies = !self.running.files.is_empty()
+            || !self.running.words.is_empty()
             || self.watches()
             || self.has_unpacked()
             || self.knows_files();
@@ -518,7 +498,7 @@ impl Flow<'_> {
         // Without a `/` it is looked for where programs are.
         if literal(word).is_none_or(|name| name.contains('/') || name.contains("{}")) {
             self.runs_file(word);
-            self.runs_script(word, &self.in_arguments.clone());
+            self.runs_script(word, &self.running.arguments.clone());
         } else if self.knows_files() {
             self.find_all(self.written.holes(word), &Reason::Written);
             // The script says where programs are looked for: perhaps among what another program made of a file.

@@ -100,7 +100,7 @@ impl Flow<'_> {
 
     /// Text that a program hands to a shell. `rest` are the words behind it, which the shell gets as arguments.
     pub(super) fn shell_code(&mut self, text: &Text, language: &'static str, program: &Arc<str>, rest: Vec<Field>) {
-        self.around.push(by_its_code(self.command));
+        self.around.push(by_its_code(self.running.id));
         self.follow_shell_code(text, language, program, rest);
         self.around.pop();
     }

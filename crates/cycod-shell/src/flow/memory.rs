@@ -48,13 +48,6 @@ pub(super) struct Memories {
     ever: Memory,
     /// Values that may have come back so, each with what says how.
     back: BTreeMap<usize, Arc<str>>,
-    /// The programs of the command that is read, and whether one of them lists names.
-    pub(super) programs: Vec<Arc<str>>,
-    pub(super) lists: bool,
-    /// One of them shows what other processes were given.
-    pub(super) shows: bool,
-    /// The code that one of them runs may make files, and take their names from what it reads.
-    pub(super) names_files: bool,
 }
 
 impl Memories {
@@ -93,7 +86,7 @@ impl Flow<'_> {
             let prefix = format!("{}_", program.to_ascii_uppercase());
             let own =
                 self.in_variables.iter().filter(|(name, _)| name.starts_with(&prefix)).flat_map(|(_, holes)| holes);
-            let told = [&self.in_words, &self.in_taken, &self.in_files, &self.in_outputs];
+            let told = [&self.running.words, &self.running.taken, &self.running.files, &self.running.outputs];
             let told = told.into_iter().flatten().chain(own).copied();
             let told: Vec<usize> = told.filter(|hole| self.is_text(*hole)).collect();
             // It keeps that in files of its own.
@@ -103,20 +96,20 @@ impl Flow<'_> {
             }
         }
         // What is not known, and code that is not followed, may list anything.
-        self.memories.lists |= entry.lists
+        self.running.lists |= entry.lists
             || state.is_of_unknown_program()
             || state.is_of_project()
             || matches!(entry.input, Reads::Code { .. });
-        self.memories.shows |= entry.shows_processes;
-        self.memories.programs.push(program);
+        self.running.shows |= entry.shows_processes;
+        self.running.programs.push(program);
     }
 
     /// Code may name files after what it reads, and after what is in its environment.
     pub(super) fn note_names_by_code(&mut self) {
-        if !std::mem::take(&mut self.memories.names_files) {
+        if !std::mem::take(&mut self.running.names_files) {
             return;
         }
-        let read = [self.input.holes(), self.in_files.clone(), self.in_outputs.clone()].concat();
+        let read = [self.input.holes(), self.running.files.clone(), self.running.outputs.clone()].concat();
         let holes: BTreeSet<usize> = read.into_iter().chain(self.in_environment.iter().copied()).collect();
         let holes: Vec<usize> = holes.into_iter().filter(|hole| self.is_text(*hole)).collect();
         if !holes.is_empty() {

@@ -33,6 +33,7 @@ mod pieces;
 mod places;
 mod reason;
 mod run_files;
+mod running;
 mod small;
 mod sourced;
 pub(crate) mod structure;
@@ -52,6 +53,7 @@ pub(crate) use self::input::Input;
 use self::left::{Around, Before, Left, Trace};
 pub(crate) use self::reason::{Finding, Reason};
 use self::run_files::NamedFile;
+use self::running::Running;
 use self::value::{Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, texts_among};
 use crate::hole::Hole;
 use crate::piece::{Kind, Shell};
@@ -228,12 +230,6 @@ pub(crate) struct Flow<'a> {
     /// Values in the environment of some command, and by the variable in which they are.
     in_environment: BTreeSet<usize>,
     in_variables: HashMap<Arc<str>, BTreeSet<usize>>,
-    /// Those of variables that code of the command names.
-    in_taken: Vec<usize>,
-    /// Files that the command may write what it reads to.
-    may_write: HashSet<(Text, u64)>,
-    /// Code of the command runs what it reads.
-    runs_what_it_reads: bool,
     /// What starts in a container, by the program that starts it there.
     in_containers: HashMap<Arc<str>, Arc<str>>,
     /// Files that a command may have written whose words, or input, hold values.
@@ -244,11 +240,8 @@ pub(crate) struct Flow<'a> {
     memories: memory::Memories,
     /// What the command that is read pastes into its code.
     pasted: pasted::Pasted,
-    /// The values in the words of the command that is read.
-    in_arguments: Vec<usize>,
-    /// The values in its words and in its input, and what tells it from others.
-    in_words: Vec<usize>,
-    command: u64,
+    /// The command that is read.
+    running: Running,
     /// The commands whose code is walked, as they are told when they write files that names in their code stand for.
     around: Vec<u64>,
     /// The same of a command that may have several names, of which only one is its own: that of the command with all of them.
@@ -282,15 +275,8 @@ pub(crate) struct Flow<'a> {
     input_files: Vec<usize>,
     /// It is piped or redirected to this very command, and not to one around it.
     is_input_its_own: bool,
-    /// Values in files that the words of the command name.
-    in_files: Vec<usize>,
-    /// The same for files that other programs may have written.
-    in_outputs: Vec<usize>,
-    /// A program ran that may print its environment, and one that is there for that.
+    /// A program ran that may print its environment.
     prints_environment: bool,
-    prints_all: bool,
-    /// The command prints nothing but what it reads, or what stands in the files that it names; unknown before it was read.
-    is_filter: Option<bool>,
     /// The command prints what it reads, also where a command around it was given that.
     prints_input: bool,
     lost: Option<&'static str>,
@@ -431,17 +417,12 @@ impl<'a> Flow<'a> {
             codes: HashMap::new(),
             in_environment: BTreeSet::new(),
             in_variables: HashMap::new(),
-            in_taken: Vec::new(),
-            may_write: HashSet::new(),
-            runs_what_it_reads: false,
             in_containers: HashMap::new(),
             touched: Touched::behind(earlier_files(|left| &left.touched)),
             unpacked: unpacked::Unpacked::default(),
             memories: memory::Memories::default(),
             pasted: pasted::Pasted::default(),
-            in_arguments: Vec::new(),
-            in_words: Vec::new(),
-            command: 0,
+            running: Running::default(),
             around: Vec::new(),
             whole: None,
             echo_escapes: shell.is_some_and(|shell| shell != Shell::Bash),
@@ -466,11 +447,7 @@ impl<'a> Flow<'a> {
             spoken: BTreeSet::new(),
             input_files: Vec::new(),
             is_input_its_own: false,
-            in_files: Vec::new(),
-            in_outputs: Vec::new(),
             prints_environment: false,
-            prints_all: false,
-            is_filter: None,
             prints_input: false,
             lost: None,
             sourced,

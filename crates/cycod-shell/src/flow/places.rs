@@ -43,8 +43,8 @@ impl Flow<'_> {
                 } else if let (true, Input::Texts(texts)) = (is_shell(language), self.input.clone()) {
                     // `bash -s -- "{X}"`: which of its words the script gets as which argument is not told apart.
                     let any =
-                        self.in_arguments.iter().map(|hole| vec![Field::Word(vec![Atom::value(*hole)])]).collect();
-                    let arguments = if self.in_arguments.is_empty() { Vec::new() } else { vec![Field::Many(any)] };
+                        self.running.arguments.iter().map(|hole| vec![Field::Word(vec![Atom::value(*hole)])]).collect();
+                    let arguments = if self.running.arguments.is_empty() { Vec::new() } else { vec![Field::Many(any)] };
                     self.reading(Input::Clean, false, |flow| {
                         for text in &texts {
                             flow.evaluate(text, program, Called { zero: None, arguments: arguments.clone() });
@@ -222,7 +222,7 @@ impl Flow<'_> {
                         let holes = self.holes_in_names(true);
                         self.find_unclear(holes, &why);
                     }
-                    if !state.is_inside() || self.in_arguments.is_empty() && !self.has_memory() {
+                    if !state.is_inside() || self.running.arguments.is_empty() && !self.has_memory() {
                         return self.shell_code(&text, language, &program, rest);
                     }
                     let rest = rest.into_iter().map(|field| match field {
@@ -232,7 +232,7 @@ impl Flow<'_> {
                     let rest = rest.collect();
                     if literal(&text).is_some_and(|code| code.contains("{}")) {
                         let why = format!("names of files become code of `{program}`, and the value decides which");
-                        self.find_unclear(self.in_arguments.clone(), &why);
+                        self.find_unclear(self.running.arguments.clone(), &why);
                     }
                     return self.shell_code(&text, language, &program, rest);
                 }
@@ -260,7 +260,8 @@ impl Flow<'_> {
             && !is_shell(language)
         {
             self.takes_variables(text);
-            self.runs_what_it_reads |= literal(text).is_some_and(|code| small::runs_what_it_reads(language, code));
+            self.running.runs_what_it_reads |=
+                literal(text).is_some_and(|code| small::runs_what_it_reads(language, code));
         }
         if place.kind == PlaceKind::Data("directory")
             || state.entry().unpacks.into != programs::UnpacksInto::Nothing
@@ -295,7 +296,7 @@ impl Flow<'_> {
             let below = if is_here { Vec::new() } else { self.written.holes_below(text, |_| true) };
             if !below.is_empty() {
                 // A directory is copied with what is in it.
-                self.in_files.extend(&below);
+                self.running.files.extend(&below);
             }
             if entry.writes.has_content() && !matches!(place.kind, PlaceKind::Data("directory" | "recipe")) {
                 self.writes_files(&files, is_prefix, &below);
@@ -314,7 +315,7 @@ impl Flow<'_> {
             self.runs_file(&vec![Atom::Unknown(Tag::Somewhere)]);
         }
         if self.authors_any() && place.runs_its_file() && programs::runs_shell_code(state.label()) {
-            let arguments = self.in_arguments.clone();
+            let arguments = self.running.arguments.clone();
             files.iter().for_each(|file| self.runs_script(file, &arguments));
         }
         match place.kind {
@@ -363,7 +364,7 @@ impl Flow<'_> {
     fn reads_words(&mut self, place: &Place<'_>, text: &Text, argument: Option<&Text>) {
         if let Some(argument) = argument {
             let told = self.told_in_file(argument);
-            self.in_files.extend(told);
+            self.running.files.extend(told);
         }
         if place.prefixes.contains(&"@")
             && let Some(words) = beginning(text).strip_prefix('@')
@@ -379,13 +380,13 @@ impl Flow<'_> {
                 file.push(Atom::Unknown(Tag::Somewhere));
             }
             // What stands in one file, or is read, may be copied to the other.
-            let copied = [self.in_files.as_slice(), &self.input.holes(), below].concat();
+            let copied = [self.running.files.as_slice(), &self.input.holes(), below].concat();
             for file in files::unpacked(&file).into_iter().chain([file]) {
                 if files::is_any(&file) {
-                    self.may_write.insert((file, self.command));
+                    self.running.may_write.insert((file, self.running.id));
                 } else {
                     self.note_written(&file, &copied);
-                    self.touch(&file, self.command);
+                    self.touch(&file, self.running.id);
                 }
             }
         }
@@ -409,7 +410,7 @@ impl Flow<'_> {
         for file in &names {
             let unpacked = self.holes_unpacked(file);
             let held = [self.written.holes(file), self.touched.holes(file, self.itself()), unpacked].concat();
-            self.in_outputs.extend(held);
+            self.running.outputs.extend(held);
         }
         let is_harmless =
             is_of_reading(language) || literal(code).is_some_and(|code| watch::writes_nothing(language, code));
@@ -436,7 +437,7 @@ impl Flow<'_> {
             let Atom::Text(code) = atom else { continue };
             for word in code.split(|c| !is_of_name(c)) {
                 let holes = self.in_variables.get(word).into_iter().flatten();
-                self.in_taken.extend(holes);
+                self.running.taken.extend(holes);
             }
         }
     }
@@ -446,7 +447,7 @@ impl Flow<'_> {
         let Input::Texts(texts) = self.input.clone() else { return };
         for code in &texts {
             self.takes_variables(code);
-            self.touch_all(&written_by_code(language, code), self.command);
+            self.touch_all(&written_by_code(language, code), self.running.id);
             if self.knows_files() {
                 self.read_by_code(code, language, program);
             }
@@ -557,7 +558,7 @@ impl Flow<'_> {
     /// A word in which `find` puts names of files for `{}`: what its words say decides which, as with what a program prints.
     pub(super) fn with_names(&mut self, text: &Text) -> Text {
         let mut named = Text::new();
-        let of_names = [self.in_arguments.clone(), self.holes_in_names(true)].concat();
+        let of_names = [self.running.arguments.clone(), self.holes_in_names(true)].concat();
         for atom in text {
             let Atom::Text(own) = atom else {
                 value::push(&mut named, atom.clone());

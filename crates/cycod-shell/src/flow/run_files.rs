@@ -134,7 +134,7 @@ impl Flow<'_> {
     /// A program may look for a file with values by itself.
     fn keep(&mut self, target: &Text, holes: &[usize]) {
         if !holes.is_empty() {
-            self.kept.push(Kept { name: files::FileName::of(target), command: self.command, holes: holes.to_vec() });
+            self.kept.push(Kept { name: files::FileName::of(target), command: self.running.id, holes: holes.to_vec() });
         }
     }
 
@@ -153,11 +153,11 @@ impl Flow<'_> {
     /// Notes what may be in a file that is read.
     pub(super) fn reads_file(&mut self, file: &Text) {
         if self.knows_files() {
-            self.in_files.extend(self.written.holes_of_file(file));
-            self.in_outputs.extend(self.touched.holes_of_file(file, self.itself()));
+            self.running.files.extend(self.written.holes_of_file(file));
+            self.running.outputs.extend(self.touched.holes_of_file(file, self.itself()));
         }
         let unpacked = self.holes_unpacked(file);
-        self.in_outputs.extend(unpacked);
+        self.running.outputs.extend(unpacked);
     }
 
     /// Whether there are files to ask for, which costs something.
@@ -213,7 +213,7 @@ impl Flow<'_> {
         let codes = last_name(file).and_then(|name| self.codes.get(name)).cloned().unwrap_or_default();
         for code in &codes {
             self.takes_variables(code);
-            self.touch_all(&files::names_in(code), self.command);
+            self.touch_all(&files::names_in(code), self.running.id);
         }
     }
 
@@ -307,7 +307,7 @@ impl Flow<'_> {
         let is_own = is_found && self.owns(name) && programs::is_described(name);
         if is_own || self.is_copied(name) {
             let why = format!("the command puts another program at the name `{name}`, which is not followed");
-            let holes: Vec<usize> = self.in_words.iter().chain(&self.in_environment).copied().collect();
+            let holes: Vec<usize> = self.running.words.iter().chain(&self.in_environment).copied().collect();
             self.find_unclear(holes, &why);
         }
         // What is fetched may stand where programs are looked for.
@@ -357,12 +357,12 @@ impl Flow<'_> {
         // Code of a shell is followed by itself, and what it runs is not what its names may write.
         let is_followed = matches!(place.kind, PlaceKind::CodeIn(language) if is_shell(language));
         if let (PlaceKind::CodeIn(language), false) = (place.kind, is_followed) {
-            self.memories.names_files |= code_may_write(language, text);
+            self.running.names_files |= code_may_write(language, text);
             if literal(text).is_some_and(names_make) {
                 self.pasted_by_make();
             }
         }
-        let command = if is_followed { by_its_code(self.command) } else { self.command };
+        let command = if is_followed { by_its_code(self.running.id) } else { self.running.id };
         self.touch_all(&names, command);
     }
 
@@ -377,26 +377,26 @@ impl Flow<'_> {
 
     /// Notes that a command may write what it was given to a file.
     pub(super) fn touch(&mut self, file: &Text, command: u64) {
-        self.may_write.insert((file.clone(), command));
-        self.touched.add(file, command, &self.in_words);
-        if !self.in_taken.is_empty() {
-            self.touched.add(file, command, &self.in_taken);
+        self.running.may_write.insert((file.clone(), command));
+        self.touched.add(file, command, &self.running.words);
+        if !self.running.taken.is_empty() {
+            self.touched.add(file, command, &self.running.taken);
         }
-        if !self.in_outputs.is_empty() {
-            self.touched.add(file, command, &self.in_outputs);
+        if !self.running.outputs.is_empty() {
+            self.touched.add(file, command, &self.running.outputs);
         }
     }
 
     /// What a command is given and reads, it may write to each of its files, whichever of its words comes first.
     pub(super) fn writes_what_it_reads(&mut self) {
-        let outputs = std::mem::take(&mut self.may_write);
+        let outputs = std::mem::take(&mut self.running.may_write);
         if outputs.is_empty() {
             return;
         }
-        let mut read = [self.in_files.as_slice(), &self.in_outputs].concat();
+        let mut read = [self.running.files.as_slice(), &self.running.outputs].concat();
         // Behind the values are what files hold and programs print, which is followed as in `cp` alone.
         read.retain(|hole| *hole < self.holes.len());
-        let all = [read.as_slice(), &self.in_words, &self.in_taken].concat();
+        let all = [read.as_slice(), &self.running.words, &self.running.taken].concat();
         for (file, command) in &outputs {
             self.note_target(file, &all);
             if let Some((program, language)) = files::runs_later(file) {
@@ -417,11 +417,11 @@ impl Flow<'_> {
         let here = vec![Atom::text(".")];
         if self.knows_files() {
             let touched = self.touched.holes_below(&here, self.itself(), |_| true);
-            self.in_outputs.extend(self.written.holes_below(&here, |_| true));
-            self.in_outputs.extend(touched);
+            self.running.outputs.extend(self.written.holes_below(&here, |_| true));
+            self.running.outputs.extend(touched);
         }
         let unpacked = self.all_unpacked();
-        self.in_outputs.extend(unpacked);
+        self.running.outputs.extend(unpacked);
     }
 
     /// A program may name a file after one that it reads: `a.txt.gz`, `a.pdf`.
@@ -435,20 +435,20 @@ impl Flow<'_> {
         let beginnings = [name.to_owned(), format!("{stem}.")];
         for beginning in beginnings.iter().filter(|beginning| *beginning != ".") {
             let derived = vec![Atom::text(beginning), Atom::Unknown(Tag::Somewhere)];
-            self.may_write.insert((derived, self.command));
+            self.running.may_write.insert((derived, self.running.id));
         }
     }
 
     /// What is not told from the command that is read: it runs nothing that it writes itself, and the code that it was given runs
     /// nothing that only a name in that code says it writes.
     pub(super) fn itself(&self) -> Except<'_> {
-        Except { command: Some(self.command), around: &self.around, ..Except::default() }
+        Except { command: Some(self.running.id), around: &self.around, ..Except::default() }
     }
 
     /// What a program writes that its words do not name.
     pub(super) fn writes_unnamed(&mut self, state: &State) {
         let writes = state.entry().writes;
-        self.prints_all |= state.entry().prints_environment;
+        self.running.prints_environment |= state.entry().prints_environment;
         if !writes.has_content() {
             return;
         }
@@ -456,14 +456,14 @@ impl Flow<'_> {
         for name in &state.entry().makes {
             let mut file = vec![Atom::text(name.trim_end_matches('*'))];
             file.extend(name.ends_with('*').then_some(Atom::Unknown(Tag::Somewhere)));
-            self.touch_all(&[file], self.command);
+            self.touch_all(&[file], self.running.id);
         }
-        let read = [self.input.holes(), self.in_files.clone(), self.in_outputs.clone()].concat();
+        let read = [self.input.holes(), self.running.files.clone(), self.running.outputs.clone()].concat();
         if writes == Writes::Anything {
-            self.touched.add(&vec![Atom::Unknown(Tag::Somewhere)], self.command, &read);
+            self.touched.add(&vec![Atom::Unknown(Tag::Somewhere)], self.running.id, &read);
         }
-        let all = [self.in_words.clone(), read].concat();
-        self.touched.add_unnamed(self.command, &all);
+        let all = [self.running.words.clone(), read].concat();
+        self.touched.add_unnamed(self.running.id, &all);
         self.named_files().iter().for_each(|file| self.note_target(file, &all));
     }
 
@@ -512,7 +512,7 @@ impl Flow<'_> {
                 || entry.has_settings && name.is_hidden() && !name.is_inert()
                 || entry.modules.iter().any(|end| name.ends_with(end))
         };
-        let others = earlier.iter().chain(&self.kept).filter(|file| file.command != self.command);
+        let others = earlier.iter().chain(&self.kept).filter(|file| file.command != self.running.id);
         let found = others.filter(|file| may_find(&file.name));
         let mut holes: Vec<usize> = found.flat_map(|file| file.holes.iter().copied()).collect();
         if let Some((left, before)) = left {

@@ -236,7 +236,7 @@ impl Flow<'_> {
 
     fn unpacked_at(&self, path: &Text, is_own_of: Option<&str>) -> Vec<usize> {
         let has_values = path.iter().any(|atom| !atom.holes().is_empty());
-        self.unpacked.at(&self.told_apart(path), has_values, is_own_of, self.command, self.earlier)
+        self.unpacked.at(&self.told_apart(path), has_values, is_own_of, self.running.id, self.earlier)
     }
 
     /// Notes what a word is to a command that may unpack something.
@@ -296,8 +296,8 @@ impl Flow<'_> {
             kept,
             self.input.holes(),
             self.input_files.clone(),
-            self.in_files.clone(),
-            self.in_outputs.clone(),
+            self.running.files.clone(),
+            self.running.outputs.clone(),
         ];
         let holes: Vec<usize> = read.concat().into_iter().filter(|hole| self.is_text(*hole)).collect();
         let directory = self.unpacked.directories.last().filter(|_| !holes.is_empty()).cloned();
@@ -343,7 +343,7 @@ impl Flow<'_> {
         holes.dedup();
         self.note_unpacked_names(if let Where::Named(directory) = &place { directory } else { "" }, &holes);
         let around = self.around.clone();
-        let filled = Filled { place, program: program.to_owned(), command: self.command, around, holes };
+        let filled = Filled { place, program: program.to_owned(), command: self.running.id, around, holes };
         if !filled.holes.is_empty() && !self.unpacked.filled.contains(&filled) {
             self.unpacked.filled.push(filled);
             self.has_grown = true;
@@ -361,7 +361,7 @@ impl Flow<'_> {
 
     /// Values that decide what was unpacked anywhere.
     pub(super) fn all_unpacked(&self) -> Vec<usize> {
-        let own = self.unpacked.filled.iter().filter(|filled| !filled.is_by(self.command));
+        let own = self.unpacked.filled.iter().filter(|filled| !filled.is_by(self.running.id));
         let mut holes: Vec<usize> = own.flat_map(|filled| filled.holes.iter().copied()).collect();
         if let Some((left, before)) = self.earlier {
             let filled = left.filled.values().flatten().filter(|((stage, _), _)| before(*stage));

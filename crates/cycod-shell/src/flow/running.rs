@@ -1,0 +1,38 @@
+//! What is known of the command whose words are read.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::value::Text;
+
+/// A command that may start other ones, each of which has a value of this type of its own.
+#[derive(Default)]
+pub(super) struct Running {
+    /// What tells it from others.
+    pub(super) id: u64,
+    /// The values in its words.
+    pub(super) arguments: Vec<usize>,
+    /// The values in its words and in its input.
+    pub(super) words: Vec<usize>,
+    /// Values in files that its words name.
+    pub(super) files: Vec<usize>,
+    /// The same for files that other programs may have written.
+    pub(super) outputs: Vec<usize>,
+    /// Values of its environment in variables that its code names.
+    pub(super) taken: Vec<usize>,
+    /// Files that it may write what it reads to.
+    pub(super) may_write: HashSet<(Text, u64)>,
+    /// It prints nothing but what it reads, or what stands in the files that it names; unknown before it was read.
+    pub(super) is_filter: Option<bool>,
+    /// It prints its environment.
+    pub(super) prints_environment: bool,
+    /// Its programs, and whether one of them lists names of files.
+    pub(super) programs: Vec<Arc<str>>,
+    pub(super) lists: bool,
+    /// One of them shows what other processes were given.
+    pub(super) shows: bool,
+    /// The code that one of them runs may make files, and take their names from what it reads.
+    pub(super) names_files: bool,
+    /// Its code runs what it reads.
+    pub(super) runs_what_it_reads: bool,
+}
