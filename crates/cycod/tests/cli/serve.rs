@@ -371,11 +371,19 @@ fn our_death_ends_everything() {
 
 #[test]
 fn a_call_that_is_under_way_is_answered_after_the_end_of_the_input() {
-    let place = Place::with_tool("greet", GREET);
+    let bash = "touch began; until [ -e closed ]; do sleep 0.01; done; echo done";
+    let place = Place::with_tool("ends", &format!("description: Ends\ntags: [read]\nbash: {bash:?}\n"));
     let mut client = Client::modern(&place, &[], json!({}));
-    let id = client.begin("tools/call", json!({"name": "greet", "arguments": {"NAME": "x"}}));
+    let id = client.begin("tools/call", json!({"name": "ends"}));
+    // What it takes to start the tool, on a busy machine too, is no part of the time that is left for its answer.
+    let until = Instant::now() + PATIENCE;
+    while !place.project().join("began").exists() {
+        assert!(Instant::now() < until, "the tool does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     drop(client.input.take());
-    assert_eq!(text(&client.answer(id)["result"]), "hello x\n");
+    std::fs::write(place.project().join("closed"), "").expect("the project takes a file");
+    assert_eq!(text(&client.answer(id)["result"]), "done\n");
 }
 
 const WIPE: &str = "description: Wipes\nbash: touch {FILE}\ntags: [write]\nparameters:\n  FILE: {type: string, description: What, required: true}\n";
