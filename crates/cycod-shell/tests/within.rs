@@ -739,3 +739,32 @@ fn a_directory_that_is_filled_is_not_where_something_runs() {
         (r#"tar xf {X} -C "/srv/unpacked/{F}"; make"#, "a"),
     ]);
 }
+
+/// A number is no code, but one below zero may be an option to what runs there.
+#[test]
+fn a_number_in_code_is_a_word_of_it() {
+    for script in [
+        r#"sh -c "ls {N:number}""#,
+        r#"ssh -- h ls {N:number}"#,
+        r#"eval "ls {N:number}""#,
+        r#"find . -exec sh -c "kill {N:number}" \;"#,
+        r#"bash -c "n={N:number}; ls \$n""#,
+        r#"timeout 9 sh -c "nice ls a{N:number} {N:number}""#,
+    ] {
+        assert!(is_refused(Shell::Bash, script, "-1"), "{script}");
+        assert!(!is_refused(Shell::Bash, script, "1"), "{script}");
+    }
+    for script in [
+        r#"sh -c "head -n {N:number} f""#,
+        r#"sh -c "head -n{N:number} f""#,
+        r#"sh -c "ls | head --lines={N:number}""#,
+        r#"sh -c "test {N:number} -gt 0""#,
+        r#"bash -c "for i in {1..{N:number}}; do echo \$((i * {N:number})); done""#,
+        r#"bash -c "a=(1 2); echo \${a[{N:number}]} \${x:{N:number}}""#,
+        r#"bash -c "echo $(({N:number} + 1)); ((i += {N:number})); sleep {N:number}s""#,
+        r#"bash -c "cat <<< {N:number}; exec 3>&1; [[ {N:number} == 1 ]]""#,
+        r#"ssh -- h "seq {N:number}; echo 'n is {N:number}'""#,
+    ] {
+        assert!(!is_refused(Shell::Bash, script, "3"), "{script}");
+    }
+}

@@ -155,13 +155,12 @@ impl Flow<'_> {
                     self.note_unpinned(|| format!("a part of the code that `{by}` evaluates"));
                     source.push_str(watch::UNKNOWN);
                 }
-                Atom::Value { hole, cut: Cut::QUOTED } => {
+                Atom::Value { hole, cut } if *cut == Cut::QUOTED || !self.is_text(*hole) => {
+                    if *cut != Cut::QUOTED {
+                        self.find(*hole, Reason::Shell("code, where it can do no harm"));
+                    }
                     holes.push(*hole);
                     source.push(HOLE as char);
-                }
-                Atom::Value { hole, .. } if !self.is_text(*hole) => {
-                    self.find(*hole, Reason::Shell("code, where it can do no harm"));
-                    source.push('1');
                 }
                 atom => {
                     let evaluated = Reason::Evaluated { by: Arc::clone(by) };
@@ -177,7 +176,7 @@ impl Flow<'_> {
         };
         let mut found = parse(shell, source.as_bytes());
         for (hole, place) in holes.iter().zip(&found.holes) {
-            if !matches!(place.spot, Spot::Words | Spot::One { .. }) {
+            if !matches!(place.spot, Spot::Words | Spot::One { .. }) && self.is_text(*hole) {
                 self.find(*hole, Reason::Evaluated { by: Arc::clone(by) });
             }
         }
