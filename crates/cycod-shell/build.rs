@@ -21,9 +21,10 @@ use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 /// Nouns for what is plain data to a program.
-const NOUNS: [&str; 21] = [
+const NOUNS: [&str; 22] = [
     "text",
     "file",
+    "output",
     "prefix",
     "directory",
     "name",

@@ -82,6 +82,7 @@ const TOLD: &[(&str, &str)] = &[
     (r#"git commit -q --allow-empty -m "{X}"; nice git log -1 --format=%s | sh"#, SHELL),
     (r#"echo "{X}" | git commit -q --allow-empty -F -; git log -1 --format=%s | sh"#, SHELL),
     (r#"echo "{X}" > m; git commit -q --allow-empty -F m; git log -1 --format=%s | sh"#, SHELL),
+    (r#"git commit -q --allow-empty -m "{X}"; git log --format=%B --output=g; sh g"#, SHELL),
     (r#"git commit -q --allow-empty -m "Fix: {X}"; git log -1 --format=%s | cut -d: -f2 | sh"#, SHELL),
     (r#"git checkout -q -b "{X}"; git branch --show-current | sh"#, "touch${IFS}PWNED"),
     (r#"git checkout -q -b "{X}"; sh -c "echo $(git rev-parse --abbrev-ref HEAD)""#, ";touch${IFS}PWNED"),

@@ -197,6 +197,11 @@ impl Assigned {
         self.passed.len()
     }
 
+    /// Whether a command that is being walked was given this variable.
+    pub(super) fn is_passed(&self, name: &str) -> bool {
+        self.passed.iter().any(|passed| &**passed == name)
+    }
+
     pub(super) fn passed_back(&mut self, count: usize) {
         self.passed.truncate(count);
     }

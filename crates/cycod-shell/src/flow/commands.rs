@@ -204,8 +204,8 @@ impl Flow<'_> {
                     }
                 });
             }
+            self.note_names_by_code(fields);
             self.writes_what_it_reads();
-            self.note_names_by_code();
         }
         self.input = outer_input;
         let running = std::mem::replace(&mut self.running, outer);
@@ -468,6 +468,7 @@ impl Flow<'_> {
             || !self.running.words.is_empty()
             || self.watches()
             || self.has_unpacked()
+            || self.has_memory()
             || self.knows_files();
         (copies, copies && (state.entry().builds || state.entry().unpacks_by_name()))
     }

@@ -7,10 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::files::{first_and_last, grow};
+use super::evaluated::behind_name;
+use super::files::{first_and_last, grow, is_name};
 use super::left::{Before, Left};
 use super::value::{Atom, Cut, Field, Text, holes_of, made_of, push};
-use super::{Flow, Input, Part, Word, literal};
+use super::{Flow, Input, Part, Variable, Word, literal, texts_among};
 use crate::programs::{self, Entry, Input as Reads, Place, PlaceKind, State, Writes};
 
 /// Values by where they are kept.
@@ -104,11 +105,20 @@ impl Flow<'_> {
         self.running.programs.push(program);
     }
 
-    /// Code may name files after what it reads, and after what is in its environment.
-    pub(super) fn note_names_by_code(&mut self) {
+    /// Code may name files after what it reads, what is in its environment, and its words, which it may not take for such names.
+    pub(super) fn note_names_by_code(&mut self, fields: &[Field]) {
         if !std::mem::take(&mut self.running.names_files) {
             return;
         }
+        let words = texts_among(fields).into_iter().flat_map(|word| [behind_name(&word), Some(word)]).flatten();
+        let given = |name: &str, variable: &Variable| variable.is_exported || self.assigned.is_passed(name);
+        let given = self.variables.iter().filter(|(name, variable)| given(name, variable));
+        let names = words.chain(given.flat_map(|(_, variable)| variable.texts.iter().cloned()));
+        let is_file =
+            |name: &Text| literal(name).is_some_and(|name| is_name(name) && !name.contains(char::is_whitespace));
+        let names: Vec<Text> = names.filter(is_file).collect();
+        self.spend(names.len());
+        self.touch_all(&names, self.running.id);
         let read = [self.input.holes(), self.running.files.clone(), self.running.outputs.clone()].concat();
         let holes: BTreeSet<usize> = read.into_iter().chain(self.in_environment.iter().copied()).collect();
         let holes: Vec<usize> = holes.into_iter().filter(|hole| self.is_text(*hole)).collect();
@@ -149,6 +159,7 @@ impl Flow<'_> {
     pub(super) fn note_path(&mut self, state: &State, place: PlaceKind<'_>, text: &Text, is_of_option: bool) {
         let entry = state.entry();
         let may_be_path = match place {
+            PlaceKind::Data("output") => return self.note_name(text),
             PlaceKind::Data("file" | "directory" | "prefix" | "pattern") | PlaceKind::Unknown => true,
             // Code in another language does with a text what it likes.
             PlaceKind::Data("text") => entry.writes == Writes::Anything || runs_code(entry),

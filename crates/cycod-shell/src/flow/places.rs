@@ -298,7 +298,10 @@ impl Flow<'_> {
                 // A directory is copied with what is in it.
                 self.running.files.extend(&below);
             }
-            if entry.writes.has_content() && !matches!(place.kind, PlaceKind::Data("directory" | "recipe")) {
+            if place.kind == PlaceKind::Data("output") {
+                self.running.printed_to.push(text.clone());
+            }
+            if place.is_written(entry) {
                 self.writes_files(&files, is_prefix, &below);
                 self.derives(text);
             }
@@ -495,7 +498,7 @@ impl Flow<'_> {
                         None => return self.find_code(holes, program, "environment"),
                     }
                 }
-                noun
+                if noun == "output" { "file" } else { noun }
             }
             PlaceKind::Plain => "plain word",
             PlaceKind::Format => "format",

@@ -4,7 +4,7 @@ use super::commands::is_make;
 use super::files::{Except, by_its_code};
 use super::places::{is_file_of_code, is_of_reading, is_shell};
 use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_of, literal, texts_among};
-use super::{Flow, Input, Kept, MOST_PRINTED, Reason, files, unpacked, value, watch};
+use super::{Flow, Input, Kept, MOST_PRINTED, Reason, files, memory, unpacked, value, watch};
 use crate::programs::{self, Loads, Place, PlaceKind, State, Writes};
 use crate::verdict::{Guard, Rule};
 
@@ -405,6 +405,15 @@ impl Flow<'_> {
             // A file that only a value names is any: the value is checked instead.
             if !files::is_any(file) {
                 self.touched.add(file, *command, &read);
+            }
+        }
+        if self.has_memory() && !self.running.printed_to.is_empty() {
+            let programs = std::mem::take(&mut self.running.programs);
+            let told = self.told(&programs, self.running.shows);
+            self.running.programs = programs;
+            self.spend(told.len() * memory::COST);
+            for file in std::mem::take(&mut self.running.printed_to) {
+                self.touched.add(&file, self.running.id, &told);
             }
         }
     }

@@ -22,6 +22,8 @@ pub(super) struct Running {
     pub(super) taken: Vec<usize>,
     /// Files that it may write what it reads to.
     pub(super) may_write: HashSet<(Text, u64)>,
+    /// Files that get what it prints otherwise.
+    pub(super) printed_to: Vec<Text>,
     /// It prints nothing but what it reads, or what stands in the files that it names; unknown before it was read.
     pub(super) is_filter: Option<bool>,
     /// It prints its environment.

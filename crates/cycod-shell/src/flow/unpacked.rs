@@ -246,7 +246,9 @@ impl Flow<'_> {
         if place == PlaceKind::Data("ref") || !is_of_option && matches!(place, PlaceKind::Data("name" | "url")) {
             self.unpacked.names.push((text.clone(), place == PlaceKind::Data("name")));
         }
-        if matches!(place, PlaceKind::Data("directory" | "file")) && text.iter().any(|atom| !atom.holes().is_empty()) {
+        if matches!(place, PlaceKind::Data("directory" | "file" | "output"))
+            && text.iter().any(|atom| !atom.holes().is_empty())
+        {
             self.unpacked.named.push(text.clone());
         }
         match place {

@@ -410,7 +410,16 @@ impl Condition {
 impl Place<'static> {
     /// Whether it names a file or a directory.
     pub(crate) fn is_file(&self) -> bool {
-        matches!(self.kind, PlaceKind::Data("file" | "directory" | "recipe"))
+        matches!(self.kind, PlaceKind::Data("file" | "output" | "directory" | "recipe"))
+    }
+
+    /// Whether what the program is told or reads may stand in the file that this names.
+    pub(crate) fn is_written(&self, entry: &Entry<'_>) -> bool {
+        match self.kind {
+            PlaceKind::Data("output") => true,
+            PlaceKind::Data("file" | "prefix") => entry.writes.has_content(),
+            _ => false,
+        }
     }
 
     /// Whether what stands in the file that it names is run.
