@@ -63,7 +63,7 @@ fn against_option(
         let name = hole.name;
         let path = format!("if `{name}` is a path, write `path: true`, and it begins with `./`");
         let is_known = crate::programs::is_described(base);
-        return (if is_known { format!("`{program}` has no end of options; {path}") } else { path }, None);
+        return (if is_known { format!("nothing ends the options of `{program}`; {path}") } else { path }, None);
     };
     // It may get the value from code that a shell runs: `find -exec sh -c 'grep "$1"' _ {X} \;`.
     let Some((words, index)) = words_around(finding.hole, rewriter).filter(|_| rewriter.is_direct(finding)) else {
@@ -71,9 +71,17 @@ fn against_option(
     };
     let is_option = |word: &Word| matches!(word.parts.first(), Some(Part::Text { text, .. }) if text.starts_with('-'));
     let texts: Vec<Option<Text>> = words.iter().map(|word| text_of(word, rewriter)).collect();
-    // The program may be behind another one, such as `sudo`, or its name a variable.
-    let first = crate::programs::first_operand(&texts).filter(|first| *first <= index);
-    let begin = first.unwrap_or(index);
+    let Some(own) =
+        words[..=index].iter().rposition(|word| is_named(word, program)).or_else(|| is_named_elsewhere(words))
+    else {
+        return (format!("write `{end}` before it in the command of `{program}`; then any value passes"), None);
+    };
+    let first = crate::programs::first_operand(&texts[own..]).map(|first| own + first).filter(|first| *first <= index);
+    // Words behind the name of a subcommand may be those of others, which stand before the end of the options: `gcloud run deploy`.
+    let is_later = program.contains(' ');
+    let has_value = |at: &usize| words[*at].parts.iter().any(|part| !matches!(part, Part::Text { .. }));
+    let begin = first.and_then(|first| if is_later { (first..=index).find(has_value) } else { Some(first) });
+    let begin = begin.unwrap_or(index);
     let word = rewriter.shown(words[begin].span.clone());
     let before = index.checked_sub(1).and_then(|before| words[before].literal());
     if let Some(option) = before.filter(|option| first.is_none() && is_of(words, program) && is_open_option(option)) {
@@ -81,17 +89,27 @@ fn against_option(
         return (format!("write `{option}{equals}{word}` if `{option}` takes it; then any value passes"), None);
     }
     if words[begin..].iter().any(is_option) {
-        return (format!("write the options first, then `{end} {word}`; then any value passes"), None);
+        return (format!("put all options first, and write `{end} {word}` behind them; then any value passes"), None);
     }
     let insert =
         first.and_then(|_| Some((format!("{end} "), before_placeholder(finding.hole, words, begin, rewriter)?)));
     (format!("write `{end} {word}`; then any value passes"), insert)
 }
 
+/// Whether a word is the name of the program that people call so.
+fn is_named(word: &Word, program: &str) -> bool {
+    let name = word.literal().and_then(|name| name.rsplit('/').next());
+    name.is_some() && name == program.split(' ').next()
+}
+
 /// Whether a command begins with the program that people call so.
 fn is_of(words: &[Word], program: &str) -> bool {
-    let name = words.first().and_then(Word::literal).and_then(|name| name.rsplit('/').next());
-    name.is_some() && name == program.split(' ').next()
+    words.first().is_some_and(|word| is_named(word, program))
+}
+
+/// The name of a program may be a variable.
+fn is_named_elsewhere(words: &[Word]) -> Option<usize> {
+    words.first().filter(|word| word.literal().is_none()).map(|_| 0)
 }
 
 /// Whether a word is an option whose argument may be the next word.

@@ -381,7 +381,9 @@ fn told_of_earlier(finding: &Finding, hole: &Hole<'_>, stage: &str) -> Verdict {
     let reason = match finding.reason {
         Reason::Written => format!("the value of `{name}` is part of a file that {stage} then runs"),
         Reason::Unpacked => {
-            format!("the value of `{name}` decides what is unpacked, and {stage} then runs a part of that")
+            format!(
+                "the value of `{name}` decides which files are fetched or unpacked, and {stage} then runs one of them"
+            )
         }
         _ => return verdict.in_stage(stage),
     };

@@ -38,7 +38,7 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
         Reason::Code { program, language: UNDESCRIBED_LANGUAGE } => (
             Proof::Unproven,
             Code::UnknownProgram,
-            format!("cycod does not know which words of `{program}` are code, so `{name}` may be"),
+            format!("cycod does not know which words of `{program}` are code, so `{name}` may be code"),
             vouch_or_mean(program, name),
         ),
         Reason::Code { program, language: "mount" } => (
@@ -109,7 +109,9 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
         Reason::Unpacked => (
             Proof::Code,
             Code::EvaluatedAgain,
-            format!("the value of `{name}` decides what is unpacked, and the command then runs a part of that"),
+            format!(
+                "the value of `{name}` decides which files are fetched or unpacked, and the command then runs one of them"
+            ),
             format!(
                 "if running it is what the tool is for, write `placing: program` at `{name}`; else run it in a tool of its own"
             ),
@@ -198,7 +200,9 @@ fn says_why_unproven(reason: &Reason, name: &str) -> Option<(Code, String, Strin
         ),
         Reason::Changed { program } => (
             Code::UnprovenPlace,
-            format!("what the shell makes of `{name}` may begin with `-`, and `{program}` would read it as an option"),
+            format!(
+                "what the command makes of `{name}` may begin with `-`, and `{program}` would read it as an option"
+            ),
             format!("write `--` before it, or attach it to its option with `=`; {vouch}"),
         ),
         Reason::Unclear(why) => (Code::UnprovenPlace, format!("nothing proves that `{name}` is data: {why}"), vouching),
@@ -518,7 +522,13 @@ impl<'a> Rewriter<'a> {
         let before = self.shown(command.span.start..word.span.start);
         let behind = self.shown(word.span.end..command.span.end);
         let head = before.trim_end().strip_suffix("-c")?.trim_end();
-        Some(format!("{head}{flags}{behind} <<'SQL'\n{code}\nSQL"))
+        // What it reads goes on behind an error, and `-c` does not.
+        let stops = if words.iter().any(|word| word.literal().is_some_and(|text| text.contains("ON_ERROR_STOP"))) {
+            ""
+        } else {
+            " -v ON_ERROR_STOP=1"
+        };
+        Some(format!("{head}{stops}{flags}{behind} <<'SQL'\n{code}\nSQL"))
     }
 
     /// A command whose words a program joins with blanks for a shell, as one word in which the values are quoted for that shell:
@@ -784,14 +794,8 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
                     return None;
                 }
                 if quote == 0 && out.ends_with(b".") {
-                    // What a value names is a key.
-                    if !matches!(language, Language::Jq | Language::Yq | Language::Node) {
-                        return None;
-                    }
-                    if out.len() > 1 && is_of_name(out[out.len() - 2]) {
-                        out.pop();
-                    }
-                    out.extend_from_slice(format!("[{new}]").as_bytes());
+                    let new = subscript(&mut out, language, &new)?;
+                    out.extend_from_slice(new.as_bytes());
                 } else if quote == 0 && (out.last().is_some_and(|byte| is_of_name(*byte)) || is_of_name(next))
                     || language == Language::Perl && is_subscript(&out)
                 {
@@ -813,6 +817,8 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
                 } else if out.len() == opened && text.get(at + 1) == Some(&quote) {
                     // The string is the value and nothing else.
                     out.pop();
+                    let is_key = text[at + 2..].trim_ascii_start().starts_with(b":");
+                    let new = as_whole(&mut out, language, new, is_key)?;
                     out.extend_from_slice(new.as_bytes());
                     quote = 0;
                     at += 1;
@@ -986,6 +992,29 @@ fn is_no_expression(code: &[u8], language: Language, (quote, opened): (u8, usize
         (Language::R, 0 | b'`') => true,
         _ => false,
     }
+}
+
+/// What stands for a string that was a value and nothing else.
+fn as_whole(out: &mut Vec<u8>, language: Language, new: String, is_key: bool) -> Option<String> {
+    match language {
+        Language::Jq | Language::Yq if out.ends_with(b".") => subscript(out, language, &new),
+        Language::Jq | Language::Yq if is_key => Some(format!("({new})")),
+        Language::Node if is_key => Some(format!("[{new}]")),
+        // It is the name of a symbol there.
+        Language::Ruby if is_key => None,
+        _ => Some(new),
+    }
+}
+
+/// What stands behind a dot for a key that a value names.
+fn subscript(out: &mut Vec<u8>, language: Language, new: &str) -> Option<String> {
+    if !matches!(language, Language::Jq | Language::Yq | Language::Node) {
+        return None;
+    }
+    if out.len() > 1 && is_of_name(out[out.len() - 2]) {
+        out.pop();
+    }
+    Some(format!("[{new}]"))
 }
 
 /// Whether Python takes what follows for the name of a module, and not for an expression.

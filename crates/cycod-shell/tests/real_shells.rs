@@ -616,6 +616,15 @@ fn a_rewrite_keeps_the_meaning() {
     ] {
         assert_eq!(rewrites(command).as_deref(), Some(rewritten), "{command}");
     }
+    for (command, rewritten) in [
+        (r#"jq ".a.\"{V}\"" f.json"#, r#"jq --arg v "{V}" '.a[$v]' f.json"#),
+        (r#"jq ".\"{V}\" | length" f.json"#, r#"jq --arg v "{V}" '.[$v] | length' f.json"#),
+        (r#"jq "{\"{V}\": 1}" f.json"#, r#"jq --arg v "{V}" '{($v): 1}' f.json"#),
+        (r#"jq ".a == \"{V}\"" f.json"#, r#"jq --arg v "{V}" '.a == $v' f.json"#),
+        (r#"node -e "console.log({\"{V}\": 1})""#, r#"node -e 'console.log({[process.argv[1]]: 1})' -- "{V}""#),
+    ] {
+        assert_eq!(rewrites(command).as_deref(), Some(rewritten), "{command}");
+    }
     for command in [
         r#"psql -c "select {V} from t""#,
         r#"psql -c "select * from a_{V}""#,
@@ -686,5 +695,25 @@ fn rewrites_do_what_was_meant_with_any_value() {
             assert_eq!(String::from_utf8_lossy(&bytes), expected(text), "{}\n{stderr}", placed.text);
             assert!(!directory.path().join("canary").exists(), "{rewrite} ran {text:?}");
         }
+    }
+}
+
+/// What is said about a value that may be an option leaves the command what it is.
+#[test]
+fn a_hint_names_the_place_of_the_end_of_options() {
+    for (command, place) in [
+        (r#"grep -r "{V}" src"#, r#"`-- "{V}"`"#),
+        (r#"cp -r src {V}"#, "`-- src`"),
+        (r#"gcloud run deploy {V} --region a"#, "`-- {V}`"),
+        (r#"doctl apps create-deployment {V}"#, "`-- {V}`"),
+        (r#"kubectl rollout restart {V}"#, "`-- {V}`"),
+        (r#"docker network inspect {V}"#, "`-- {V}`"),
+        (r#"find . -name "*.md" -exec grep -l "{V}" {} +"#, r#"`-- "{V}"`"#),
+        (r#"sudo -u app ls {V}"#, "`-- {V}`"),
+        (r#"docker compose exec web ls {V}"#, "`-- {V}`"),
+    ] {
+        let found = verdicts(command).into_iter().find_map(|verdict| verdict.hint);
+        let help = found.unwrap_or_else(|| panic!("no hint for {command}")).help;
+        assert!(help.contains(place), "{command}: {help}");
     }
 }

@@ -58,15 +58,15 @@ fn every_example_loads() {
           help: if its arguments are text or files, add `programs: {command2: text}` to this file, or `command2: text` to `.cycod/programs.yaml` for all tools next to it; or vouch for it with `placing: data` on `PARAM2`
         find-files
         5:17-5:28 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `find` would read it as an option
-          help: `find` has no end of options; if `DIRECTORY` is a path, write `path: true`, and it begins with `./`
+          help: nothing ends the options of `find`; if `DIRECTORY` is a path, write `path: true`, and it begins with `./`
         7:56-7:67 warning[value-in-code]: `DIRECTORY` is in code that `powershell` parses: no quoting keeps it data there
           help: write the code without the value, and hand the value to it as data
         7:78-7:87 warning[value-in-code]: `PATTERN` is in code that `powershell` parses: no quoting keeps it data there
           help: write the code without the value, and hand the value to it as data
         8:17-8:28 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `find` would read it as an option
-          help: `find` has no end of options; if `DIRECTORY` is a path, write `path: true`, and it begins with `./`
+          help: nothing ends the options of `find`; if `DIRECTORY` is a path, write `path: true`, and it begins with `./`
         9:17-9:28 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `find` would read it as an option
-          help: `find` has no end of options; if `DIRECTORY` is a path, write `path: true`, and it begins with `./`
+          help: nothing ends the options of `find`; if `DIRECTORY` is a path, write `path: true`, and it begins with `./`
         18:30-18:44 warning[invalid-example]: an example of `DIRECTORY`: `C:\Projects` does not match the pattern `^[^<>:"|?*]+$`
         github-commit-stats
         12:11-12:161 warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
@@ -74,15 +74,15 @@ fn every_example_loads() {
         19:11-19:88 warning[unquoted-command]: the value of `bash` must be quoted, because `: ` in it would start another value
           fix: quote the command
         github-repo-clone
-        6:40-6:47 error[evaluated-again]: the value of `OWNER` decides what is unpacked, and step `install-deps` then runs a part of that
+        6:40-6:47 error[evaluated-again]: the value of `OWNER` decides which files are fetched or unpacked, and step `install-deps` then runs one of them
           help: if running it is what the tool is for, write `placing: program` at `OWNER`; else run it in a tool of its own
-        6:48-6:54 error[evaluated-again]: the value of `REPO` decides what is unpacked, and step `install-deps` then runs a part of that
+        6:48-6:54 error[evaluated-again]: the value of `REPO` decides which files are fetched or unpacked, and step `install-deps` then runs one of them
           help: if running it is what the tool is for, write `placing: program` at `REPO`; else run it in a tool of its own
         6:59-6:71 hint[could-be-option]: a value of `OUTPUT_DIR` that begins with `-` is refused: `git clone` would read it as an option
           help: write `-- https://github.com/{OWNER}/{REPO}.git`; then any value passes
-        10:36-10:43 error[evaluated-again]: the value of `OWNER` decides what is unpacked, and step `install-deps` then runs a part of that
+        10:36-10:43 error[evaluated-again]: the value of `OWNER` decides which files are fetched or unpacked, and step `install-deps` then runs one of them
           help: if running it is what the tool is for, write `placing: program` at `OWNER`; else run it in a tool of its own
-        10:44-10:50 error[evaluated-again]: the value of `REPO` decides what is unpacked, and step `install-deps` then runs a part of that
+        10:44-10:50 error[evaluated-again]: the value of `REPO` decides which files are fetched or unpacked, and step `install-deps` then runs one of them
           help: if running it is what the tool is for, write `placing: program` at `REPO`; else run it in a tool of its own
         10:55-10:67 hint[could-be-option]: a value of `OUTPUT_DIR` that begins with `-` is refused: `git clone` would read it as an option
           help: write `-- git@github.com:{OWNER}/{REPO}.git`; then any value passes
@@ -109,9 +109,9 @@ fn every_example_loads() {
           fix: write `-- {TEMP_DIR}`; then any value passes
         search-code
         4:46-4:55 hint[could-be-option]: a value of `PATTERN` that begins with `-` is refused: `grep` would read it as an option
-          help: write the options first, then `-- "{PATTERN}"`; then any value passes
+          help: put all options first, and write `-- "{PATTERN}"` behind them; then any value passes
         4:57-4:68 hint[could-be-option]: a value of `DIRECTORY` that begins with `-` is refused: `grep` would read it as an option
-          help: write the options first, then `-- {DIRECTORY}`; then any value passes
+          help: put all options first, and write `-- {DIRECTORY}` behind them; then any value passes
         simple-tool
         3:15-3:22 error[value-chooses-program]: the value of `PARAM` would be the program that runs
           help: list the programs in `validation: {enum: […]}` of `PARAM`; or mean it, with `placing: program` (level run)

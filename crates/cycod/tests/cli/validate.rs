@@ -175,7 +175,7 @@ fn fixing_keeps_comments() {
             3 | bash: 'jq ''map({a: .b})'' {F}'  # here
               |                            ^^^
               |
-              = help: `jq` has no end of options; if `F` is a path, write `path: true`, and it begins with `./`
+              = help: nothing ends the options of `jq`; if `F` is a path, write `path: true`, and it begins with `./`
 
             warning[unknown-key]: a parameter has no key `descripton`
              --> .cycod/tools/x.yaml:6:21
