@@ -185,6 +185,11 @@ impl State {
     }
 
     /// The program whose words go on behind its own, as those of `find` do.
+    /// Why nothing is known of what comes behind an option.
+    pub(crate) fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
+    }
+
     pub(crate) fn outer(&self) -> Option<&Arc<Self>> {
         self.outer.as_ref()
     }
@@ -552,7 +557,7 @@ impl State {
             .operands
             .iter()
             .map(|operand| &operand.place)
-            .find(|place| matches!(place.kind, PlaceKind::Data(_)));
+            .find(|place| matches!(place.kind, PlaceKind::Data(_) | PlaceKind::Plain));
         first.unwrap_or(&TEXT_PLACE)
     }
 
@@ -582,7 +587,7 @@ impl State {
             return self.subcommand(word, see);
         }
         let Some(operand) = self.operand_at() else {
-            let why = format!("`{}` takes no argument at this place, as far as is known", self.label);
+            let why = format!("cycod knows no argument of `{}` at this place", self.label);
             see(Seen::Lost { text: word, why: &why });
             return Step::to(self);
         };
