@@ -485,7 +485,7 @@ impl Compiler {
             inherited.loads = Loads::Unknown;
         }
         let inherited_above = std::mem::replace(&mut self.inherited, inherited.clone());
-        let prints_environment = self.flag(table, "prints-environment", false);
+        let prints_environment = self.list(table, "prints-environment").unwrap_or_default();
         let shows_processes = self.flag(table, "shows-processes", false);
         let end = match table.get("end") {
             None if matches!(syntax, Syntax::Gnu | Syntax::Posix) => "--",

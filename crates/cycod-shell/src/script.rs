@@ -389,7 +389,9 @@ impl Grammar {
                     joint = Joint::After;
                     script.background();
                 }
-                Some(Token::Operator(Operator::CaseBreak | Operator::CaseBody)) => break,
+                Some(Token::Operator(Operator::CaseBreak | Operator::CaseFallThrough | Operator::CaseBody)) => {
+                    break;
+                }
                 Some(_) => {
                     if self.reserved().is_some_and(|word| ends.contains(&word)) {
                         break;
@@ -598,7 +600,7 @@ impl Grammar {
             Some((Token::Word(Role::CaseSubject, word), _)) => word,
             _ => return Err(MISPLACED),
         };
-        let mut arms = Vec::new();
+        let mut arms: Vec<(Vec<Word>, _)> = Vec::new();
         let mut patterns = Vec::new();
         loop {
             match self.tokens.next() {
@@ -606,6 +608,10 @@ impl Grammar {
                 Some((Token::Operator(Operator::CaseBody), _)) => {
                     let body = self.script(&["esac"])?;
                     arms.push((std::mem::take(&mut patterns), body));
+                }
+                // What runs the arm before runs the next one, too.
+                Some((Token::Operator(Operator::CaseFallThrough), _)) => {
+                    patterns.extend(arms.last().map(|(before, _)| before.clone()).unwrap_or_default());
                 }
                 Some((Token::Operator(_), _)) => {}
                 Some((Token::Word(Role::Reserved, word), _)) => match word.literal() {

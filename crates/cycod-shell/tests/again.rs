@@ -195,6 +195,30 @@ const PROGRAMS: &[(&str, &str)] = &[
 
 /// What runs is what a value decides to unpack, or the file that it decides to fetch.
 const UNPACKED: &[(&str, &str)] = &[
+    (
+        r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s .; mkdir r; tar -xf "{X}" -C r; mv r app; sh app/run.sh"#,
+        "a.tar",
+    ),
+    (
+        r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s .; mkdir r; tar -xf "{X}" -C r; ln -sfn r current; sh current/run.sh"#,
+        "a.tar",
+    ),
+    (
+        r#"mkdir s; printf 'all:\n\ttouch PWNED\n' > s/Makefile; tar -cf a.tar -C s .; rm s/Makefile; mkdir r; tar -xf "{X}" -C r; for d in */; do make -s -C "$d"; done; mv r/PWNED ."#,
+        "a.tar",
+    ),
+    (
+        r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s .; mkdir r; tar -xf "{X}" -C r; find r -name '*.sh' -exec sh {} \;"#,
+        "a.tar",
+    ),
+    (
+        r#"mkdir s; echo 'BEGIN { system("touch PWNED") }' > s/a.awk; tar -cf a.tar -C s .; mkdir r; tar -xf "{X}" -C r; awk -f r/a.awk"#,
+        "a.tar",
+    ),
+    (
+        r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s .; python3 -m tarfile -e "{X}" out; sh out/run.sh"#,
+        "a.tar",
+    ),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -cf a.tar -C s run.sh; tar -xf "{X}"; sh run.sh"#, "a.tar"),
     (r#"mkdir s; echo 'touch PWNED' > s/run.sh; tar -czf a.tgz -C s run.sh; tar xzf "{X}"; sh ./run.sh"#, "a.tgz"),
     (
@@ -507,6 +531,20 @@ fn what_stands_in_a_file_that_a_value_names_does_not_run() {
         r#"esbuild "{X}" --bundle --outfile=main.js; node main.js"#,
         r#"babel "{X}" -d dist; node dist/main.js"#,
         r#"luac "{X}"; lua luac.out"#,
+        // `find` finds it, or `xargs` reads it.
+        r#"find "{X}" -name '*.sh' -exec sh {} \;"#,
+        r#"find "{X}" -type f -exec {} \;"#,
+        r#"find "{X}" -name '*.awk' -exec awk -f {} data \;"#,
+        r#"xargs -a "{X}" -I% sh -c 'echo %'"#,
+        r#"xargs --arg-file="{X}" env"#,
+        r#"awk -f "{X}" data"#,
+        r#"psql -f "{X}""#,
+        // Unpackers.
+        r#"python3 -m zipfile -e "{X}" out; sh out/run.sh"#,
+        r#"python3 -m tarfile -e "{X}"; sh run.sh"#,
+        r#"7z x "{X}"; sh run.sh"#,
+        r#"7z x -oout "{X}"; sh out/run.sh"#,
+        r#"unar "{X}"; sh run.sh"#,
     ] {
         assert!(is_refused(Shell::Bash, script, "a"), "{script}");
     }
@@ -524,6 +562,9 @@ fn what_stands_in_a_file_that_a_value_names_does_not_run() {
         r#"gunzip -c "{X}" > data.csv; make"#,
         r#"npx tsc --noEmit "{X}"; npm test"#,
         r#"javac "{X}"; ls"#,
+        r#"find "{X}" -name '*.csv' -exec wc -l {} +"#,
+        r#"7z a "{X}" d; sh run.sh"#,
+        r#"xargs -a "{X}" wc -l"#,
     ] {
         assert!(!is_refused(Shell::Bash, script, "a"), "{script}: {:?}", judged(Shell::Bash, script).command);
     }

@@ -17,6 +17,8 @@ const REPOSITORY: &str = "git init -q .; git commit -q --allow-empty -m a; ";
 /// A name that a value decides, in every way in which names are listed.
 const NAMES: &[(&str, &str)] = &[
     (r#"touch f; touch -- "{X}"; tar cf o.tar *"#, "-Itouch PWNED"),
+    (r#"echo a > "{X}"; grep -rl a . | xargs tar cf o.tar"#, "a -Itouch${IFS}PWNED"),
+    (r#"echo a > f; echo a > "./{X}"; tar cf o.tar f $(grep -l a -- *)"#, "-Itouch${IFS}PWNED"),
     (r#"touch f; touch "./{X}"; tar cf o.tar *"#, "-Itouch PWNED"),
     (r#"touch f; mkdir d; touch d/f "d/{X}"; cd d; tar cf ../o.tar *; mv PWNED .."#, "-Itouch PWNED"),
     (r#"touch f; echo a > "./{X}"; tar cf o.tar *"#, "-Itouch PWNED"),
@@ -233,8 +235,8 @@ fn a_name_is_refused_only_where_it_would_be_an_option() {
 #[test]
 fn the_reason_says_how_a_value_came_back() {
     let reasons = [
-        (r#"git commit -m "{X}"; git log | sh"#, "`git` was told it, and may print it again"),
-        (r#"touch "./{X}"; ls | sh"#, "the name of a file holds it, and is listed"),
+        (r#"git commit -m "{X}"; git log | sh"#, "`git` keeps what it was told, and may print it later"),
+        (r#"touch "./{X}"; ls | sh"#, "it is in the name of a file, and the command lists names"),
         (r#"echo "{X}"; ps aux | sh"#, "the words of processes are shown"),
     ];
     for (script, how) in reasons {

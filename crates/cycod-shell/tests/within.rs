@@ -768,3 +768,91 @@ fn a_number_in_code_is_a_word_of_it() {
         assert!(!is_refused(Shell::Bash, script, "3"), "{script}");
     }
 }
+
+/// What people write every day, whose values only seemed to get somewhere else.
+#[test]
+fn what_people_write_reaches_no_code() {
+    let mut wrong = String::new();
+    for script in [
+        // Code of a shell whose last word looks like a path.
+        r#"sh -c 'date > ./x.txt' _ "{X}""#,
+        r#"sh -c 'command -v "$1" > /dev/null' _ "{X}""#,
+        r#"ssh -- "{X}" 'a=1; date > /tmp/x'"#,
+        r#"cat key.pub | ssh -- "{X}" 'mkdir -p ~/.ssh && cat >> ~/.ssh/authorized_keys'"#,
+        r#"docker exec -i "{X}" sh -c 'cat > /etc/nginx/nginx.conf' < nginx.conf"#,
+        // A log beside what runs.
+        r#"python train.py "{X}" | tee train.log"#,
+        r#"./build.sh "{X}" 2>&1 | tee build.log"#,
+        r#"psql -v a="{X}" -f report.sql | tee report.txt"#,
+        // `xargs` adds as many arguments as its options say, and what it starts has no input.
+        r#"printf '%s\n' "{X}" | xargs -n1 git clone"#,
+        r#"echo "{X}" | xargs -I{} git clone https://github.com/{}"#,
+        r#"printf '%s\n' "{X}" | xargs -n 1 sudo systemctl restart"#,
+        r#"printf '%s\n' "{X}" | xargs -rn1 docker run --rm"#,
+        r#"echo "{X}" | xargs -I % ssh -- % 'systemctl restart nginx'"#,
+        // A filter writes no file that nobody names.
+        r#"echo "{X}" | tr ',' ' ' | xargs npm install"#,
+        r#"pip freeze | grep -- "{X}" | cut -d= -f1 | xargs pip install -U"#,
+        r#"dpkg -l | grep -- "{X}" | awk '{print $2}' | xargs -r sudo apt-get purge -y"#,
+        // The machine, or the container, to which something of the author's goes.
+        r#"scp compose.yml "{X}":~ && ssh -- "{X}" 'docker compose up -d'"#,
+        r#"scp setup.sh "{X}":/tmp/ && ssh -- "{X}" 'bash /tmp/setup.sh'"#,
+        r#"rsync -az ./ "{X}":/srv/app && ssh -- "{X}" 'cd /srv/app && docker compose up -d'"#,
+        r#"docker cp setup.sh "{X}":/tmp/setup.sh && docker exec "{X}" bash /tmp/setup.sh"#,
+        r#"h="{X}"; ssh -- "$h" 'cat > /tmp/d.sh' < d.sh && ssh -- "$h" 'bash /tmp/d.sh'"#,
+        // One of the author's own texts.
+        r#"case "{X}" in start|stop) systemctl "{X}" app ;; *) exit 1 ;; esac"#,
+        r#"a="{X}"; case "$a" in plan|apply) terraform "$a" ;; *) exit 2 ;; esac"#,
+        r#"case "{X}" in a) ;& b) sh -c "echo {X}" ;; *) exit 1 ;; esac"#,
+        // A query chooses what is printed.
+        r#"aws ec2 describe-vpcs --query "Vpcs[?Tags[?Value=='{X}']].VpcId" --output text"#,
+    ] {
+        for verdict in judged(Shell::Bash, script).command.iter().filter(|verdict| !verdict.is_placeable()) {
+            wrong.push_str(&format!("{script}\n  {}\n", verdict.describe()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// What a project's own `configure` is told stands in its makefiles.
+#[test]
+fn what_is_pasted_into_makefiles_is_a_plain_word() {
+    for script in [r#"./configure --prefix="{X}" && make install"#, r#"../src/configure CFLAGS=-O2 --host="{X}""#] {
+        assert!(is_refused(Shell::Bash, script, "/x$(shell id)"), "{script}");
+        assert!(!is_refused(Shell::Bash, script, "/opt/app-1.0"), "{script}");
+    }
+    for file in ["config.py", "version.rb", "app.js", "a.sh"] {
+        let script = format!(r#"echo "NAME = '{{X}}'" > {file} && make"#);
+        assert!(is_refused(Shell::Bash, &script, "'; id; '"), "{script}");
+    }
+}
+
+/// What looks like the same, and is not.
+#[test]
+fn what_only_looks_harmless_is_refused() {
+    for script in [
+        r#"sh -c "$(cat ./x.sh)" _ "{X}"; echo "{X}" > x.sh"#,
+        r#"echo "{X}" | tee train.sh | cat; sh train.sh"#,
+        r#"echo "{X}" | xargs sh -c"#,
+        r#"echo "{X}" | xargs -n1 sh"#,
+        r#"echo "{X}" | xargs -a list sh -s"#,
+        r#"echo "{X}" | xargs -I% sh -c 'echo %'"#,
+        r#"echo "{X}" | xargs -n2 docker run"#,
+        r#"echo "{X}" | xargs -Z -n1 docker run"#,
+        r#"scp "{X}" h:/tmp/setup.sh && ssh -- h 'bash /tmp/setup.sh'"#,
+        r#"ssh -- "{X}" 'bash -s' <<< "{X}""#,
+        r#"ssh -- h "echo {X:shellescaped} > /tmp/d.sh"; ssh -- h 'bash /tmp/d.sh'"#,
+        r#"cp "{X}" run.sh; sh run.sh"#,
+        r#"cp -S .sh "{X}" run; sh run"#,
+        r#"case "{X}" in start|st*) systemctl "{X}" app ;; esac"#,
+        r#"case "{X}" in start) ;; *) systemctl "{X}" app ;; esac"#,
+        r#"case "{X}" in *) ;& start) systemctl "{X}" app ;; esac"#,
+        r#"case "{X}" in start) echo "{X}" > a ;; esac; sh -c "echo {X}""#,
+        r#"case "a{X}" in astart) systemctl "{X}" app ;; esac; systemctl "{X}" app"#,
+        r#"a="{X}"; case "${a,,}" in start) systemctl "$a" app ;; esac"#,
+        r#"a="{X}"; case "${a%% *}" in start) sh -c "echo $a" ;; esac"#,
+        r#"case "{X}" in start) f() { sh -c "echo {X}"; } ;; *) f() { :; } ;; esac; f"#,
+    ] {
+        assert!(is_refused(Shell::Bash, script, "a; id b"), "{script}");
+    }
+}

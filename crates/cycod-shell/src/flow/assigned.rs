@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::value::{Atom, Tag, is_absent};
+use super::value::{Atom, Cut, Tag, is_absent};
 use super::{Flow, Input};
 use crate::script::{Command, Form, Joint, Script, Word};
 
@@ -217,6 +217,20 @@ impl Assigned {
     }
 }
 
+/// What may run of a command that chooses.
+pub(super) struct Branch<'a> {
+    scripts: &'a [&'a Script],
+    /// Nothing behind the command runs then.
+    ends: bool,
+    /// The placeholder whose value is one of the author's own texts there.
+    narrows: Option<Arc<str>>,
+}
+
+/// Whether a pattern of `case` stands for no other text.
+fn is_plain_pattern(pattern: &Word) -> bool {
+    pattern.literal().is_some_and(|text| !text.contains(['*', '?', '[', '(', '~', '<', '#', '^']))
+}
+
 impl Flow<'_> {
     /// Whether a variable may have no value here, whatever is assigned to it anywhere.
     pub(super) fn may_be_unset(&self, name: &str) -> bool {
@@ -285,14 +299,17 @@ impl Flow<'_> {
     }
 
     /// Walks branches of which at most one runs, or exactly one.
-    pub(super) fn branches(&mut self, branches: &[(&[&Script], bool)], is_one_run: bool) -> Vec<Input> {
+    pub(super) fn branches(&mut self, branches: &[Branch<'_>], is_one_run: bool) -> Vec<Input> {
         let mut all = Vec::new();
         let mut in_each: Option<Vec<Arc<str>>> = None;
-        for (scripts, ends_there) in branches {
+        for branch in branches {
+            let known = self.narrowed.len();
+            self.narrowed.extend(branch.narrows.clone());
             let (printed, assigned) =
-                self.perhaps(|flow| scripts.iter().map(|script| flow.script(script)).collect::<Vec<_>>());
+                self.perhaps(|flow| branch.scripts.iter().map(|script| flow.script(script)).collect::<Vec<_>>());
+            self.narrowed.truncate(known);
             all.extend(printed);
-            if *ends_there {
+            if branch.ends {
                 continue;
             }
             in_each = Some(match in_each {
@@ -317,9 +334,13 @@ impl Flow<'_> {
         let mut branches: Vec<Vec<&Script>> = vec![vec![then]];
         branches.extend(rest.chunks(2).map(|chunk| chunk.iter().collect()));
         let has_else = rest.len() % 2 == 1;
-        let branches: Vec<(&[&Script], bool)> = branches
+        let branches: Vec<Branch<'_>> = branches
             .iter()
-            .map(|branch| (branch.as_slice(), self.ends(branch.last().and_then(|script| last_of(script)), 0)))
+            .map(|scripts| Branch {
+                scripts,
+                ends: self.ends(scripts.last().and_then(|script| last_of(script)), 0),
+                narrows: None,
+            })
             .collect();
         all.extend(self.branches(&branches, has_else));
         let mut printed = all.into_iter();
@@ -328,12 +349,30 @@ impl Flow<'_> {
     }
 
     /// `case`: what one of its arms prints.
-    pub(super) fn arms(&mut self, arms: &[(Vec<Word>, Script)]) -> Vec<Input> {
+    pub(super) fn arms(&mut self, subject: &Word, arms: &[(Vec<Word>, Script)]) -> Vec<Input> {
         let scripts: Vec<[&Script; 1]> = arms.iter().map(|(_, body)| [body]).collect();
-        let branches: Vec<(&[&Script], bool)> =
-            scripts.iter().map(|branch| (branch.as_slice(), self.ends(last_of(branch[0]), 0))).collect();
+        let name = self.placeholder(subject);
+        let narrows = |patterns: &[Word]| name.clone().filter(|_| patterns.iter().all(is_plain_pattern));
+        let branches: Vec<Branch<'_>> = scripts
+            .iter()
+            .zip(arms)
+            .map(|(scripts, (patterns, body))| Branch {
+                scripts,
+                ends: self.ends(last_of(body), 0),
+                narrows: narrows(patterns),
+            })
+            .collect();
         let fits_all = arms.iter().any(|(patterns, _)| patterns.iter().any(|word| word.literal() == Some("*")));
         self.branches(&branches, fits_all)
+    }
+
+    /// The placeholder whose value is all of a word.
+    fn placeholder(&mut self, word: &Word) -> Option<Arc<str>> {
+        let texts = self.single(word);
+        let [text] = texts.as_slice() else { return None };
+        let [Atom::Value { hole, cut: Cut::WHOLE }] = text.as_slice() else { return None };
+        let hole = self.holes.get(*hole).filter(|hole| !hole.is_list && !hole.shown.is_empty())?;
+        Some(Arc::from(&*hole.shown))
     }
 
     /// Whether nothing behind a command runs.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::graph::Graph;
 use super::places::{Owned, RESPELT};
 use super::running::Running;
-use super::value::{Atom, Cut, Field, Tag, Text, holes_among, holes_of, literal};
+use super::value::{Atom, Field, Tag, Text, holes_among, holes_of, literal};
+use super::xargs::Xargs;
 use super::{
     Arguments, DEEPEST, Flow, Input, MOST_PASSES, MOST_READINGS, Reason, Variable, builtin, filter, memory, pasted,
     value,
@@ -188,7 +189,8 @@ impl Flow<'_> {
         }
         let words = [holes.clone(), self.input.holes()].concat();
         let id = self.whole.unwrap_or_else(|| identity(fields));
-        let running = Running { id, words, arguments: holes.clone(), files: in_files, ..Running::default() };
+        let repeated = repeated(fields);
+        let running = Running { id, words, repeated, arguments: holes.clone(), files: in_files, ..Running::default() };
         let outer = std::mem::replace(&mut self.running, running);
         let outer_input = self.input.clone();
         if self.concerns_values(fields, &holes) {
@@ -210,8 +212,6 @@ impl Flow<'_> {
         self.input = outer_input;
         let running = std::mem::replace(&mut self.running, outer);
         // What it reads, it may print as it is.
-        let environment: Vec<usize> =
-            self.in_environment.iter().filter(|_| running.prints_environment).copied().collect();
         let read = if self.is_input_its_own || self.prints_input { self.input.clone() } else { Input::Clean };
         let read = match read {
             Input::Texts(texts) => match filter::filtered(fields, &texts) {
@@ -246,16 +246,20 @@ impl Flow<'_> {
             Some(Field::Word(text)) if literal(text).is_some_and(|name| ECHOING.contains(&name)) => Input::Clean,
             _ => Input::made("", &running.files).and(Input::printed(&running.outputs)),
         };
-        let all =
-            read.and(of_files).and(printed).and(Input::made("", &environment)).and(Input::printed(&running.taken));
+        let all = read
+            .and(of_files)
+            .and(printed)
+            .and(Input::made("", &running.environment))
+            .and(Input::printed(&running.taken));
         if self.captured + self.redirected == 0 || !self.has_memory() && !running.shows {
             return all;
         }
         let told = self.told(&running.programs, running.shows);
         self.spend(told.len() * memory::COST);
         match all {
-            // Nothing but names, each of which may be what is taken.
-            Input::Clean if running.lists && told.is_empty() => self.listed_names(),
+            // Each of the names may be what is taken.
+            Input::Clean if running.lists && told.is_empty() => self.listed_names(&[]),
+            Input::Printed(holes) if running.lists && told.is_empty() => self.listed_names(&holes),
             all => all.and(Input::printed(&[told, self.holes_in_names(running.lists)].concat())),
         }
     }
@@ -280,61 +284,6 @@ impl Flow<'_> {
         may_run
     }
 
-    /// `xargs` takes quotes and backslashes out of what it reads.
-    fn guard_input_of_xargs(&mut self, holes: impl Iterator<Item = usize>) {
-        self.guard_texts(holes, &Rule::Without { characters: "\\\"'" }, "xargs", "text that `xargs` reads");
-    }
-
-    /// The words of a command to which `xargs` adds what it reads: at the end, and where what may be the author's mark stands.
-    fn with_arguments(&mut self, fields: &[Field]) -> Vec<Vec<Field>> {
-        let pieces = self.literal_input().unwrap_or_else(|| self.pieces_of_input(Some(Cut::WORD)));
-        if !reads_plain_text(fields) {
-            self.guard_input_of_xargs(pieces.iter().flat_map(holes_of));
-        }
-        let mut mark = None;
-        let mut words = fields.iter().filter_map(|field| match field {
-            Field::Word(text) => literal(text),
-            _ => None,
-        });
-        while let Some(word) = words.next() {
-            if word == "-i" || word == "--replace" {
-                mark = Some("{}");
-            } else if let Some(rest) = word.strip_prefix("--replace=") {
-                mark = Some(rest);
-            } else if let Some((_, rest)) =
-                word.split_once(['I', 'J']).filter(|_| word.starts_with('-') && !word.starts_with("--"))
-            {
-                mark = if rest.is_empty() { words.next() } else { Some(rest) };
-            }
-        }
-        let added: Vec<Vec<Field>> = pieces.iter().map(|piece| vec![Field::Word(piece.clone())]).collect();
-        let added: Vec<Field> = fields.iter().cloned().chain([Field::Many(added.into())]).collect();
-        let Some(mark) = mark.filter(|mark| !mark.is_empty()) else { return vec![added] };
-        let replaced = |text: &Text, piece: &Text| {
-            let mut out = Text::new();
-            for atom in text {
-                let Atom::Text(own) = atom else {
-                    value::push(&mut out, atom.clone());
-                    continue;
-                };
-                for (at, part) in own.split(mark).enumerate() {
-                    if at > 0 {
-                        piece.iter().for_each(|atom| value::push(&mut out, atom.clone()));
-                    }
-                    value::push(&mut out, Atom::text(part));
-                }
-            }
-            out
-        };
-        let of_field = |field: &Field| match field {
-            Field::Word(text) if text.iter().any(|atom| matches!(atom, Atom::Text(own) if own.contains(mark))) => {
-                Field::choice(pieces.iter().map(|piece| vec![Field::Word(replaced(text, piece))]).collect())
-            }
-            field => vec![field.clone()],
-        };
-        vec![added, fields.iter().flat_map(of_field).collect()]
-    }
-
     /// Tells what a program does when no word comes any more.
     fn end_of(&mut self, state: &State, fields: &[Field]) {
         self.prints_input |= state.is_filter();
@@ -346,6 +295,7 @@ impl Flow<'_> {
             self.includes();
         }
         self.searches(state);
+        self.writes_copies(fields);
         self.writes_unnamed(state);
         if std::mem::take(&mut self.running.runs_what_it_reads) {
             let read = [&self.running.words, &self.running.taken, &self.running.files, &self.running.outputs];
@@ -363,20 +313,17 @@ impl Flow<'_> {
         self.unpacked.begin_command();
         self.pasted = pasted::Pasted::default();
         let graph = Graph::of(fields);
-        let mut queue: Vec<(usize, Arc<Reading>)> = vec![(Graph::START, Arc::new(Reading::Name(None)))];
-        // For each node, which of the queue stand there.
-        let mut seen: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
-        let reach =
-            |node: usize, reading: Arc<Reading>, seen: &mut [Vec<usize>], queue: &mut Vec<(usize, Arc<Reading>)>| {
-                let known = |&known: &usize| Arc::ptr_eq(&queue[known].1, &reading) || queue[known].1 == reading;
-                if !seen[node].iter().any(known) {
-                    seen[node].push(queue.len());
-                    queue.push((node, reading));
-                }
-            };
+        let mut queue = Queue { reached: Vec::new(), at: vec![Vec::new(); graph.len()] };
+        queue.add(Graph::START, Arc::new(Reading::Name(None)), true);
+        // What `xargs` starts has no input.
+        let mut other_input = Input::Clean;
+        let mut has_input = true;
         let mut at = 0;
-        while let Some((node, reading)) = queue.get(at).map(|(node, reading)| (*node, Arc::clone(reading))) {
+        while let Some(Reached { node, reading, has_input: reads }) = queue.reached.get(at).cloned() {
             at += 1;
+            if std::mem::replace(&mut has_input, reads) != reads {
+                std::mem::swap(&mut self.input, &mut other_input);
+            }
             if at > MOST_READINGS {
                 self.lose("a command in it can be read in too many ways");
                 break;
@@ -393,22 +340,22 @@ impl Flow<'_> {
             }
             for &(word, to) in edges {
                 let Some(word) = word else {
-                    reach(to, Arc::clone(&reading), &mut seen, &mut queue);
+                    queue.add(to, Arc::clone(&reading), has_input);
                     continue;
                 };
                 let is_absent = value::is_absent(word);
                 match &*reading {
                     // The program was not found, and the next word is one, or is what was meant for it.
                     Reading::Name(outer) | Reading::Missing(outer) if is_absent => {
-                        reach(to, Arc::new(Reading::Missing(outer.clone())), &mut seen, &mut queue);
+                        queue.add(to, Arc::new(Reading::Missing(outer.clone())), has_input);
                     }
                     Reading::Words(state) if is_absent => {
                         let step = state.step(word, &mut |_| {});
                         if !step.next.is_empty() || step.command.is_none() {
-                            reach(to, Arc::clone(&reading), &mut seen, &mut queue);
+                            queue.add(to, Arc::clone(&reading), has_input);
                         }
                         if let Some(outer) = step.command {
-                            reach(node, Arc::new(Reading::Name(outer)), &mut seen, &mut queue);
+                            queue.add(node, Arc::new(Reading::Name(outer)), has_input);
                         }
                     }
                     Reading::Missing(outer) => {
@@ -417,17 +364,17 @@ impl Flow<'_> {
                             .is_some_and(|name| !name.starts_with('-') && programs::is_unknown(name, self.statements));
                         let meant = if is_meant { &vec![Atom::Unknown(Tag::Missing)] } else { word };
                         for state in self.name(meant, outer.as_ref(), (false, node != Graph::START)) {
-                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                            queue.add(to, Arc::new(Reading::Words(state)), has_input);
                         }
                     }
                     Reading::Name(outer) => {
                         for state in self.name(word, outer.as_ref(), (false, node != Graph::START)) {
-                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                            queue.add(to, Arc::new(Reading::Words(state)), has_input);
                         }
                     }
                     Reading::Module(outer) => {
                         for state in self.name(word, outer.as_ref(), (true, true)) {
-                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                            queue.add(to, Arc::new(Reading::Words(state)), has_input);
                         }
                     }
                     Reading::Words(state) => {
@@ -444,20 +391,26 @@ impl Flow<'_> {
                             self.note_run(state, fields);
                             self.note_container(state, word);
                         }
-                        makes_arguments |= step.command.is_some() && state.entry().input == Reads::Arguments;
+                        let is_xargs = step.command.is_some() && state.entry().input == Reads::Arguments;
+                        makes_arguments |= is_xargs;
+                        let is_read = is_xargs && Xargs::of(fields).is_some_and(|own| !own.reads_file);
+                        let has_input = has_input && !is_read;
                         let plugin = step.plugin.map(|name| self.plugin(&name, state)).unwrap_or_default();
                         for state in step.next.into_iter().chain(plugin) {
-                            reach(to, Arc::new(Reading::Words(state)), &mut seen, &mut queue);
+                            queue.add(to, Arc::new(Reading::Words(state)), has_input);
                         }
                         // The word is read again, as a program's name or as a word of another program.
                         let module = step.module.then(|| Reading::Module(state.outer().cloned()));
                         let again = step.again.map(Reading::Words).into_iter().chain(step.command.map(Reading::Name));
                         for reading in again.chain(module) {
-                            reach(node, Arc::new(reading), &mut seen, &mut queue);
+                            queue.add(node, Arc::new(reading), has_input);
                         }
                     }
                 }
             }
+        }
+        if !has_input {
+            self.input = other_input;
         }
         makes_arguments && (self.watches() || !self.input.holes().is_empty() || self.knows_files())
     }
@@ -496,6 +449,9 @@ impl Flow<'_> {
     ) -> Vec<State> {
         self.note_command(word, is_module, is_inside);
         self.start_descriptor(word);
+        if is_inside && literal(word) == Some("{}") {
+            self.runs_what_is_found(&"find".into());
+        }
         // Without a `/` it is looked for where programs are.
         if literal(word).is_none_or(|name| name.contains('/') || name.contains("{}")) {
             self.runs_file(word);
@@ -583,20 +539,21 @@ fn prints_its_words(fields: &[Field]) -> Option<&'static str> {
     Some(if is_first && is_absolute { "/" } else { "" })
 }
 
+/// The values that stand in several words.
+fn repeated(fields: &[Field]) -> Vec<usize> {
+    let (mut seen, mut repeated) = (BTreeSet::new(), Vec::new());
+    for field in fields {
+        field.each(&mut |text| {
+            let holes: BTreeSet<usize> = holes_of(text).into_iter().collect();
+            repeated.extend(holes.into_iter().filter(|hole| !seen.insert(*hole)));
+        });
+    }
+    repeated
+}
+
 /// Whether this is the name of a `make`.
 pub(super) fn is_make(word: &str) -> bool {
     matches!(word.rsplit('/').next(), Some("make" | "gmake" | "bmake" | "nmake" | "remake"))
-}
-
-/// Whether the first options of `xargs` say that quotes and backslashes mean nothing in what it reads.
-fn reads_plain_text(fields: &[Field]) -> bool {
-    let texts = fields.iter().map(|field| if let Field::Word(text) = field { literal(text) } else { None });
-    let own = texts.skip_while(|text| text.is_none_or(|text| !text.ends_with("xargs"))).skip(1);
-    let mut options = own.map_while(|text| text.filter(|text| text.starts_with('-')));
-    options.any(|option| match option.strip_prefix("--") {
-        Some(long) => long.starts_with("nul") || long.starts_with("del"),
-        None => option.contains(['0', 'd']),
-    })
 }
 
 /// Tells a command from others.
@@ -604,7 +561,36 @@ fn identity(fields: &[Field]) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(fields)
 }
 
-/// How far a command has been read.
+/// How far a command has been read, in each way in which it may be.
+struct Queue {
+    reached: Vec<Reached>,
+    /// For each node of its graph, which of them stand there.
+    at: Vec<Vec<usize>>,
+}
+
+#[derive(Clone)]
+struct Reached {
+    node: usize,
+    reading: Arc<Reading>,
+    /// What comes next reads the input of the command: no `xargs` did so before.
+    has_input: bool,
+}
+
+impl Queue {
+    fn add(&mut self, node: usize, reading: Arc<Reading>, has_input: bool) {
+        let new = Reached { node, reading, has_input };
+        let is_new = |known: &Reached| {
+            known.has_input != new.has_input
+                || !Arc::ptr_eq(&known.reading, &new.reading) && known.reading != new.reading
+        };
+        if self.at[node].iter().all(|known| is_new(&self.reached[*known])) {
+            self.at[node].push(self.reached.len());
+            self.reached.push(new);
+        }
+    }
+}
+
+/// What a word is read as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reading {
     /// The name of a command comes next.

@@ -288,7 +288,7 @@ impl Flow<'_> {
                     patterns.iter().for_each(|pattern| self.place_in_shell(pattern, "a pattern of `case`"));
                 }
                 let input = self.input.clone();
-                let all = self.reading(input, false, |flow| flow.arms(arms));
+                let all = self.reading(input, false, |flow| flow.arms(subject, arms));
                 let printed = all.into_iter().fold(Input::Clean, Input::or);
                 // None of them may fit.
                 match printed {

@@ -209,9 +209,9 @@ impl Flow<'_> {
         }
         if !told.is_empty() {
             let how = if program.starts_with(UNPACKED) {
-                "it decides what is unpacked, and the names of those files are listed; `./*` lists none that begins with `-`".to_owned()
+                "it decides which files are unpacked, and the command lists their names; `./*` lists none that begins with `-`".to_owned()
             } else {
-                format!("`{program}` was told it, and may print it again")
+                format!("`{program}` keeps what it was told, and may print it later")
             };
             self.comes_back(&told, &how);
         }
@@ -253,10 +253,17 @@ impl Flow<'_> {
     }
 
     /// What a command prints that lists names.
-    pub(super) fn listed_names(&mut self) -> Input {
+    pub(super) fn listed_names(&mut self, printed: &[usize]) -> Input {
         let holes = self.holes_in_names(true);
-        let names: Vec<Text> = self.names().into_iter().cloned().collect();
-        super::input::one_of(names).unwrap_or_else(|| Input::printed(&holes))
+        let mut names: Vec<Text> = self.names().into_iter().cloned().collect();
+        if let Input::Printed(all) = Input::printed(printed) {
+            // What is among it need not be a name.
+            if names.iter().all(|name| name.iter().any(|atom| matches!(atom, Atom::Derived(_)))) {
+                return Input::printed(&[&holes, printed].concat());
+            }
+            names.push(vec![Atom::Output(all)]);
+        }
+        super::input::one_of(names).unwrap_or_else(|| Input::made("", &[&holes, printed].concat()))
     }
 
     /// The names of files that values are in.
@@ -329,7 +336,7 @@ pub(super) const COST: usize = 16;
 const UNPACKED: &str = "*/";
 
 /// How a value in the name of a file comes back.
-const NAMED: &str = "the name of a file holds it, and is listed";
+const NAMED: &str = "it is in the name of a file, and the command lists names";
 
 /// What makes a word a pattern.
 const PATTERN: [char; 3] = ['*', '?', '['];

@@ -41,6 +41,7 @@ mod unpacked;
 pub(crate) mod value;
 mod variables;
 pub(crate) mod watch;
+mod xargs;
 mod zsh;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -200,6 +201,8 @@ pub(crate) struct Flow<'a> {
     /// Files with values, in the order in which this pass has seen the script write them; and those of the last one.
     kept: Vec<Kept>,
     kept_before: Vec<Kept>,
+    /// Placeholders whose values are texts of the author's where the walk is.
+    narrowed: Vec<Arc<str>>,
     /// How many loops are around the command that is being walked.
     loops: usize,
     /// The last names of the files that the script writes itself, and what stands in those that have only text of its author's.
@@ -406,6 +409,7 @@ impl<'a> Flow<'a> {
             written: Written { own: files::Files::default(), earlier: earlier_files(|left| &left.written) },
             kept: Vec::new(),
             kept_before: Vec::new(),
+            narrowed: Vec::new(),
             loops: 0,
             authored: BTreeSet::new(),
             copied: BTreeSet::new(),
@@ -491,6 +495,12 @@ impl Flow<'_> {
         if !self.tells {
             return;
         }
+        let (reason, guard) = match self.holes.get(hole) {
+            Some(known) if self.narrowed.iter().any(|name| **name == *known.shown) => {
+                (Reason::Shell("one of the texts that `case` lets through"), None)
+            }
+            _ => (reason, guard),
+        };
         // What is read in several ways tells the same again and again.
         self.findings.insert(Finding { hole, reason, guard });
     }

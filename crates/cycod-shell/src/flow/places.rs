@@ -13,7 +13,7 @@ use crate::verdict::{Guard, Rule};
 
 /// Why a value is no data where something may have made other characters of it.
 pub(super) const RESPELT: &str =
-    "something before it may make other characters of it, which would have a meaning there";
+    "the command changes it before, so that it may hold characters that have a meaning there";
 
 impl Flow<'_> {
     /// What a program does with its standard input.
@@ -65,6 +65,7 @@ impl Flow<'_> {
                     }
                 }
             }
+            Reads::Arguments if let Some(why) = state.lost() => self.find_unclear(holes, why),
             Reads::Text | Reads::Arguments | Reads::Unknown => {
                 self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 let program = Arc::clone(program);
@@ -255,6 +256,13 @@ impl Flow<'_> {
     /// A word may be the name of a file, which the program reads, writes or runs.
     fn file_at(&mut self, state: &State, place: &'static Place<'static>, text: &Text, is_of_option: bool) {
         self.setting_at(place, text, state.label());
+        if place.kind == PlaceKind::Data("host") {
+            // The machine that a program goes to is in no file there.
+            let own = holes_of(text);
+            let repeated = std::mem::take(&mut self.running.repeated);
+            self.running.words.retain(|hole| !own.contains(hole) || repeated.contains(hole));
+            self.running.repeated = repeated;
+        }
         if let PlaceKind::CodeIn(language) = place.kind
             && !is_file_of_code(language)
             && !is_shell(language)
@@ -289,7 +297,8 @@ impl Flow<'_> {
                 let holes = self.written.holes_of_file(text);
                 let outputs = [self.touched.holes_of_file(text, self.itself()), self.holes_unpacked(text)].concat();
                 let input = std::mem::replace(&mut self.input, Input::Clean);
-                self.input = input.and(Input::made("", &holes)).and(Input::printed(&outputs));
+                let named = if entry.input == Reads::Arguments { holes_of(text) } else { Vec::new() };
+                self.input = input.and(Input::made("", &holes)).and(Input::printed(&[outputs, named].concat()));
             }
             files.iter().for_each(|file| self.reads_file(file));
             let is_here = literal(text).is_some_and(|text| text.ends_with('.'));
@@ -302,8 +311,16 @@ impl Flow<'_> {
                 self.running.printed_to.push(text.clone());
             }
             if place.is_written(entry) {
-                self.writes_files(&files, is_prefix, &below);
-                self.derives(text);
+                if entry.unpacks.into == programs::UnpacksInto::Last && !is_of_option {
+                    // Where it ends, it is known which of them is the last.
+                    self.running.operands.push((files.clone(), below));
+                } else {
+                    self.writes_files(&files, is_prefix, &below);
+                }
+                // What gets the input as it is keeps its name.
+                if !entry.keeps_input {
+                    self.derives(text);
+                }
             }
         } else if entry.writes.has_content() {
             self.touch_named(place, text, &files);
@@ -317,9 +334,15 @@ impl Flow<'_> {
             // What it reads may include any file.
             self.runs_file(&vec![Atom::Unknown(Tag::Somewhere)]);
         }
-        if self.authors_any() && place.runs_its_file() && programs::runs_shell_code(state.label()) {
+        // Code of a shell is followed, and names the scripts that it runs itself.
+        let is_followed = matches!(place.kind, PlaceKind::CodeIn(language) if is_shell(language));
+        if self.authors_any() && place.runs_its_file() && !is_followed && programs::runs_shell_code(state.label()) {
             let arguments = self.running.arguments.clone();
             files.iter().for_each(|file| self.runs_script(file, &arguments));
+        }
+        // `find` puts the names of files for it that it finds: below what a value names, and in what was unpacked.
+        if place.runs_its_file() && !is_followed && state.is_inside() && literal(text) == Some("{}") {
+            self.runs_what_is_found(state.label());
         }
         match place.kind {
             PlaceKind::Program => {
@@ -373,6 +396,20 @@ impl Flow<'_> {
             && let Some(words) = beginning(text).strip_prefix('@')
         {
             self.runs_file(&vec![Atom::text(words)]);
+        }
+    }
+
+    /// A program copies its operands to the last one. A value in the name of that is not in what is copied.
+    pub(super) fn writes_copies(&mut self, fields: &[Field]) {
+        let operands = std::mem::take(&mut self.running.operands);
+        let is_certain = fields.iter().all(|field| matches!(field, Field::Word(_)));
+        let sources = if is_certain { operands.len().saturating_sub(1) } else { 0 };
+        for (files, below) in operands.into_iter().skip(sources) {
+            let own = files.first().map(holes_of).unwrap_or_default();
+            let words = self.running.words.clone();
+            self.running.words.retain(|hole| !own.contains(hole));
+            self.writes_files(&files, false, &below);
+            self.running.words = words;
         }
     }
 

@@ -229,7 +229,7 @@ impl Flow<'_> {
         let is_own = last_name(file).is_some_and(|name| self.owns(name));
         if is_own && self.is_authored(file) {
             let holes: Vec<usize> = arguments.iter().chain(&self.in_environment).copied().collect();
-            self.find_unclear(holes, "it gets to a script that this command writes itself, which is not followed");
+            self.find_unclear(holes, "the command passes it to a script that it writes itself, and cycod doesn't follow what such a script does");
         }
     }
 
@@ -457,7 +457,12 @@ impl Flow<'_> {
     /// What a program writes that its words do not name.
     pub(super) fn writes_unnamed(&mut self, state: &State) {
         let writes = state.entry().writes;
-        self.running.prints_environment |= state.entry().prints_environment;
+        for name in &state.entry().prints_environment {
+            match *name {
+                "*" => self.running.environment.extend(self.in_environment.iter().copied()),
+                name => self.running.environment.extend(self.in_variables.get(name).into_iter().flatten()),
+            }
+        }
         if !writes.has_content() {
             return;
         }
@@ -472,7 +477,10 @@ impl Flow<'_> {
             self.touched.add(&vec![Atom::Unknown(Tag::Somewhere)], self.running.id, &read);
         }
         let all = [self.running.words.clone(), read].concat();
-        self.touched.add_unnamed(self.running.id, &all);
+        // A filter writes what its words name, or its code.
+        if !state.entry().is_filter || self.running.names_files {
+            self.touched.add_unnamed(self.running.id, &all);
+        }
         self.named_files().iter().for_each(|file| self.note_target(file, &all));
     }
 

@@ -14,6 +14,8 @@ pub(super) struct Running {
     pub(super) arguments: Vec<usize>,
     /// The values in its words and in its input.
     pub(super) words: Vec<usize>,
+    /// Those that stand in several of its words.
+    pub(super) repeated: Vec<usize>,
     /// Values in files that its words name.
     pub(super) files: Vec<usize>,
     /// The same for files that other programs may have written.
@@ -22,12 +24,14 @@ pub(super) struct Running {
     pub(super) taken: Vec<usize>,
     /// Files that it may write what it reads to.
     pub(super) may_write: HashSet<(Text, u64)>,
+    /// Its operands, where it copies them to the last one, each with what is below it.
+    pub(super) operands: Vec<(Vec<Text>, Vec<usize>)>,
     /// Files that get what it prints otherwise.
     pub(super) printed_to: Vec<Text>,
     /// It prints nothing but what it reads, or what stands in the files that it names; unknown before it was read.
     pub(super) is_filter: Option<bool>,
-    /// It prints its environment.
-    pub(super) prints_environment: bool,
+    /// Values of its environment that it prints.
+    pub(super) environment: Vec<usize>,
     /// Its programs, and whether one of them lists names of files.
     pub(super) programs: Vec<Arc<str>>,
     pub(super) lists: bool,

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::files::{by_its_code, directories, directory_name, grow, is_any};
 use super::left::{Before, Left};
@@ -101,21 +102,28 @@ impl Unpacked {
             [(is_relative, Where::Here), (is_relative && names.is_empty(), Where::File), (is_below, Where::Below)];
         let mut places: Vec<Where> =
             general.into_iter().filter(|(may_be, _)| *may_be).map(|(_, place)| place).collect();
-        places.extend(named.into_iter().map(Where::Named));
+        places.extend(named.iter().cloned().map(Where::Named));
         let is_own = |program: &str| is_own(program, is_own_of);
         // It runs before it has unpacked anything.
         let own = self.filled.iter().filter(|filled| !filled.is_by(command) && !is_own(&filled.program));
-        let mut holes: Vec<usize> = own
-            .filter(|filled| places.contains(&filled.place))
-            .flat_map(|filled| filled.holes.iter().copied())
-            .collect();
+        let is_pattern = named_by_pattern(&named);
+        let is_one = |place: &Where| places.contains(place) || is_pattern && matches!(place, Where::Named(_));
+        let mut holes: Vec<usize> =
+            own.filter(|filled| is_one(&filled.place)).flat_map(|filled| filled.holes.iter().copied()).collect();
         if let Some((left, before)) = earlier {
-            for ((stage, program), filled) in places.iter().filter_map(|place| left.filled.get(place)).flatten() {
+            for ((stage, program), filled) in
+                left.filled.iter().filter(|(place, _)| is_one(place)).flat_map(|(_, of)| of)
+            {
                 holes.extend(filled.iter().filter(|_| before(*stage) && !is_own(program)));
             }
         }
         holes
     }
+}
+
+/// Whether one of these directories is any that fits a pattern.
+fn named_by_pattern(names: &BTreeSet<String>) -> bool {
+    names.iter().any(|name| name.contains(['*', '?', '[']))
 }
 
 /// Whether a file is one of the program's own, which it makes by itself.
@@ -293,6 +301,13 @@ impl Flow<'_> {
         // What a value names may be what runs, or where that is.
         self.named_files().iter().for_each(|file| self.note_named(file));
         let sources: Vec<usize> = self.unpacked.sources.iter().flat_map(holes_of).collect();
+        // What is copied, moved or linked may be a directory.
+        if how.into == UnpacksInto::Last {
+            for source in self.unpacked.sources.clone() {
+                let below = self.unpacked_below(&source);
+                kept.extend(below);
+            }
+        }
         let read = [
             sources,
             kept,
@@ -324,8 +339,8 @@ impl Flow<'_> {
         let sources = self.unpacked.sources.clone();
         if self.unpacked.directories.is_empty() {
             sources.iter().for_each(|source| self.note_named(source));
+            sources.iter().for_each(|source| self.note_name(source));
         }
-        sources.iter().for_each(|source| self.note_name(source));
     }
 
     /// Files get the last parts of their addresses for names.
@@ -382,11 +397,21 @@ impl Flow<'_> {
 
     /// The same for what stands in a directory.
     pub(super) fn runs_unpacked_below(&mut self, directory: &Text) {
-        if self.has_unpacked() {
-            let mut file = directory.clone();
-            super::value::push(&mut file, Atom::text("/."));
-            self.runs_unpacked(&file, None);
-        }
+        let holes = self.unpacked_below(directory);
+        self.find_all(holes, &Reason::Unpacked);
+    }
+
+    fn unpacked_below(&mut self, directory: &Text) -> Vec<usize> {
+        let mut file = directory.clone();
+        super::value::push(&mut file, Atom::text("/."));
+        self.holes_unpacked(&file)
+    }
+
+    /// A program runs the files that `find` finds.
+    pub(super) fn runs_what_is_found(&mut self, program: &Arc<str>) {
+        let unpacked = self.all_unpacked();
+        self.find_all(unpacked, &Reason::Unpacked);
+        self.find_code(self.running.arguments.clone(), program, "program");
     }
 
     /// A program looks for files by itself where it works.

@@ -55,8 +55,9 @@ pub(crate) struct Entry<'a> {
     pub(crate) builds: bool,
     /// The files that its words name get what it reads, as it is.
     pub(crate) keeps_input: bool,
-    /// It prints its environment.
-    pub(crate) prints_environment: bool,
+    /// It prints what these variables of its environment hold; `*` are all.
+    #[serde(borrow)]
+    pub(crate) prints_environment: Vec<&'a str>,
     /// When it runs again, it may print what it was told before.
     pub(crate) remembers: bool,
     /// It prints the words, or the environment, of other processes.

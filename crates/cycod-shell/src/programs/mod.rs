@@ -182,6 +182,12 @@ pub(crate) fn runs_shell_code(name: &str) -> bool {
     in_table(base).is_some_and(|entries| entries.iter().any(|entry| entry.runs_shell_code))
 }
 
+/// Whether a program that is called so makes arguments of what it reads.
+pub(crate) fn makes_arguments(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    in_table(base).is_some_and(|entries| entries.iter().any(|entry| entry.input == Input::Arguments))
+}
+
 /// Whether programs run, or load from, what this variable of their environment says. One that a script does not export may still
 /// be known to its commands, when the script got it; names that are only of a form, as `MY_COMMAND` is, are then the script's own.
 pub(crate) fn runs_variable(name: &str, is_exported: bool) -> bool {

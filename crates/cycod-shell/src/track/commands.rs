@@ -365,13 +365,15 @@ impl<const TREE: bool> Tracker<'_, TREE> {
             _ => {
                 self.advance();
                 if matches!(self.peek(), Some(b';' | b'&' | b'|')) {
+                    let operator =
+                        if self.peek() == Some(b'&') { Operator::CaseFallThrough } else { Operator::CaseBreak };
                     self.advance();
                     if self.peek() == Some(b'&') {
                         self.advance();
                     }
                     if self.cases > self.list.cases {
                         self.end_command();
-                        self.emit(|| Event::Operator(Operator::CaseBreak, at));
+                        self.emit(|| Event::Operator(operator, at));
                         self.list.expect = Expect::CasePattern { first: true, parens: 0 };
                         return;
                     }

@@ -212,6 +212,8 @@ pub(crate) enum Operator {
     Pipe,
     /// `;;` and its relatives.
     CaseBreak,
+    /// The end of an arm behind which the next one runs: `;&`.
+    CaseFallThrough,
     /// The `)` behind the patterns of a case.
     CaseBody,
 }
