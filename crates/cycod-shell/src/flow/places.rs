@@ -288,9 +288,20 @@ impl Flow<'_> {
             self.reads_words(place, text, argument.as_ref());
         }
         let files: Vec<Text> = [Some(text.clone()), argument].into_iter().flatten().collect();
+        files.iter().for_each(|file| self.note_path(state, place.kind, file, is_of_option));
+        self.file_is_read_or_written(state, place, (text, &files), is_of_option);
+        self.file_is_run(state, place, text, &files);
+    }
+
+    fn file_is_read_or_written(
+        &mut self,
+        state: &State,
+        place: &'static Place<'static>,
+        (text, files): (&Text, &[Text]),
+        is_of_option: bool,
+    ) {
         let entry = state.entry();
         let is_prefix = place.kind == PlaceKind::Data("prefix");
-        files.iter().for_each(|file| self.note_path(state, place.kind, file, is_of_option));
         if place.is_file() || is_prefix {
             if is_of_option && matches!(entry.input, Reads::Arguments | Reads::Code { .. }) {
                 // `xargs -a`: it is read as the input is.
@@ -313,9 +324,9 @@ impl Flow<'_> {
             if place.is_written(entry) {
                 if entry.unpacks.into == programs::UnpacksInto::Last && !is_of_option {
                     // Where it ends, it is known which of them is the last.
-                    self.running.operands.push((files.clone(), below));
+                    self.running.operands.push((files.to_vec(), below));
                 } else {
-                    self.writes_files(&files, is_prefix, &below);
+                    self.writes_files(files, is_prefix, &below);
                 }
                 // What gets the input as it is keeps its name.
                 if !entry.keeps_input {
@@ -323,12 +334,15 @@ impl Flow<'_> {
                 }
             }
         } else if entry.writes.has_content() {
-            self.touch_named(place, text, &files);
+            self.touch_named(place, text, files);
         }
         if place.is_file() && entry.keeps_input {
             let input = self.input.clone();
             files.iter().for_each(|file| self.guard_file(file, &input));
         }
+    }
+
+    fn file_is_run(&mut self, state: &State, place: &'static Place<'static>, text: &Text, files: &[Text]) {
         let is_input = matches!(literal(text), Some("-" | "/dev/stdin"));
         if is_input && is_make(state.label()) && !matches!(self.input, Input::Texts(_)) {
             // What it reads may include any file.
