@@ -91,8 +91,10 @@ fn against_option(
     if words[begin..].iter().any(is_option) {
         return (format!("put all options first, and write `{end} {word}` behind them; then any value passes"), None);
     }
-    let insert =
-        first.and_then(|_| Some((format!("{end} "), before_placeholder(finding.hole, words, begin, rewriter)?)));
+    // Behind another program, such as `sudo`, a person has to look at it.
+    let insert = first
+        .filter(|_| own == 0)
+        .and_then(|_| Some((format!("{end} "), before_placeholder(finding.hole, words, begin, rewriter)?)));
     (format!("write `{end} {word}`; then any value passes"), insert)
 }
 
