@@ -18,7 +18,6 @@ const REPOSITORY: &str = "git init -q .; git commit -q --allow-empty -m a; ";
 const NAMES: &[(&str, &str)] = &[
     (r#"touch f; touch -- "{X}"; tar cf o.tar *"#, "-Itouch PWNED"),
     (r#"echo a > "{X}"; grep -rl a . | xargs tar cf o.tar"#, "a -Itouch${IFS}PWNED"),
-    (r#"echo a > f; echo a > "./{X}"; tar cf o.tar f $(grep -l a -- *)"#, "-Itouch${IFS}PWNED"),
     (r#"touch f; touch "./{X}"; tar cf o.tar *"#, "-Itouch PWNED"),
     (r#"touch f; mkdir d; touch d/f "d/{X}"; cd d; tar cf ../o.tar *; mv PWNED .."#, "-Itouch PWNED"),
     (r#"touch f; echo a > "./{X}"; tar cf o.tar *"#, "-Itouch PWNED"),
@@ -167,6 +166,11 @@ const EVERYDAY: &[&str] = &[
     r#"for f in "{X:options}"/*; do wc -c "${f%.*}.txt"; basename "${f%/}"; done"#,
     r#"cd "{X:options}"; for r in */; do (cd "$r"; b=$(git status | wc -l); printf '%s %s\n' "${r%/}" "$b"); done"#,
     r#"ls -l "{X}"; for f in *; do rm "$f"; done"#,
+    r#"find . -name "{X}" | xargs rm -rf"#,
+    r#"find . -name "{X}" | xargs -I{} cp {} "{X}""#,
+    r#"find . -type f -name "{X}" -print0 | xargs -0 grep -n -- "{Y}""#,
+    r#"mapfile -t files < <(find "{X}" -name '*.py'); black "${files[@]}""#,
+    r#"find "{X}" -name '*.md' -print0 | while IFS= read -r -d '' f; do grep -Hn -- "{Y}" "$f" || true; done"#,
     r#"r=$(curl -fsS "https://acme.test/{X}"); url=$(jq -r .u <<< "$r"); curl -fsSLO -- "$url""#,
 ];
 

@@ -258,8 +258,8 @@ impl Flow<'_> {
         self.spend(told.len() * memory::COST);
         match all {
             // Each of the names may be what is taken.
-            Input::Clean if running.lists && told.is_empty() => self.listed_names(&[]),
-            Input::Printed(holes) if running.lists && told.is_empty() => self.listed_names(&holes),
+            Input::Clean if running.lists && told.is_empty() => self.listed_names(&[], &[]),
+            Input::Printed(holes) if running.lists && told.is_empty() => self.listed_names(&holes, &running.arguments),
             all => all.and(Input::printed(&[told, self.holes_in_names(running.lists)].concat())),
         }
     }

@@ -252,13 +252,16 @@ impl Flow<'_> {
         holes
     }
 
-    /// What a command prints that lists names.
-    pub(super) fn listed_names(&mut self, printed: &[usize]) -> Input {
+    /// What a command prints that lists names, `printed` beside them; and the values in its `own` words.
+    pub(super) fn listed_names(&mut self, printed: &[usize], own: &[usize]) -> Input {
         let holes = self.holes_in_names(true);
         let mut names: Vec<Text> = self.names().into_iter().cloned().collect();
         if let Input::Printed(all) = Input::printed(printed) {
-            // What is among it need not be a name.
-            if names.iter().all(|name| name.iter().any(|atom| matches!(atom, Atom::Derived(_)))) {
+            // What is among it need not be a name, and what it was told itself is none by that.
+            let is_of_others = |name: &Text| !holes_of(name).iter().all(|hole| own.contains(hole));
+            let is_made = |name: &Text| name.iter().any(|atom| matches!(atom, Atom::Derived(_)));
+            names.retain(|name| is_of_others(name) && !is_made(name));
+            if names.is_empty() {
                 return Input::printed(&[&holes, printed].concat());
             }
             names.push(vec![Atom::Output(all)]);
