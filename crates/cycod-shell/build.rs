@@ -336,6 +336,7 @@ impl Compiler {
         match self.text(table, "loads") {
             None => self.inherited.loads.clone(),
             Some("nothing") => Loads::Nothing,
+            Some("modules") => Loads::Modules,
             Some("unknown") => Loads::Unknown,
             Some(files) => Loads::Files(files.split_whitespace().map(kept).collect()),
         }

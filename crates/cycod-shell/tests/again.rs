@@ -545,6 +545,8 @@ fn what_stands_in_a_file_that_a_value_names_does_not_run() {
         r#"7z x "{X}"; sh run.sh"#,
         r#"7z x -oout "{X}"; sh out/run.sh"#,
         r#"unar "{X}"; sh run.sh"#,
+        r#"unzip "{X}"; python3 -c 'import json'"#,
+        r#"unzip "{X}" -d r; cd r; python3 -m json.tool a.json"#,
     ] {
         assert!(is_refused(Shell::Bash, script, "a"), "{script}");
     }
@@ -564,6 +566,7 @@ fn what_stands_in_a_file_that_a_value_names_does_not_run() {
         r#"javac "{X}"; ls"#,
         r#"find "{X}" -name '*.csv' -exec wc -l {} +"#,
         r#"7z a "{X}" d; sh run.sh"#,
+        r#"unzip "{X}" -d data; python3 -c 'import json'; python3 main.py data"#,
         r#"xargs -a "{X}" wc -l"#,
     ] {
         assert!(!is_refused(Shell::Bash, script, "a"), "{script}: {:?}", judged(Shell::Bash, script).command);

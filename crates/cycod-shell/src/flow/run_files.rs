@@ -507,7 +507,7 @@ impl Flow<'_> {
     /// may be among them, unless it is known to look for no such file.
     fn finds_files(&mut self, state: &State) {
         let is_known = !state.is_of_unknown_program() && !state.is_of_project();
-        if is_known && state.entry().loads == Loads::Unknown {
+        if is_known && matches!(state.entry().loads, Loads::Unknown | Loads::Modules) {
             self.finds_unpacked(state.label());
         }
         // What a loop or a function runs may run again after what it writes.

@@ -525,7 +525,7 @@ impl Flow<'_> {
         let program = state.label();
         match &state.entry().loads {
             _ if &**program == UNKNOWN => {}
-            Loads::Nothing => {}
+            Loads::Nothing | Loads::Modules => {}
             Loads::Unknown if is_unknown => {
                 watch.starts.unknown_of_program(format!("what `{program}` starts or loads: no table describes it"));
             }

@@ -238,6 +238,8 @@ pub(crate) enum Loads<'a> {
     Unknown,
     /// Nothing of the directory that it works in.
     Nothing,
+    /// Modules of the directory that it works in, before those that are installed: `json.py` of `import json`.
+    Modules,
     /// What these files of the directory say.
     #[serde(borrow)]
     Files(Vec<&'a str>),
