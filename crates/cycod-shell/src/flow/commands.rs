@@ -295,7 +295,7 @@ impl Flow<'_> {
             self.includes();
         }
         self.searches(state);
-        self.writes_copies(fields);
+        self.writes_copies(state, fields);
         self.writes_unnamed(state);
         if std::mem::take(&mut self.running.runs_what_it_reads) {
             let read = [&self.running.words, &self.running.taken, &self.running.files, &self.running.outputs];
@@ -311,6 +311,7 @@ impl Flow<'_> {
     fn read_words(&mut self, fields: &[Field]) -> bool {
         let mut makes_arguments = false;
         self.unpacked.begin_command();
+        self.running.operands.clear();
         self.pasted = pasted::Pasted::default();
         let graph = Graph::of(fields);
         let mut queue = Queue { reached: Vec::new(), at: vec![Vec::new(); graph.len()] };

@@ -1,5 +1,6 @@
 //! What a program does with what stands at one place among its words, or in its input, and which guard holds a value to that.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::commands::{ECHOING, is_make};
@@ -8,7 +9,7 @@ use super::graph::Graph;
 use super::run_files::written_by_code;
 use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_of, literal, output_of};
 use super::{Called, Flow, Input, Reason, files, small, structure, value, watch};
-use crate::programs::{self, Input as Reads, Place, PlaceKind, Seen, State};
+use crate::programs::{self, Input as Reads, Place, PlaceKind, Seen, State, Unlisted};
 use crate::verdict::{Guard, Rule};
 
 /// Why a value is no data where something may have made other characters of it.
@@ -360,6 +361,7 @@ impl Flow<'_> {
         }
         match place.kind {
             PlaceKind::Program => {
+                self.running.runs_file = true;
                 files.iter().for_each(|file| self.runs_code(file));
                 files.iter().for_each(|file| self.runs_file(file));
                 files.iter().for_each(|file| self.runs_below(file, |_| true));
@@ -414,9 +416,14 @@ impl Flow<'_> {
     }
 
     /// A program copies its operands to the last one. A value in the name of that is not in what is copied.
-    pub(super) fn writes_copies(&mut self, fields: &[Field]) {
-        let operands = std::mem::take(&mut self.running.operands);
-        let is_certain = fields.iter().all(|field| matches!(field, Field::Word(_)));
+    pub(super) fn writes_copies(&mut self, state: &State, fields: &[Field]) {
+        let operands = self.running.operands.clone();
+        // Its words may be read in several ways, or be a part of those of `find`.
+        let mut seen = HashSet::new();
+        let is_certain = fields.iter().all(|field| matches!(field, Field::Word(_)))
+            && !state.is_inside()
+            && state.entry().unlisted != Unlisted::Ambiguous
+            && operands.iter().all(|(files, _)| seen.insert(files));
         let sources = if is_certain { operands.len().saturating_sub(1) } else { 0 };
         for (files, below) in operands.into_iter().skip(sources) {
             let own = files.first().map(holes_of).unwrap_or_default();

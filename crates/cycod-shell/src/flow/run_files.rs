@@ -478,7 +478,7 @@ impl Flow<'_> {
         }
         let all = [self.running.words.clone(), read].concat();
         // A filter writes what its words name, or its code.
-        if !state.entry().is_filter || self.running.names_files {
+        if !state.entry().is_filter || self.running.names_files || self.running.runs_file {
             self.touched.add_unnamed(self.running.id, &all);
         }
         self.named_files().iter().for_each(|file| self.note_target(file, &all));

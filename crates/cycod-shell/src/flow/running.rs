@@ -39,6 +39,8 @@ pub(super) struct Running {
     pub(super) shows: bool,
     /// The code that one of them runs may make files, and take their names from what it reads.
     pub(super) names_files: bool,
+    /// Its code is in a file.
+    pub(super) runs_file: bool,
     /// Its code runs what it reads.
     pub(super) runs_what_it_reads: bool,
 }

@@ -288,7 +288,7 @@ impl Flow<'_> {
                 Where::Here
             }
             UnpacksInto::Below => {
-                self.names_sources();
+                self.names_sources(true);
                 Where::Below
             }
             UnpacksInto::Last if self.unpacked.directories.is_empty() => {
@@ -334,18 +334,21 @@ impl Flow<'_> {
         self.fills(place, state.label(), holes);
     }
 
-    /// What is made of an address gets a part of it for a name.
-    fn names_sources(&mut self) {
+    /// What is made of an address gets a part of it for a name, in a directory or as one.
+    fn names_sources(&mut self, is_directory: bool) {
         let sources = self.unpacked.sources.clone();
-        if self.unpacked.directories.is_empty() {
+        let has_directory = !self.unpacked.directories.is_empty();
+        if !has_directory {
             sources.iter().for_each(|source| self.note_named(source));
+        }
+        if !(has_directory && is_directory) {
             sources.iter().for_each(|source| self.note_name(source));
         }
     }
 
     /// Files get the last parts of their addresses for names.
     fn fetches_by_address(&mut self, program: &str) {
-        self.names_sources();
+        self.names_sources(false);
         for address in std::mem::take(&mut self.unpacked.sources) {
             let holes: Vec<usize> = holes_of(&address).into_iter().filter(|hole| self.is_text(*hole)).collect();
             self.note_written(&address, &holes);

@@ -17,8 +17,8 @@ use std::sync::LazyLock;
 
 use crate::flow::value::{Text, literal};
 
-use entry::{Condition, Number, Operand, Options, Syntax, Takes, Unlisted};
-pub(crate) use entry::{Entry, FileNames, Input, Into as UnpacksInto, Loads, Place, PlaceKind, Writes};
+use entry::{Condition, Number, Operand, Options, Syntax, Takes};
+pub(crate) use entry::{Entry, FileNames, Input, Into as UnpacksInto, Loads, Place, PlaceKind, Unlisted, Writes};
 pub use project::{Built, Directory, Project, ScriptPath, Scripts};
 use stated::Said;
 pub(crate) use stated::Statements;
