@@ -394,8 +394,7 @@ impl Flow<'_> {
                         }
                         let is_xargs = step.command.is_some() && state.entry().input == Reads::Arguments;
                         makes_arguments |= is_xargs;
-                        let is_read = is_xargs && Xargs::of(fields).is_some_and(|own| !own.reads_file);
-                        let has_input = has_input && !is_read;
+                        let has_input = has_input && !(is_xargs && Xargs::takes_input(fields));
                         let plugin = step.plugin.map(|name| self.plugin(&name, state)).unwrap_or_default();
                         for state in step.next.into_iter().chain(plugin) {
                             queue.add(to, Arc::new(Reading::Words(state)), has_input);

@@ -48,12 +48,12 @@ pub(super) struct Xargs<'a> {
     /// Quotes and backslashes mean nothing in what it reads.
     is_plain: bool,
     /// It reads a file, and the command gets its input.
-    pub(super) reads_file: bool,
+    reads_file: bool,
 }
 
 impl<'a> Xargs<'a> {
     /// Those of the first `xargs` among some words; nothing where they are not certain.
-    pub(super) fn of(fields: &'a [Field]) -> Option<Self> {
+    fn of(fields: &'a [Field]) -> Option<Self> {
         let mut words = fields.iter().map(|field| if let Field::Word(text) = field { literal(text) } else { None });
         // `parallel` does the same, with other options.
         let first = words.find(|word| word.is_some_and(programs::makes_arguments))??;
@@ -105,6 +105,11 @@ impl<'a> Xargs<'a> {
                 }
             }
         }
+    }
+
+    /// Whether it certainly reads the input of the command, so that what it starts has none.
+    pub(super) fn takes_input(fields: &[Field]) -> bool {
+        Xargs::of(fields).is_some_and(|own| !own.reads_file)
     }
 
     fn takes(&mut self, option: char, value: &'a str) {
