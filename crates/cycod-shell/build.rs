@@ -359,7 +359,7 @@ impl Compiler {
 
     /// Compiles one entry and what is below it; returns its number. What it does not say, `above` does.
     fn entry(&mut self, table: &dyn TableLike, above: Option<&str>) -> Number {
-        const KEYS: [&str; 41] = [
+        const KEYS: [&str; 42] = [
             "names",
             "source",
             "aliases",
@@ -389,6 +389,7 @@ impl Compiler {
             "lists",
             "builds",
             "keeps-input",
+            "feeds",
             "filter",
             "inherit",
             "drops-end",
@@ -477,6 +478,7 @@ impl Compiler {
         let is_filter = self.flag(table, "filter", false);
         let builds = self.flag(table, "builds", false);
         let keeps_input = self.flag(table, "keeps-input", false);
+        let feeds = self.flag(table, "feeds", false);
         let skips = self.list(table, "skips").unwrap_or_default();
         let makes = self.list(table, "makes").unwrap_or_default();
         let drops_end = self.flag(table, "drops-end", false);
@@ -549,6 +551,7 @@ impl Compiler {
             unpacks,
             builds,
             keeps_input,
+            feeds,
             prints_environment,
             shows_processes,
             remembers: inherited.remembers,

@@ -537,6 +537,8 @@ fn what_stands_in_a_file_that_a_value_names_does_not_run() {
         r#"find "{X}" -name '*.awk' -exec awk -f {} data \;"#,
         r#"xargs -a "{X}" -I% sh -c 'echo %'"#,
         r#"xargs --arg-file="{X}" env"#,
+        r#"split --filter=sh "{X}""#,
+        r#"tar -xf "{X}" --to-command=sh"#,
         r#"awk -f "{X}" data"#,
         r#"psql -f "{X}""#,
         // Unpackers.
@@ -566,6 +568,8 @@ fn what_stands_in_a_file_that_a_value_names_does_not_run() {
         r#"javac "{X}"; ls"#,
         r#"find "{X}" -name '*.csv' -exec wc -l {} +"#,
         r#"7z a "{X}" d; sh run.sh"#,
+        r#"split -l 9 --filter='gzip > $FILE.gz' "{X}""#,
+        r#"tar -cf o.tar --checkpoint=9 --checkpoint-action=exec='echo .' "{X}""#,
         r#"unzip "{X}" -d data; python3 -c 'import json'; python3 main.py data"#,
         r#"xargs -a "{X}" wc -l"#,
     ] {

@@ -62,6 +62,7 @@ const WRITERS: &[(&str, &str)] = &[
     (r#"export O=g; perl -e 'open F, ">", $ENV{O}; print F shift' "{X}"; bash g"#, SHELL),
     (r#"O=g python3 -c 'import os, sys; open(os.environ["O"], "w").write(sys.argv[1])' "{X}"; bash g"#, SHELL),
     (r#"find . -maxdepth 0 -fprintf g "{X}\n"; bash g"#, SHELL),
+    (r#"echo "{X}" > f; split --filter=sh f"#, SHELL),
     (r#"git init -q .; git commit -qm a --allow-empty; git log --format="%n{X}" --output=g; bash g"#, SHELL),
     (r#"git init -q .; git commit -qm a --allow-empty; git show -s --output g --format="%n{X}"; bash g"#, SHELL),
     (r#"git init -q .; git config --file g user.name "{X}"; bash g"#, "$(touch PWNED)"),

@@ -224,6 +224,11 @@ impl Flow<'_> {
                         let holes = self.holes_in_names(true);
                         self.find_unclear(holes, &why);
                     }
+                    if state.entry().feeds && !option.is_empty() {
+                        let read = Input::made("", &self.running.files).and(Input::printed(&self.running.arguments));
+                        let input = self.input.clone().and(read);
+                        return self.reading(input, true, |flow| flow.shell_code(&text, language, &program, rest));
+                    }
                     if !state.is_inside() || self.running.arguments.is_empty() && !self.has_memory() {
                         return self.shell_code(&text, language, &program, rest);
                     }

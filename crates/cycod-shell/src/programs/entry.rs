@@ -55,6 +55,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) builds: bool,
     /// The files that its words name get what it reads, as it is.
     pub(crate) keeps_input: bool,
+    /// The command that an option says reads what stands in the files that its words name.
+    pub(crate) feeds: bool,
     /// It prints what these variables of its environment hold; `*` are all.
     #[serde(borrow)]
     pub(crate) prints_environment: Vec<&'a str>,
