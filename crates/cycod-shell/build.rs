@@ -21,10 +21,11 @@ use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 /// Nouns for what is plain data to a program.
-const NOUNS: [&str; 22] = [
+const NOUNS: [&str; 23] = [
     "text",
     "file",
     "output",
+    "image",
     "prefix",
     "directory",
     "name",
@@ -236,6 +237,7 @@ impl Compiler {
                 "of-programs" => &mut names.of_programs,
                 "below-rules" => &mut names.below_rules,
                 "rules" => &mut names.rules,
+                "images" => &mut names.images,
                 other => {
                     self.problem(format!("`files` has no `{other}`"));
                     continue;

@@ -804,6 +804,11 @@ fn what_people_write_reaches_no_code() {
         r#"case "{X}" in start|stop) systemctl "{X}" app ;; *) exit 1 ;; esac"#,
         r#"a="{X}"; case "$a" in plan|apply) terraform "$a" ;; *) exit 2 ;; esac"#,
         r#"case "{X}" in a) ;& b) sh -c "echo {X}" ;; *) exit 1 ;; esac"#,
+        // An image that always starts one program.
+        r#"docker run --rm -v "$PWD:/mnt" koalaman/shellcheck:stable "{X}""#,
+        r#"docker run --rm docker.io/alpine/git clone "{X}""#,
+        r#"podman run hashicorp/terraform:1.9 plan -var "a={X}""#,
+        r#"docker run --rm aquasec/trivy image "{X}""#,
         // A query chooses what is printed.
         r#"aws ec2 describe-vpcs --query "Vpcs[?Tags[?Value=='{X}']].VpcId" --output text"#,
     ] {
@@ -838,6 +843,11 @@ fn what_only_looks_harmless_is_refused() {
         r#"echo "{X}" | xargs -a list sh -s"#,
         r#"echo "{X}" | xargs -I% sh -c 'echo %'"#,
         r#"echo "{X}" | xargs -n2 docker run"#,
+        r#"docker run alpine/git:2 -c "{X}" status"#,
+        r#"docker run --entrypoint sh alpine/git "{X}""#,
+        r#"docker run acme/alpine/git "{X}""#,
+        r#"docker run alpine/gitea "{X}""#,
+        r#"docker run hashicorp/terraform "{X}""#,
         r#"echo "{X}" | xargs -Z -n1 docker run"#,
         r#"scp "{X}" h:/tmp/setup.sh && ssh -- h 'bash /tmp/setup.sh'"#,
         r#"ssh -- "{X}" 'bash -s' <<< "{X}""#,

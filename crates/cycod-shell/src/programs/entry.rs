@@ -325,6 +325,8 @@ pub(crate) struct FileNames<'a> {
     pub(crate) below_shells: Vec<&'a str>,
     /// Files that programs run when they start: each with `=` and the program.
     pub(crate) of_programs: Vec<&'a str>,
+    /// Images that always start one program: each with `=` and its name.
+    pub(crate) images: Vec<&'a str>,
     /// Names of directories whose files say what a program runs, or lets users run: each with `=` and that.
     pub(crate) below_rules: Vec<&'a str>,
     #[serde(borrow)]

@@ -394,6 +394,15 @@ impl Writes {
     }
 }
 
+/// The program that an image always starts, whatever tag it has.
+fn program_of_image(image: &str) -> Option<(Known, &'static str)> {
+    let image = image.strip_prefix("docker.io/").unwrap_or(image);
+    let (_, program) = file_names().images.iter().filter_map(|rule| rule.split_once('=')).find(|(name, _)| {
+        image.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '@']))
+    })?;
+    Some((in_table(program)?.first().copied()?, program))
+}
+
 /// What files are to the programs that read them, by their names.
 pub(crate) fn file_names() -> &'static FileNames<'static> {
     &table::FILES

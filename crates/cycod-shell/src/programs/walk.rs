@@ -631,6 +631,9 @@ impl State {
                     None => self.lose(path),
                 };
             }
+            PlaceKind::Data("image") if let Some((entry, name)) = literal(word).and_then(super::program_of_image) => {
+                return Step::to(Self::new(entry, name, self.outer));
+            }
             PlaceKind::CommandUntil => {
                 self.operand += 1;
                 return Step::command(Some(Arc::new(self)));
