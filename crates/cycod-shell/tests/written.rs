@@ -7,7 +7,7 @@ mod acting;
 #[path = "common/template.rs"]
 mod template;
 
-use acting::{acts, all_act_and_are_refused, is_refused, judged};
+use acting::{acts, all_act_and_are_refused, all_are_placeable, is_refused, judged};
 use cycod_shell::Shell;
 
 const SHELL: &str = "touch PWNED";
@@ -431,19 +431,6 @@ fn what_is_printed_to_a_file_is_no_value() {
         r#"p=$(go list ./... | grep -- "{X}"); go vet $p; go test $p"#,
         r#"psql app -c "\copy (SELECT * FROM t LIMIT {N:number}) TO STDOUT CSV" > "out/{F}""#,
     ]);
-}
-
-#[track_caller]
-fn all_are_placeable(scripts: &[&str]) {
-    let mut wrong = String::new();
-    for script in scripts {
-        for verdict in judged(Shell::Bash, script).command {
-            if !verdict.is_placeable() {
-                wrong.push_str(&format!("{script}\n    {}\n", verdict.describe()));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "\n{wrong}");
 }
 
 /// Ways to write the file that is put for `FILE`.

@@ -38,6 +38,19 @@ pub(crate) fn refuses(verdict: &Verdict, text: &str, mode: Mode) -> bool {
     !verdict.is_placeable() || verdict.stops(&given).is_some()
 }
 
+/// Checks that each value can be placed in each of these scripts.
+#[allow(dead_code, reason = "not every test that acts asks for it")]
+#[track_caller]
+pub(crate) fn all_are_placeable(scripts: &[&str]) {
+    let mut wrong = String::new();
+    for script in scripts {
+        for verdict in judged(Shell::Bash, script).command.iter().filter(|verdict| !verdict.is_placeable()) {
+            wrong.push_str(&format!("{script}\n    {}\n", verdict.describe()));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
 /// What a script prints.
 #[allow(dead_code, reason = "not every test that acts asks for it")]
 pub(crate) fn printed(shell: Shell, script: &str) -> String {
