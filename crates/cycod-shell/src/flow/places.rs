@@ -219,29 +219,13 @@ impl Flow<'_> {
                     && is_shell(language)
                 {
                     let rest = graph.rest(to);
-                    if state.is_inside() && literal(&text).is_some_and(|code| code.contains("{}")) {
-                        let why = format!("names of files become code of `{program}`, and the value is part of one");
-                        let holes = self.holes_in_names(true);
-                        self.find_unclear(holes, &why);
+                    if !state.entry().feeds || option.is_empty() {
+                        return self.shell_code_at(state, &text, language, rest);
                     }
-                    if state.entry().feeds && !option.is_empty() {
-                        let read = Input::made("", &self.running.files).and(Input::printed(&self.running.arguments));
-                        let input = self.input.clone().and(read);
-                        return self.reading(input, true, |flow| flow.shell_code(&text, language, &program, rest));
-                    }
-                    if !state.is_inside() || self.running.arguments.is_empty() && !self.has_memory() {
-                        return self.shell_code(&text, language, &program, rest);
-                    }
-                    let rest = rest.into_iter().map(|field| match field {
-                        Field::Word(text) => Field::Word(self.with_names(&text)),
-                        field => field,
-                    });
-                    let rest = rest.collect();
-                    if literal(&text).is_some_and(|code| code.contains("{}")) {
-                        let why = format!("names of files become code of `{program}`, and the value decides which");
-                        self.find_unclear(self.running.arguments.clone(), &why);
-                    }
-                    return self.shell_code(&text, language, &program, rest);
+                    // It reads what stands in the files of the program.
+                    let read = Input::made("", &self.running.files).and(Input::printed(&self.running.arguments));
+                    let input = self.input.clone().and(read);
+                    return self.reading(input, true, |flow| flow.shell_code_at(state, &text, language, rest));
                 }
                 if state.is_inside() {
                     self.replaced_by_names(&text, &program);
@@ -257,6 +241,29 @@ impl Flow<'_> {
             }
             Owned::Lost { text, why } => self.find_unclear(holes_of(&text), &why),
         }
+    }
+
+    /// A word is code of a shell. `find` puts names of files for `{}` in the words of what it runs.
+    fn shell_code_at(&mut self, state: &State, text: &Text, language: &'static str, rest: Vec<Field>) {
+        let program = Arc::clone(state.label());
+        if state.is_inside() && literal(text).is_some_and(|code| code.contains("{}")) {
+            let why = format!("names of files become code of `{program}`, and the value is part of one");
+            let holes = self.holes_in_names(true);
+            self.find_unclear(holes, &why);
+        }
+        if !state.is_inside() || self.running.arguments.is_empty() && !self.has_memory() {
+            return self.shell_code(text, language, &program, rest);
+        }
+        let rest = rest.into_iter().map(|field| match field {
+            Field::Word(text) => Field::Word(self.with_names(&text)),
+            field => field,
+        });
+        let rest = rest.collect();
+        if literal(text).is_some_and(|code| code.contains("{}")) {
+            let why = format!("names of files become code of `{program}`, and the value decides which");
+            self.find_unclear(self.running.arguments.clone(), &why);
+        }
+        self.shell_code(text, language, &program, rest);
     }
 
     /// A word may be the name of a file, which the program reads, writes or runs.
