@@ -36,7 +36,18 @@ fn order_functions() {
     {
         return;
     }
-    println!("cargo::rustc-link-arg-bins=-Wl,--symbol-ordering-file={}", order.display());
+    let text = fs::read_to_string(&order).expect("the order is readable");
+    let (sections, symbols): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with(".text."));
+    let sections: String = sections.iter().map(|section| format!("    *({section})\n")).collect();
+    let script = format!("SECTIONS\n{{\n  .text.ordered :\n  {{\n{sections}  }}\n}}\nINSERT BEFORE .text;\n");
+    let out = PathBuf::from(variable("OUT_DIR"));
+    for (name, text, option) in
+        [("order.ld", script, "--script"), ("order.txt", symbols.join("\n"), "--symbol-ordering-file")]
+    {
+        let file = out.join(name);
+        fs::write(&file, text).expect("the order is writable");
+        println!("cargo::rustc-link-arg-bins=-Wl,{option}={}", file.display());
+    }
     println!("cargo::rustc-link-arg-bins=-Wl,--no-warn-symbol-ordering");
     let map = variable("CYCOD_LINK_MAP");
     if !map.is_empty() {

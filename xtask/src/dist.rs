@@ -112,7 +112,7 @@ fn build(root: &Path, options: &Options) -> Step<String> {
     }
     let host = String::from_utf8_lossy(&run(root, &compiler(), &["--print", "host-tuple"])?).trim().to_owned();
     let mut release = Release { root, options, version, made: Vec::new(), left_out: Vec::new(), images: Vec::new() };
-    // Most names in the committed order are gone after a change of dependencies, and a program in a stale order starts slower.
+    // The committed order misses what changed since it was written, and a program in a stale order starts slower.
     if options.profile == "release"
         && host == order::TARGET
         && let Err(problems) = order::order(root)

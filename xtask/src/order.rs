@@ -1,9 +1,9 @@
 //! The order in which the functions of the program lie in its file: those that every command runs stand together.
 //!
-//! The system reads a program in pieces of 64 KB, each when something in it is first needed. Ordered, a command needs a fifth
-//! of the pieces. The names of functions change with the compiler, the dependencies and the version of the program. Names that
-//! are no longer there do no harm, so the order only gets less useful until it is written again; `cargo xtask dist` does that for
-//! each release.
+//! The system maps a program in pieces of 64 KB, each when something in it is first needed. Ordered, a command needs a fifth
+//! of the pieces. A line of the order is the section of one function, in which `*` stands for all that changes with the compiler,
+//! the dependencies and the lines around the function; or the name of a function of C whose section has no name of its own.
+//! Lines for functions that are no longer there do no harm. `cargo xtask dist` writes the order again for each release.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -111,9 +111,9 @@ fn write_order(root: &Path) -> Step<String> {
             .map_err(|problem| format!("`cycod {}`: {problem}", run.arguments.join(" ")))?;
         for line in addresses.lines() {
             let at = u64::from_str_radix(line, 16).map_err(|error| format!("`{line}`: {error}"))?;
-            let (_, name) = functions.range(..=at).next_back().ok_or("an address lies before all functions")?;
-            if seen.insert(*name) {
-                order.push(*name);
+            let (_, function) = functions.range(..=at).next_back().ok_or("an address lies before all functions")?;
+            if seen.insert(function) {
+                order.push(function.as_str());
             }
         }
     }
@@ -152,24 +152,86 @@ fn watched(mut command: Command, requests: &[&str]) -> Step<String> {
     if steps.wait().map_err(text)?.success() { Ok(addresses) } else { Err(said) }
 }
 
-/// The functions of a map that lld wrote, by their addresses.
-fn functions(map: &str) -> BTreeMap<u64, &str> {
+/// The lines of the functions of a map that lld wrote, by their addresses.
+fn functions(map: &str) -> BTreeMap<u64, String> {
     /// An address, another, a size and an alignment, each with a space behind it.
     const NUMBERS: usize = 49;
     let mut functions = BTreeMap::new();
     let mut is_text = false;
+    let mut section = "";
     for line in map.lines().skip(1) {
         let (Some(numbers), Some(what)) = (line.get(..NUMBERS), line.get(NUMBERS..)) else { continue };
-        if !what.starts_with(' ') {
-            is_text = what == ".text";
-        }
         let address = numbers.split_whitespace().next().and_then(|address| u64::from_str_radix(address, 16).ok());
         // A section of the program has no indent, one of an object eight spaces, a symbol sixteen.
-        if let (true, Some(name), Some(address)) = (is_text, what.strip_prefix(&" ".repeat(16)), address) {
-            functions.entry(address).or_insert(name.trim());
+        match (what.len() - what.trim_start().len(), address) {
+            (0, _) => is_text = what.starts_with(".text"),
+            (8, _) => section = what.rsplit_once(":(").map_or("", |(_, section)| section.trim_end_matches(')')),
+            (16, Some(address)) if is_text => {
+                functions.entry(address).or_insert_with(|| {
+                    if section.starts_with(".text.") { pattern(section) } else { what.trim().to_owned() }
+                });
+            }
+            _ => {}
         }
     }
     functions
+}
+
+/// The name of a section with `*` for the parts of a function's name that change although the function does not: the numbers of
+/// crates, of closures and of blocks of methods, references to earlier parts, and what the optimiser appends.
+///
+/// The grammar is that of the Rust reference, "Symbol mangling", v0.
+fn pattern(section: &str) -> String {
+    let old = section.find("17h").filter(|at| section.contains("_ZN") && section.len() >= at + 19);
+    if let Some(hash) = old {
+        return format!("{}*", &section[..hash]);
+    }
+    let Some(start) = section.find("._R").map(|at| at + ".".len()) else { return section.to_owned() };
+    let (before, name) = section.split_at(start);
+    let mut pattern = before.to_owned();
+    let mut rest = name.split(['.', '$']).next().unwrap_or_default();
+    while let Some(tag) = rest.chars().next() {
+        let length = match tag {
+            '0'..='9' => identifier(rest),
+            's' | 'B' | 'L' | 'G' => number(rest, char::is_alphanumeric),
+            // A constant argument: its type, and its value.
+            'K' if !rest[1..].starts_with(['B', 'p']) => number(rest, char::is_alphanumeric),
+            // The length of an array.
+            'j' => number(rest, |character| character.is_ascii_hexdigit()),
+            _ => tag.len_utf8(),
+        };
+        let (part, after) = rest.split_at(length);
+        if matches!(tag, 's' | 'B') && part.ends_with('_') {
+            push_any(&mut pattern);
+        } else {
+            pattern.push_str(part);
+        }
+        rest = after;
+    }
+    push_any(&mut pattern);
+    pattern
+}
+
+fn push_any(pattern: &mut String) {
+    if !pattern.ends_with('*') {
+        pattern.push('*');
+    }
+}
+
+/// The length of an identifier: that of its bytes, which it begins with, and of the bytes.
+fn identifier(rest: &str) -> usize {
+    let digits = rest.len() - rest.trim_start_matches(|character: char| character.is_ascii_digit()).len();
+    let length: usize = rest[..digits].parse().unwrap_or(0);
+    let separator = usize::from(rest[digits..].starts_with('_'));
+    (digits + separator + length).min(rest.len())
+}
+
+/// The length of a tag with the number behind it, which ends in `_`; that of the tag where there is no number.
+fn number(rest: &str, is_digit: impl Fn(char) -> bool) -> usize {
+    match rest[1..].find(|character| !is_digit(character)) {
+        Some(digits) if rest[1 + digits..].starts_with('_') => digits + 2,
+        _ => 1,
+    }
 }
 
 fn done(command: &mut Command) -> Step<()> {
@@ -177,5 +239,51 @@ fn done(command: &mut Command) -> Step<()> {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{command:?}: {status}")),
         Err(error) => Err(format!("cannot start {command:?}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{functions, pattern};
+
+    #[test]
+    fn a_pattern_names_the_function_and_not_the_build() {
+        let patterns = [
+            ("._RNvNtCs9ltgdHTiPiY_4core3fmt5write", "._RNvNtC*4core3fmt5write*"),
+            (
+                "._RNvMs2_NtCsaXNRxk3h_5cycod4lookNtB5_4Look11found_plain",
+                "._RNvM*NtC*5cycod4lookNt*4Look11found_plain*",
+            ),
+            ("._RNCNvCs1_5cycod4main0B3_.llvm.12345", "._RNCNvC*5cycod4main0*"),
+            (
+                "._RINvNtCs1_4core3ptr13drop_in_placeAhj10_ECs2_5cycod",
+                "._RINvNtC*4core3ptr13drop_in_placeAhj10_EC*5cycod*",
+            ),
+            ("._RINvCs1_1a1bKj10_ECs2_1a", "._RINvC*1a1bKj10_EC*1a*"),
+            ("._RNvCs1_1a6_8bytes", "._RNvC*1a6_8bytes*"),
+            ("._ZN3std2fs4File4open17hb47dc5ea9492f5b6E", "._ZN3std2fs4File4open*"),
+            ("unlikely._RNvCs1_1a1b", "unlikely._RNvC*1a1b*"),
+            (".JS_CallInternal", ".JS_CallInternal"),
+        ];
+        for (section, expected) in patterns {
+            assert_eq!(pattern(&format!(".text{section}")), format!(".text{expected}"));
+        }
+    }
+
+    #[test]
+    fn a_map_tells_sections_of_functions_and_names_of_others() {
+        let map = "\
+             VMA              LMA     Size Align Out     In      Symbol
+         17eae00          17eae00  1fb1e78    64 .text
+         17eae00          17eae00       31    16         /lib/crt1.o:(.text)
+         17eae00          17eae00       22     1                 _start
+         17eae40          17eae40       20    16         a.o:(.text._RNvCs1_1a1b)
+         17eae40          17eae40       20     1                 _RNvCs1_1a1b
+         27eae40          27eae40       20    16 .data
+         27eae40          27eae40       20     1                 data
+";
+        let functions: Vec<_> = functions(map).into_iter().collect();
+        let expected = [(0x17e_ae00, "_start".to_owned()), (0x17e_ae40, ".text._RNvC*1a1b*".to_owned())];
+        assert_eq!(functions, expected);
     }
 }
