@@ -78,10 +78,11 @@ struct Record {
 pub(crate) struct Index {
     file: File,
     head: Vec<u8>,
+    /// Where the records are in the head. Each is read when it is asked for.
+    records_at: usize,
     names_at: usize,
     directory: Stamp,
     directory_is_settled: bool,
-    records: Vec<Record>,
 }
 
 impl Index {
@@ -122,14 +123,18 @@ impl Index {
             return None;
         }
         let names_at = records_at.checked_add(count.checked_mul(RECORD)?)?;
-        let table = head.get(records_at..names_at)?;
-        let records = table.chunks_exact(RECORD).map(|bytes| Record::parse(bytes, device)).collect::<Option<_>>()?;
+        head.get(records_at..names_at)?;
         let directory = Stamp { device, inode, size: 0, modified, changed };
-        Some(Self { file, names_at, directory, directory_is_settled: flags & 1 != 0, records, head })
+        Some(Self { file, records_at, names_at, directory, directory_is_settled: flags & 1 != 0, head })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.records.len()
+        (self.names_at - self.records_at) / RECORD
+    }
+
+    fn record(&self, record: usize) -> Record {
+        let (records, _) = self.head[self.records_at..self.names_at].as_chunks();
+        Record::parse(&records[record], self.directory.device)
     }
 
     /// Whether the directory still has the names it had.
@@ -143,16 +148,19 @@ impl Index {
     }
 
     fn name_bytes(&self, record: usize) -> &[u8] {
-        let (offset, length) = self.records[record].name;
+        self.name_at(self.record(record).name)
+    }
+
+    fn name_at(&self, (offset, length): (u32, u16)) -> &[u8] {
         let start = self.names_at.saturating_add(offset as usize);
         self.head.get(start..start.saturating_add(length.into())).unwrap_or_default()
     }
 
     /// Whether the file is what it was when it was read.
     fn is_current(&self, record: usize, directory: BorrowedFd<'_>) -> bool {
-        let known = &self.records[record];
+        let known = self.record(record);
         known.is_settled
-            && CStr::from_bytes_with_nul(self.name_bytes(record)).is_ok_and(|name| {
+            && CStr::from_bytes_with_nul(self.name_at(known.name)).is_ok_and(|name| {
                 statat(directory, name, AtFlags::empty()).is_ok_and(|stat| Stamp::from(&stat) == known.stamp)
             })
     }
@@ -192,12 +200,12 @@ impl Index {
 
     /// Whether the tool of this record may have the name.
     pub(crate) fn may_be(&self, record: usize, key: u64) -> bool {
-        self.records[record].key == key
+        self.record(record).key == key
     }
 
     /// What the file of one record says; nothing when the index is damaged there.
     pub(crate) fn reading(&self, record: usize) -> Option<Reading> {
-        let Record { reading: (offset, length), reading_sum, .. } = self.records[record];
+        let Record { reading: (offset, length), reading_sum, .. } = self.record(record);
         let end = self.file.metadata().ok()?.len();
         let start = (self.head.len() as u64).checked_add(offset.into())?;
         if start.checked_add(length.into())? > end {
@@ -226,28 +234,31 @@ impl Index {
 
     /// What the file of one record calls its tool, given all readings. Whether the index is damaged there is not looked at.
     pub(crate) fn tool_name_in(&self, all: &[u8], record: usize) -> Option<String> {
-        let (offset, length) = self.records[record].reading;
+        let (offset, length) = self.record(record).reading;
         codec::name(all.get(offset as usize..)?.get(..length as usize)?)
     }
 
     fn bytes_in<'a>(&self, all: &'a [u8], record: usize) -> Option<&'a [u8]> {
-        let Record { reading: (offset, length), reading_sum, .. } = self.records[record];
+        let Record { reading: (offset, length), reading_sum, .. } = self.record(record);
         let bytes = all.get(offset as usize..)?.get(..length as usize)?;
         (hash(bytes) == reading_sum).then_some(bytes)
     }
 }
 
 impl Record {
-    fn parse(bytes: &[u8], device: u64) -> Option<Self> {
-        let mut fields = Fields(bytes);
-        let (inode, size) = (fields.u64()?, fields.u64()?);
-        let (modified, changed) = (fields.u64()? as i64, fields.u64()? as i64);
-        let (key, reading_sum) = (fields.u64()?, fields.u64()?);
-        let reading = (fields.u32()?, fields.u32()?);
-        let name = (fields.u32()?, fields.u16()?);
-        let is_settled = fields.u16()? == 1;
-        let stamp = Stamp { device, inode, size, modified, changed };
-        Some(Self { stamp, is_settled, key, name, reading, reading_sum })
+    fn parse(bytes: &[u8; RECORD], device: u64) -> Self {
+        let u64_at = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let u32_at = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let u16_at = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes));
+        let (modified, changed) = (u64_at(16) as i64, u64_at(24) as i64);
+        Self {
+            stamp: Stamp { device, inode: u64_at(0), size: u64_at(8), modified, changed },
+            key: u64_at(32),
+            reading_sum: u64_at(40),
+            reading: (u32_at(48), u32_at(52)),
+            name: (u32_at(56), u16_at(60)),
+            is_settled: u16_at(62) == 1,
+        }
     }
 }
 
@@ -264,9 +275,6 @@ impl Fields<'_> {
     }
     fn u32(&mut self) -> Option<u32> {
         self.take().map(u32::from_le_bytes)
-    }
-    fn u16(&mut self) -> Option<u16> {
-        self.take().map(u16::from_le_bytes)
     }
 }
 
@@ -300,7 +308,7 @@ impl Draft {
 
     /// Adds a file of which `index` knows what it says.
     pub(crate) fn keep(&mut self, index: &Index, all: &[u8], record: usize) {
-        let known = &index.records[record];
+        let known = index.record(record);
         let bytes = index.bytes_in(all, record);
         let stamp = Some(known.stamp).filter(|_| known.is_settled && bytes.is_some());
         self.push(index.name(record), stamp, known.key, bytes.unwrap_or_default());

@@ -294,14 +294,21 @@ mod indexed {
 
         let is_same_directory =
             index.as_ref().zip(stamp).is_some_and(|(index, stamp)| index.names_are_those_of(&stamp));
+        let known = |index: Option<Index>, records| {
+            index.zip(cache).map(|(index, cache)| Known { index, records, cache: cache.directory.clone() })
+        };
         let slots = match &index {
-            Some(index) => {
-                let (current, names) = index.current(handle.as_fd(), || {
+            Some(before) => {
+                let (current, names) = before.current(handle.as_fd(), || {
                     if is_same_directory { Ok(None) } else { list(handle, directory.style).map(Some) }
                 });
                 match names? {
-                    None => (0..index.len()).map(|record| slot(index, record, &current)).collect(),
-                    Some(names) => match_up(index, names, &current),
+                    None if current.iter().all(|&is_current| is_current) => {
+                        let records = (0..before.len() as u32).collect();
+                        return Ok((Vec::new(), known(index, records)));
+                    }
+                    None => (0..before.len()).map(|record| slot(before, record, &current)).collect(),
+                    Some(names) => match_up(before, names, &current),
                 }
             }
             None => list(handle, directory.style)?.into_iter().map(Slot::Fresh).collect::<Vec<_>>(),
@@ -352,8 +359,7 @@ mod indexed {
             Some(Item { file_name, reading })
         });
         let fresh = fresh.collect();
-        let known = index.zip(cache).map(|(index, cache)| Known { index, records, cache: cache.directory.clone() });
-        Ok((fresh, known))
+        Ok((fresh, known(index, records)))
     }
 
     /// The names of the files that may be tools, in the very directory of which the stamp was taken. It is listed once.
