@@ -214,15 +214,13 @@ pub fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The names in a directory, unless they are many, cannot be read or are not all ASCII.
+/// The names in a directory, each with a NUL behind it, unless they are many, cannot be read or are not all ASCII.
 #[derive(Debug)]
-struct Names(Option<Vec<OsString>>);
+struct Names(Option<Vec<u8>>);
 
 impl Names {
     #[cfg(target_os = "linux")]
     fn of(directory: &Path) -> Self {
-        use std::os::unix::ffi::OsStrExt as _;
-
         use rustix::fs::{Mode, OFlags, RawDir, open};
         /// Of a directory with more names, each is asked for by itself.
         const MOST: usize = 200;
@@ -230,17 +228,15 @@ impl Names {
         let Ok(directory) = open(directory, flags, Mode::empty()) else { return Self(None) };
         let mut buffer = Vec::with_capacity(16 << 10);
         let mut entries = RawDir::new(&directory, buffer.spare_capacity_mut());
-        let mut names = Vec::new();
+        let (mut names, mut count) = (Vec::new(), 0);
         while let Some(entry) = entries.next() {
             let Ok(entry) = entry else { return Self(None) };
-            if names.len() >= MOST {
+            let name = entry.file_name().to_bytes_with_nul();
+            if count >= MOST || !name.is_ascii() {
                 return Self(None);
             }
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if !name.is_ascii() {
-                return Self(None);
-            }
-            names.push(name.to_owned());
+            names.extend(name);
+            count += 1;
         }
         Self(Some(names))
     }
@@ -253,7 +249,8 @@ impl Names {
     /// Whether a name may lead to one of them. Some file systems take one case for the other.
     fn may_hold(&self, name: &OsStr) -> bool {
         let Some(names) = &self.0 else { return true };
-        !name.is_ascii() || names.iter().any(|known| known.eq_ignore_ascii_case(name))
+        let name = name.as_encoded_bytes();
+        !name.is_ascii() || names.split(|byte| *byte == 0).any(|known| known.eq_ignore_ascii_case(name))
     }
 }
 

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use cycod_diagnostic::{Code, Diagnostic, Span};
 
@@ -30,7 +30,8 @@ pub(crate) fn check(view: &View<'_>, lowering: &Lowering<'_>) {
                 );
                 lowering.sink.report(diagnostic.note(format!("it is `{escaped}`")));
             }
-            let shapes = name_shapes(name);
+            // A name alone is like no other.
+            let shapes = if names.len() > 1 { name_shapes(name) } else { BTreeSet::new() };
             let double = shapes.iter().find_map(|shape| known.get(shape).copied().filter(|(other, _)| other != name));
             if let Some((other, first)) = double.filter(|(other, _)| !other.eq_ignore_ascii_case(name)) {
                 let diagnostic = Diagnostic::warning(
