@@ -808,6 +808,9 @@ fn what_people_write_reaches_no_code() {
         r#"docker run --rm docker.io/alpine/git clone "{X}""#,
         r#"podman run hashicorp/terraform:1.9 plan -var "a={X}""#,
         r#"docker run --rm aquasec/trivy image "{X}""#,
+        r#"docker run --rm -v "$PWD:/src" zricethezav/gitleaks:latest detect --source "{X}""#,
+        r#"docker run --rm ghcr.io/jqlang/jq:1.7 -n --arg v "{X}" '$v'"#,
+        r#"docker run --rm bitnami/kubectl get pods -n "{X}""#,
         // A query chooses what is printed.
         r#"aws ec2 describe-vpcs --query "Vpcs[?Tags[?Value=='{X}']].VpcId" --output text"#,
     ]);
