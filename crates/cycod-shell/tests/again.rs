@@ -534,6 +534,9 @@ fn what_stands_in_a_file_that_a_value_names_does_not_run() {
         // `find` finds it, or `xargs` reads it.
         r#"find "{X}" -name '*.sh' -exec sh {} \;"#,
         r#"find "{X}" -type f -exec {} \;"#,
+        r#"find . -maxdepth 0 -exec cp "{X}" run \; -exec sh run \;"#,
+        r#"find . -maxdepth 0 -exec sh run \; -exec cp "{X}" run \;"#,
+        r#"find . -maxdepth 0 -exec sudo cp "{X}" run \; -exec env A=1 sh run \;"#,
         r#"find "{X}" -name '*.awk' -exec awk -f {} data \;"#,
         r#"xargs -a "{X}" -I% sh -c 'echo %'"#,
         r#"xargs --arg-file="{X}" env"#,
@@ -567,6 +570,7 @@ fn what_stands_in_a_file_that_a_value_names_does_not_run() {
         r#"npx tsc --noEmit "{X}"; npm test"#,
         r#"javac "{X}"; ls"#,
         r#"find "{X}" -name '*.csv' -exec wc -l {} +"#,
+        r#"find . -maxdepth 0 -exec cp "{X}" data.csv \; -exec wc -l data.csv \;"#,
         r#"7z a "{X}" d; sh run.sh"#,
         r#"split -l 9 --filter='gzip > $FILE.gz' "{X}""#,
         r#"tar -cf o.tar --checkpoint=9 --checkpoint-action=exec='echo .' "{X}""#,

@@ -121,6 +121,9 @@ const WRITERS: &[(&str, &str)] = &[
     (r#"mkdir a; echo "{X}" > a/g; cp -r a b; chmod +x b/*; run-parts b"#, "#!/bin/sh\ntouch PWNED"),
     // By a command within another one.
     (r#"echo "{X}" > a; find . -maxdepth 0 -exec cp a b \; -exec sh b \;"#, SHELL),
+    // What one command of `find` writes, another one runs.
+    (r#"find . -maxdepth 0 -exec sh -c 'echo "$1" > g' _ "{X}" \; -exec sh g \;"#, SHELL),
+    (r#"find . -maxdepth 0 -exec perl -e 'open F, ">", "g"; print F shift' "{X}" \; -exec sh g \;"#, SHELL),
     (r#"echo "{X}" > Makefile; find . -maxdepth 0 -exec make \;"#, "all: ; touch PWNED"),
     (r#"echo "{X}" > Makefile; find . -maxdepth 0 -exec make -s -C . \; -print"#, "all: ; touch PWNED"),
     (r#"echo "{X}" > a; find . -maxdepth 0 -exec grep -rh touch --include a \; | sh"#, SHELL),
@@ -363,6 +366,7 @@ const EVERYDAY: &[&str] = &[
     r#"T=$(mktemp -d); trap 'rm -rf "$T"' EXIT; echo "{X}" > "$T/in"; python3 scripts/a.py "$T/in"; "$BIN" run"#,
     r#"echo "{X}" | tee log.txt; ./build.sh"#,
     r#"echo "{X}" | sort -o names.txt; find . -name '*.txt' -exec cat {} +; npm run build"#,
+    r#"find . -name '*.md' -exec sh -c 'echo "$1" >> notes.txt' _ "{X}" \; -exec sh scripts/note.sh {} \;"#,
     r#"curl -sSfLo out.json -- "{X}"; jq . out.json; ./report.sh"#,
     r#"echo "{X}" > a.txt; for f in *.md; do cat "$f"; done; cargo build; go test ./..."#,
     r#"echo "{X}" > notes.md; gh release create v1 -F notes.md; git commit -am a; git push"#,

@@ -1,7 +1,7 @@
 //! Simple commands: which programs run, and what each of their words is to them.
 
 use std::collections::BTreeSet;
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::Arc;
 
 use super::graph::Graph;
@@ -315,16 +315,18 @@ impl Flow<'_> {
         self.pasted = pasted::Pasted::default();
         let graph = Graph::of(fields);
         let mut queue = Queue { reached: Vec::new(), at: vec![Vec::new(); graph.len()] };
-        queue.add(Graph::START, Arc::new(Reading::Name(None)), true);
+        queue.add(Graph::START, Arc::new(Reading::Name(None)), Within { has_input: true, part: None });
         // What `xargs` starts has no input.
         let mut other_input = Input::Clean;
         let mut has_input = true;
+        let id = self.running.id;
         let mut at = 0;
-        while let Some(Reached { node, reading, has_input: reads }) = queue.reached.get(at).cloned() {
+        while let Some(Reached { node, reading, within }) = queue.reached.get(at).cloned() {
             at += 1;
-            if std::mem::replace(&mut has_input, reads) != reads {
+            if std::mem::replace(&mut has_input, within.has_input) != within.has_input {
                 std::mem::swap(&mut self.input, &mut other_input);
             }
+            self.running.id = within.part.map_or(id, |part| hash_of(&(id, part)));
             if at > MOST_READINGS {
                 self.lose("a command in it can be read in too many ways");
                 break;
@@ -341,22 +343,23 @@ impl Flow<'_> {
             }
             for &(word, to) in edges {
                 let Some(word) = word else {
-                    queue.add(to, Arc::clone(&reading), has_input);
+                    queue.add(to, Arc::clone(&reading), within);
                     continue;
                 };
                 let is_absent = value::is_absent(word);
                 match &*reading {
                     // The program was not found, and the next word is one, or is what was meant for it.
                     Reading::Name(outer) | Reading::Missing(outer) if is_absent => {
-                        queue.add(to, Arc::new(Reading::Missing(outer.clone())), has_input);
+                        queue.add(to, Arc::new(Reading::Missing(outer.clone())), within);
                     }
                     Reading::Words(state) if is_absent => {
                         let step = state.step(word, &mut |_| {});
                         if !step.next.is_empty() || step.command.is_none() {
-                            queue.add(to, Arc::clone(&reading), has_input);
+                            queue.add(to, Arc::clone(&reading), within);
                         }
                         if let Some(outer) = step.command {
-                            queue.add(node, Arc::new(Reading::Name(outer)), has_input);
+                            let within = within.command(node, outer.as_deref());
+                            queue.add(node, Arc::new(Reading::Name(outer)), within);
                         }
                     }
                     Reading::Missing(outer) => {
@@ -365,54 +368,73 @@ impl Flow<'_> {
                             .is_some_and(|name| !name.starts_with('-') && programs::is_unknown(name, self.statements));
                         let meant = if is_meant { &vec![Atom::Unknown(Tag::Missing)] } else { word };
                         for state in self.name(meant, outer.as_ref(), (false, node != Graph::START)) {
-                            queue.add(to, Arc::new(Reading::Words(state)), has_input);
+                            queue.add(to, Arc::new(Reading::Words(state)), within);
                         }
                     }
                     Reading::Name(outer) => {
                         for state in self.name(word, outer.as_ref(), (false, node != Graph::START)) {
-                            queue.add(to, Arc::new(Reading::Words(state)), has_input);
+                            queue.add(to, Arc::new(Reading::Words(state)), within);
                         }
                     }
                     Reading::Module(outer) => {
                         for state in self.name(word, outer.as_ref(), (true, true)) {
-                            queue.add(to, Arc::new(Reading::Words(state)), has_input);
+                            queue.add(to, Arc::new(Reading::Words(state)), within);
                         }
                     }
                     Reading::Words(state) => {
-                        let mut parts = Vec::new();
-                        let copies = self.takes_over(state);
-                        let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen, copies)));
-                        for part in parts {
-                            self.part_of(state, part, &graph, to);
-                        }
-                        if step.next.iter().any(|next| state.ends_before(next)) {
-                            self.end_of(state, fields);
-                        }
-                        if step.command.is_some() {
-                            self.note_run(state, fields);
-                            self.note_container(state, word);
-                        }
-                        let is_xargs = step.command.is_some() && state.entry().input == Reads::Arguments;
-                        makes_arguments |= is_xargs;
-                        let has_input = has_input && !(is_xargs && Xargs::takes_input(fields));
-                        let plugin = step.plugin.map(|name| self.plugin(&name, state)).unwrap_or_default();
-                        for state in step.next.into_iter().chain(plugin) {
-                            queue.add(to, Arc::new(Reading::Words(state)), has_input);
-                        }
-                        // The word is read again, as a program's name or as a word of another program.
-                        let module = step.module.then(|| Reading::Module(state.outer().cloned()));
-                        let again = step.again.map(Reading::Words).into_iter().chain(step.command.map(Reading::Name));
-                        for reading in again.chain(module) {
-                            queue.add(node, Arc::new(reading), has_input);
-                        }
+                        makes_arguments |= self.word_of(state, word, (node, to), within, fields, (&graph, &mut queue));
                     }
                 }
             }
         }
+        self.running.id = id;
         if !has_input {
             self.input = other_input;
         }
         makes_arguments && (self.watches() || !self.input.holes().is_empty() || self.knows_files())
+    }
+
+    /// Reads a word of a program, which leads from one node to another. Tells whether it names what `xargs` starts.
+    fn word_of(
+        &mut self,
+        state: &State,
+        word: &Text,
+        (node, to): (usize, usize),
+        within: Within,
+        fields: &[Field],
+        (graph, queue): (&Graph<'_>, &mut Queue),
+    ) -> bool {
+        let mut parts = Vec::new();
+        let copies = self.takes_over(state);
+        let step = state.step(word, &mut |seen| parts.extend(Owned::of(&seen, copies)));
+        for part in parts {
+            self.part_of(state, part, graph, to);
+        }
+        if step.next.iter().any(|next| state.ends_before(next)) {
+            self.end_of(state, fields);
+        }
+        if step.command.is_some() {
+            self.note_run(state, fields);
+            self.note_container(state, word);
+        }
+        let is_xargs = step.command.is_some() && state.entry().input == Reads::Arguments;
+        let takes_input = is_xargs && Xargs::takes_input(fields);
+        let within = Within { has_input: within.has_input && !takes_input, ..within };
+        let plugin = step.plugin.map(|name| self.plugin(&name, state)).unwrap_or_default();
+        for next in step.next.into_iter().chain(plugin) {
+            let part = within.part.filter(|_| !state.ends_before(&next));
+            queue.add(to, Arc::new(Reading::Words(next)), Within { part, ..within });
+        }
+        // The word is read again, as a program's name or as a word of another program.
+        let module = step.module.then(|| Reading::Module(state.outer().cloned()));
+        for reading in step.again.map(Reading::Words).into_iter().chain(module) {
+            queue.add(node, Arc::new(reading), within);
+        }
+        if let Some(outer) = step.command {
+            let within = within.command(node, outer.as_deref());
+            queue.add(node, Arc::new(Reading::Name(outer)), within);
+        }
+        is_xargs
     }
 
     /// Whether words count that hold no values, where they name files; and where they are names of something else.
@@ -558,7 +580,11 @@ pub(super) fn is_make(word: &str) -> bool {
 
 /// Tells a command from others.
 fn identity(fields: &[Field]) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(fields)
+    hash_of(fields)
+}
+
+fn hash_of(what: &(impl Hash + ?Sized)) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(what)
 }
 
 /// How far a command has been read, in each way in which it may be.
@@ -572,16 +598,30 @@ struct Queue {
 struct Reached {
     node: usize,
     reading: Arc<Reading>,
+    within: Within,
+}
+
+/// Where in a command that starts others a word is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Within {
     /// What comes next reads the input of the command: no `xargs` did so before.
     has_input: bool,
+    /// The commands of `find`, up to `;`, run one after the other: where the one begins in which the word is.
+    part: Option<usize>,
+}
+
+impl Within {
+    /// Where a command begins at this node, which stands among the words of `outer` up to `;`.
+    fn command(self, node: usize, outer: Option<&State>) -> Self {
+        Self { part: self.part.or_else(|| outer.map(|_| node)), ..self }
+    }
 }
 
 impl Queue {
-    fn add(&mut self, node: usize, reading: Arc<Reading>, has_input: bool) {
-        let new = Reached { node, reading, has_input };
+    fn add(&mut self, node: usize, reading: Arc<Reading>, within: Within) {
+        let new = Reached { node, reading, within };
         let is_new = |known: &Reached| {
-            known.has_input != new.has_input
-                || !Arc::ptr_eq(&known.reading, &new.reading) && known.reading != new.reading
+            known.within != new.within || !Arc::ptr_eq(&known.reading, &new.reading) && known.reading != new.reading
         };
         if self.at[node].iter().all(|known| is_new(&self.reached[*known])) {
             self.at[node].push(self.reached.len());
