@@ -113,7 +113,7 @@ impl Engine {
         self.moments.hold(true);
     }
 
-    /// Reads again what a call rests on, because something took its time, such as a person who was asked.
+    /// Reads again what a call or a list of tools rests on, because something took its time, such as a person who was asked.
     pub fn look_again(&self) {
         self.moments.renew();
     }

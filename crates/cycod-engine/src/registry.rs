@@ -211,6 +211,7 @@ impl Engine {
 
     /// What a model is told of an entry; nothing when it cannot be loaded.
     pub fn function(&self, entry: &Entry) -> Option<Function> {
+        self.moments.begin();
         self.function_by(&EntryLoader::default(), entry)
     }
 

@@ -197,6 +197,11 @@ impl Engine {
     /// When what is trusted cannot be told.
     pub fn subjects(&self, tool: &Arc<Tool>) -> Result<Vec<TrustSubject>, Refusal> {
         self.moments.begin();
+        self.subjects_now(tool)
+    }
+
+    /// The same, by what was read in this moment.
+    fn subjects_now(&self, tool: &Arc<Tool>) -> Result<Vec<TrustSubject>, Refusal> {
         let find = |name: &str| self.tool(name).ok();
         self.subjects_among(tool, &find, &self.host().working_directory)
     }
@@ -219,8 +224,9 @@ impl Engine {
         let local = entries.iter().filter(|entry| entry.scope == Scope::Local && entry.is_active());
         let loader = EntryLoader::default();
         let loaded = local.filter_map(|entry| loader.load(entry).ok());
+        self.moments.begin();
         loaded
-            .map(|opened| self.subjects(&Arc::new(opened.tool)))
+            .map(|opened| self.subjects_now(&Arc::new(opened.tool)))
             .collect::<Result<Vec<_>, _>>()
             .map(|all| all.concat())
     }
@@ -415,9 +421,11 @@ impl Engine {
 
     /// What models are told of a tool: what a caller of it meets; of one that has changed since it was trusted, only what was
     /// trusted of it. Who has the change before them decides about the rest.
+    ///
+    /// What is trusted counts as it was read last, so that a list of many tools reads it once: see [`Engine::look_again`].
     pub fn told_to_models(&self, tool: Tool) -> Tool {
         let tool = Arc::new(tool);
-        let subjects = self.subjects(&tool).unwrap_or_default();
+        let subjects = self.subjects_now(&tool).unwrap_or_default();
         let changed = subjects.iter().find(|subject| subject.standing == Standing::Changed);
         let Some(changed) = changed else { return self.resulting(Arc::unwrap_or_clone(tool)) };
         let trusted = self.trusted().ok();

@@ -497,6 +497,8 @@ impl Stock {
 
     fn list(&self) -> Lists {
         let selected = self.selected();
+        // They may have been selected some time ago.
+        self.engine.look_again();
         // What a tool says of itself is read by a model, so nobody is told of one that nobody trusts. A call of it is
         // refused with the reason.
         if let Some(NotOfferedSink(tell)) = &self.options.waiting {

@@ -174,3 +174,25 @@ fn call_over(streams: Streams) {
     assert!(spent <= most, "{spent} system calls where {most} are allowed: {each:?}");
     assert!(spent + 60 > most, "the budget can be lowered: {spent} system calls where {most} are allowed: {each:?}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_list_of_tools_reads_what_is_trusted_once() {
+    let opened_for = |tools: usize| {
+        let place = place();
+        let text = fs::read_to_string(place.project().join(".cycod/tools/echo.yaml")).expect("the tool");
+        for index in 1..tools {
+            fs::write(place.project().join(format!(".cycod/tools/echo-{index}.yaml")), &text).expect("a tool");
+        }
+        let lines = [
+            "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\
+                \"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}\n",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n",
+        ];
+        let calls = calls(&place, &["mcp", "serve"], Streams::pipes(), &lines.map(str::to_owned));
+        calls.iter().filter(|call| call.contains("/trust.json\"")).count()
+    };
+    let (few, many) = (opened_for(2), opened_for(60));
+    assert!(many < few + 30, "{few} times for two tools, {many} for sixty");
+}
