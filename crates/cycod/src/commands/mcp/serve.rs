@@ -99,7 +99,7 @@ pub(super) const DIRECTORY: &str = "directory";
 pub(crate) fn run(context: &mut Context, matches: &ArgMatches) -> Result<u8, CommandError> {
     let args: Arguments = parsed(matches)?;
     let rules = args.rules.given()?;
-    // The first answer does not wait for a look at the tools, so the engine of other commands is not opened here.
+    // The server looks at the tools while it waits for the first request, so the engine of other commands is not opened here.
     let mut host = host::current()
         .map_err(|error| CommandError::failure(format!("cannot determine the working directory: {error}")))?;
     let directory = args.server.directory()?;
