@@ -180,7 +180,7 @@ fn functions(map: &str) -> BTreeMap<u64, String> {
 /// The name of a section with `*` for the parts of a function's name that change although the function does not: the numbers of
 /// crates, of closures and of blocks of methods, references to earlier parts, and what the optimiser appends.
 ///
-/// The grammar is that of the Rust reference, "Symbol mangling", v0.
+/// The grammar of the names is in the rustc book, "v0 Symbol Format".
 fn pattern(section: &str) -> String {
     let old = section.find("17h").filter(|at| section.contains("_ZN") && section.len() >= at + 19);
     if let Some(hash) = old {
