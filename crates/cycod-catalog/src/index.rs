@@ -134,7 +134,7 @@ impl Index {
 
     fn record(&self, record: usize) -> Record {
         let (records, _) = self.head[self.records_at..self.names_at].as_chunks();
-        Record::parse(&records[record], self.directory.device)
+        Record::parse(&records[record], self.directory.device).expect("a record has room for its fields")
     }
 
     /// Whether the directory still has the names it had.
@@ -246,19 +246,16 @@ impl Index {
 }
 
 impl Record {
-    fn parse(bytes: &[u8; RECORD], device: u64) -> Self {
-        let u64_at = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let u32_at = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-        let u16_at = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes));
-        let (modified, changed) = (u64_at(16) as i64, u64_at(24) as i64);
-        Self {
-            stamp: Stamp { device, inode: u64_at(0), size: u64_at(8), modified, changed },
-            key: u64_at(32),
-            reading_sum: u64_at(40),
-            reading: (u32_at(48), u32_at(52)),
-            name: (u32_at(56), u16_at(60)),
-            is_settled: u16_at(62) == 1,
-        }
+    fn parse(bytes: &[u8; RECORD], device: u64) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let (inode, size) = (fields.u64()?, fields.u64()?);
+        let (modified, changed) = (fields.u64()? as i64, fields.u64()? as i64);
+        let (key, reading_sum) = (fields.u64()?, fields.u64()?);
+        let reading = (fields.u32()?, fields.u32()?);
+        let name = (fields.u32()?, fields.u16()?);
+        let is_settled = fields.u16()? == 1;
+        let stamp = Stamp { device, inode, size, modified, changed };
+        Some(Self { stamp, is_settled, key, name, reading, reading_sum })
     }
 }
 
@@ -275,6 +272,9 @@ impl Fields<'_> {
     }
     fn u32(&mut self) -> Option<u32> {
         self.take().map(u32::from_le_bytes)
+    }
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_le_bytes)
     }
 }
 
