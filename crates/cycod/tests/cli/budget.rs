@@ -16,6 +16,13 @@ use crate::support::Place;
 /// What each way of calling a tool may cost, as `NAME NUMBER`.
 const BUDGET: &str = include_str!("../budget.txt");
 
+/// What a client says first over MCP.
+const HANDSHAKE: [&str; 2] = [
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\
+        \"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}\n",
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
+];
+
 fn budget(name: &str) -> usize {
     let line = BUDGET.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("budget.txt has no `{name}`"))
@@ -149,14 +156,11 @@ fn a_call_over_sockets_keeps_the_same_budget() {
 fn call_over(streams: Streams) {
     let place = place();
     let conversation = |calls: usize| {
-        let initialize = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\
-            \"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}\n";
-        let initialized = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
         let call = |id: usize| {
             let call = "\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"WORD\":\"hi\"}}";
             format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{call}}}\n")
         };
-        let beginning = [initialize, initialized].map(str::to_owned);
+        let beginning = HANDSHAKE.map(str::to_owned);
         let first = beginning.into_iter().chain([call(1), String::new(), call(2), String::new()]);
         first.chain((3..=calls).map(call)).collect::<Vec<_>>()
     };
@@ -184,12 +188,8 @@ fn a_list_of_tools_reads_what_is_trusted_once() {
         for index in 1..tools {
             fs::write(place.project().join(format!(".cycod/tools/echo-{index}.yaml")), &text).expect("a tool");
         }
-        let lines = [
-            "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\
-                \"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}\n",
-            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n",
-        ];
+        let [initialize, initialized] = HANDSHAKE;
+        let lines = [initialize, initialized, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n"];
         let calls = calls(&place, &["mcp", "serve"], Streams::pipes(), &lines.map(str::to_owned));
         calls.iter().filter(|call| call.contains("/trust.json\"")).count()
     };
