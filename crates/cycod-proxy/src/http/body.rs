@@ -19,35 +19,56 @@ struct Body {
     framing: Framing,
     /// Of the length, or of the chunk.
     left: u64,
-    is_first: bool,
+    line: Line,
+}
+
+/// The line that comes next in a body of chunks, behind the chunk that is being read.
+enum Line {
+    Size,
+    /// The empty one behind a chunk.
+    EndOfChunk,
+    /// A trailer, behind this many others.
+    Trailer(usize),
+}
+
+/// What is buffered of a body.
+enum Ready {
+    Bytes(usize),
+    /// Nothing that can go on; more has to be read.
+    Nothing,
+    End,
 }
 
 impl Body {
     fn new(framing: Framing) -> Self {
         let left = if let Framing::Length(length) = framing { length } else { 0 };
-        Self { framing, left, is_first: true }
+        Self { framing, left, line: Line::Size }
     }
 
-    /// Waits until some of it is buffered, and says how much; nothing at its end.
-    fn ready(&mut self, session: &Session, from: &mut Stream) -> io::Result<usize> {
-        match self.framing {
-            Framing::Empty => return Ok(0),
-            Framing::Length(_) if self.left == 0 => return Ok(0),
-            Framing::Chunked if self.left == 0 => {
-                self.left = self.next_chunk(session, from)?;
-                if self.left == 0 {
-                    self.framing = Framing::Empty;
-                    return Ok(0);
-                }
+    /// What is buffered of it. Does not wait.
+    fn ready(&mut self, from: &mut Stream) -> io::Result<Ready> {
+        if self.framing == Framing::Chunked && self.left == 0 && !self.next_chunk(from)? {
+            return Ok(Ready::Nothing);
+        }
+        let most = match self.framing {
+            Framing::Empty => return Ok(Ready::End),
+            Framing::Length(_) if self.left == 0 => return Ok(Ready::End),
+            Framing::Close => usize::MAX,
+            Framing::Length(_) | Framing::Chunked => usize::try_from(self.left).unwrap_or(usize::MAX),
+        };
+        let ready = from.buffered().len().min(most);
+        Ok(if ready == 0 { Ready::Nothing } else { Ready::Bytes(ready) })
+    }
+
+    /// Waits for more of it.
+    fn more(&mut self, session: &Session, from: &mut Stream) -> io::Result<()> {
+        if session.more(from, session.idle())? == 0 {
+            if self.framing != Framing::Close {
+                return Err(ErrorKind::UnexpectedEof.into());
             }
-            _ => {}
+            self.framing = Framing::Empty;
         }
-        if from.buffered().is_empty() && session.more(from, session.idle())? == 0 {
-            return if self.framing == Framing::Close { Ok(0) } else { Err(ErrorKind::UnexpectedEof.into()) };
-        }
-        let most =
-            if self.framing == Framing::Close { usize::MAX } else { usize::try_from(self.left).unwrap_or(usize::MAX) };
-        Ok(from.buffered().len().min(most))
+        Ok(())
     }
 
     fn took(&mut self, from: &mut Stream, bytes: usize) {
@@ -55,48 +76,49 @@ impl Body {
         self.left = self.left.saturating_sub(bytes as u64);
     }
 
-    fn next_chunk(&mut self, session: &Session, from: &mut Stream) -> io::Result<u64> {
-        if !self.is_first && !line(session, from)?.is_empty() {
-            return Err(broken("a chunk is longer than it says"));
-        }
-        self.is_first = false;
-        let size = line(session, from)?;
-        let digits = size.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii_end();
-        let size = (1..=15).contains(&digits.len()).then(|| {
-            digits.iter().try_fold(0_u64, |sum, byte| Some(sum << 4 | u64::from(char::from(*byte).to_digit(16)?)))
-        });
-        let size = size.flatten().ok_or_else(|| broken("the size of a chunk is no number"))?;
-        if size == 0 {
-            for _ in 0..TRAILERS {
-                if line(session, from)?.is_empty() {
-                    return Ok(0);
+    /// Reads the lines before the next chunk, or behind the last one. Whether all of them were buffered.
+    fn next_chunk(&mut self, from: &mut Stream) -> io::Result<bool> {
+        while let Some(line) = line(from)? {
+            match self.line {
+                Line::EndOfChunk if line.is_empty() => self.line = Line::Size,
+                Line::EndOfChunk => return Err(broken("a chunk is longer than it says")),
+                Line::Size => {
+                    self.left = size(&line).ok_or_else(|| broken("the size of a chunk is no number"))?;
+                    if self.left > 0 {
+                        self.line = Line::EndOfChunk;
+                        return Ok(true);
+                    }
+                    self.line = Line::Trailer(0);
                 }
+                Line::Trailer(_) if line.is_empty() => {
+                    self.framing = Framing::Empty;
+                    return Ok(true);
+                }
+                Line::Trailer(before) if before + 1 == TRAILERS => return Err(broken("there are too many trailers")),
+                Line::Trailer(before) => self.line = Line::Trailer(before + 1),
             }
-            return Err(broken("there are too many trailers"));
         }
-        Ok(size)
+        Ok(false)
     }
 }
 
-/// Reads a line that ends in CRLF.
-fn line(session: &Session, from: &mut Stream) -> io::Result<Vec<u8>> {
-    let mut seen = 0;
-    loop {
-        if let Some(at) = memchr::memchr(b'\n', &from.buffered()[seen..]) {
-            let text = &from.buffered()[..seen + at];
-            let text = text.strip_suffix(b"\r").filter(|text| !text.contains(&b'\r'));
-            let line = text.ok_or_else(|| broken("a line of the body does not end in CRLF"))?.to_vec();
-            from.consume(seen + at + 1);
-            return Ok(line);
-        }
-        seen = from.buffered().len();
-        if seen > LINE {
-            return Err(broken("a line of the body is too long"));
-        }
-        if session.more(from, session.idle())? == 0 {
-            return Err(ErrorKind::UnexpectedEof.into());
-        }
-    }
+/// The size that the line before a chunk says.
+fn size(line: &[u8]) -> Option<u64> {
+    let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii_end();
+    let is_short = (1..=15).contains(&digits.len());
+    let digit = |sum: u64, byte: &u8| Some(sum << 4 | u64::from(char::from(*byte).to_digit(16)?));
+    digits.iter().try_fold(0, digit).filter(|_| is_short)
+}
+
+/// Takes a line that ends in CRLF, when all of it is buffered.
+fn line(from: &mut Stream) -> io::Result<Option<Vec<u8>>> {
+    let Some(end) = memchr::memchr(b'\n', from.buffered()) else {
+        return if from.buffered().len() > LINE { Err(broken("a line of the body is too long")) } else { Ok(None) };
+    };
+    let text = from.buffered()[..end].strip_suffix(b"\r").filter(|text| !text.contains(&b'\r'));
+    let line = text.ok_or_else(|| broken("a line of the body does not end in CRLF"))?.to_vec();
+    from.consume(end + 1);
+    Ok(Some(line))
 }
 
 fn broken(what: &'static str) -> io::Error {
@@ -107,12 +129,14 @@ fn broken(what: &'static str) -> io::Error {
 pub(crate) fn collect(session: &Session, from: &mut Stream, framing: Framing) -> io::Result<Vec<u8>> {
     let (mut body, mut whole) = (Body::new(framing), Vec::new());
     loop {
-        let ready = body.ready(session, from)?;
-        if ready == 0 {
-            return Ok(whole);
+        match body.ready(from)? {
+            Ready::Bytes(ready) => {
+                whole.extend_from_slice(&from.buffered()[..ready]);
+                body.took(from, ready);
+            }
+            Ready::Nothing => body.more(session, from)?,
+            Ready::End => return Ok(whole),
         }
-        whole.extend_from_slice(&from.buffered()[..ready]);
-        body.took(from, ready);
     }
 }
 
@@ -141,29 +165,48 @@ impl Copy<'_> {
         // It may hold the value of a secret.
         let mut piece = Zeroizing::new(Vec::new());
         loop {
-            let ready = body.ready(self.session, self.from)?;
             piece.clear();
-            match &mut self.replacer {
-                Some(replacer) if ready == 0 => replacer.finish(&mut piece),
-                Some(replacer) => replacer.push(&self.from.buffered()[..ready], &mut piece),
-                None => piece.extend_from_slice(&self.from.buffered()[..ready]),
-            }
-            body.took(self.from, ready);
+            let has_ended = self.gather(&mut body, &mut piece)?;
             if onward == Framing::Chunked {
                 if !piece.is_empty() {
                     let size = format!("{:x}\r\n", piece.len());
                     piece.splice(..0, size.into_bytes());
                     piece.extend_from_slice(b"\r\n");
                 }
-                if ready == 0 {
+                if has_ended {
                     piece.extend_from_slice(b"0\r\n\r\n");
                 }
             }
             if self.send(&piece)? == Passed::Answered {
                 return Ok(Passed::Answered);
             }
-            if ready == 0 {
+            if has_ended {
                 return Ok(Passed::Whole);
+            }
+            body.more(self.session, self.from)?;
+        }
+    }
+
+    /// Takes all that is buffered, however many chunks it is: sending each of them on costs more than all of them together.
+    /// Whether it was the end.
+    fn gather(&mut self, body: &mut Body, piece: &mut Vec<u8>) -> io::Result<bool> {
+        loop {
+            match (body.ready(self.from)?, &mut self.replacer) {
+                (Ready::Bytes(ready), replacer) => {
+                    let bytes = &self.from.buffered()[..ready];
+                    match replacer {
+                        Some(replacer) => replacer.push(bytes, piece),
+                        None => piece.extend_from_slice(bytes),
+                    }
+                    body.took(self.from, ready);
+                }
+                (Ready::Nothing, _) => return Ok(false),
+                (Ready::End, replacer) => {
+                    if let Some(replacer) = replacer {
+                        replacer.finish(piece);
+                    }
+                    return Ok(true);
+                }
             }
         }
     }

@@ -114,6 +114,26 @@ fn bodies_keep_their_framing() {
     assert!(head.contains("Connection: close\r\n") && body.starts_with("GET /close "), "{head}{body}");
 }
 
+/// One piece for each of them would be a system call each, here and in everything behind.
+#[test]
+fn chunks_that_came_together_go_on_together() {
+    let host = server(|mut socket| {
+        crate::bed::head(&mut socket);
+        let chunks = "1\r\na\r\n".repeat(4000);
+        let answer = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n");
+        socket.write_all(answer.as_bytes()).unwrap();
+    });
+    let running = bed(&["network:external:a.example"]).route(80, host.address).start();
+    let mut client = connect(running.http());
+    client.write_all(b"GET http://a.example/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let (sizes, data): (Vec<_>, Vec<_>) = body.lines().enumerate().partition(|(at, _)| at % 2 == 0);
+    assert_eq!(data.iter().map(|(_, data)| data.len()).sum::<usize>(), 4000);
+    assert!(sizes.len() < 40, "{} chunks", sizes.len());
+}
+
 #[test]
 fn an_old_client_is_answered_to_the_end_of_the_connection() {
     let web = web();
