@@ -211,7 +211,13 @@ impl<'a> Exchange<'a> {
     /// Brings the response back.
     fn receive(&mut self, errand: &Errand<'_>, mut host: Stream, passed: Passed) -> io::Result<Next> {
         let Errand { request, swaps, .. } = errand;
+        // Heads that came together go on together. A host may send them without end.
+        let mut heads = Vec::new();
         let response = loop {
+            if host.buffered().is_empty() || heads.len() > self.session.proxy.limits.head {
+                self.say(swaps, &heads)?;
+                heads.clear();
+            }
             let head = match read_head(self.session, &mut host) {
                 Ok(Head::Whole(head)) => head,
                 Ok(Head::End) => return Ok(Next::Say(answer(502, "the host hung up without an answer"))),
@@ -227,14 +233,15 @@ impl<'a> Exchange<'a> {
             };
             match response.status {
                 101 if response.upgrades && request.upgrades => {
-                    self.say(swaps, &response_head(&response, &request.method, Framing::Empty, true)?)?;
+                    heads.extend(response_head(&response, &request.method, Framing::Empty, true)?);
+                    self.say(swaps, &heads)?;
                     return relay(self.session, self.client, &mut host, None).map(|()| Next::End);
                 }
                 101 => return Ok(Next::Say(answer(502, "the host changed the protocol without being asked"))),
                 // We said it ourselves, where it was waited for.
                 100 => {}
                 102..=199 if request.is_modern => {
-                    self.say(swaps, &response_head(&response, &request.method, Framing::Empty, true)?)?;
+                    heads.extend(response_head(&response, &request.method, Framing::Empty, true)?);
                 }
                 102..=199 => {}
                 _ => break response,
@@ -252,7 +259,8 @@ impl<'a> Exchange<'a> {
             (framing, _) => (None, framing),
         };
         let keeps = request.keeps && passed == Passed::Whole && onward != Framing::Close;
-        self.say(swaps, &response_head(&response, &request.method, onward, keeps)?)?;
+        heads.extend(response_head(&response, &request.method, onward, keeps)?);
+        self.say(swaps, &heads)?;
         if let Some(body) = held {
             self.session.write(self.client, &body)?;
         } else {
@@ -265,12 +273,12 @@ impl<'a> Exchange<'a> {
         Ok(if keeps { Next::Request } else { Next::Say(Vec::new()) })
     }
 
-    /// Says a head of the host's to the client, without the values of secrets.
-    fn say(&mut self, swaps: &[&SecretSwap], head: &[u8]) -> io::Result<()> {
-        if swaps.is_empty() {
-            return self.session.write(self.client, head);
+    /// Says heads of the host's to the client, without the values of secrets.
+    fn say(&mut self, swaps: &[&SecretSwap], heads: &[u8]) -> io::Result<()> {
+        if swaps.is_empty() || heads.is_empty() {
+            return self.session.write(self.client, heads);
         }
-        self.session.write(self.client, &Replacer::placeholders(swaps).whole(head))
+        self.session.write(self.client, &Replacer::placeholders(swaps).whole(heads))
     }
 }
 
