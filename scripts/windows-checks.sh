@@ -140,6 +140,35 @@ run: ./build {V}
 tags: [read]
 parameters: {V: {type: string, description: A value., required: true}}
 END
+cat >.cycod/tools/counts.md <<'END'
+---
+description: A function in Node.js.
+tags: [read]
+runtime: node
+parameters: {WHO: {type: string, description: A value., required: true}}
+---
+
+```typescript
+import { execSync } from 'node:child_process';
+import path from 'node:path';
+export async function execute({ WHO }: { WHO: string }) {
+  console.log('printed');
+  if (WHO === 'nobody') throw new Error('there is nobody');
+  if (WHO === 'forever') execSync('ping -n 60 127.0.0.1', { stdio: 'inherit' });
+  return { who: WHO, below: execSync('echo below').toString().trim(), directory: path.basename(process.cwd()) };
+}
+```
+END
+cat >.cycod/tools/statistics.md <<'END'
+---
+description: A function in R.
+tags: [read]
+---
+
+```r
+function() 1
+```
+END
 printf '@echo %%1\r\n' >build.cmd
 cat >.cycod/tools/script.md <<'END'
 ---
@@ -194,6 +223,11 @@ check "nothing outlives a run" 1 'background-unavailable' tool run detaches
 check "a limit that isn't kept is refused" 126 'a memory limit on this platform' tool run memory
 check "several lines for cmd.exe are refused" 126 'runs only the first' tool run lines
 check "a batch file is no program" 126 'is a batch file' tool run batch "V=a & b"
+check "a function in Node.js" 0 '"who": ?"a\\" & b"' tool run counts --param 'WHO=a" & b'
+check "a function of Node.js that fails" 1 'there is nobody.*|counts.md:12' tool run counts --param WHO=nobody
+check "a function of Node.js that lasts" 124 '' tool run counts --param WHO=forever --timeout 3000
+none_left "nothing is left of it"
+check "a function in R is refused" 1 'unsupported-platform.*function in R' tool run statistics
 check "a script of the engine is refused" 1 'process without powers' tool run script
 
 check "time-out" 124 '' tool run slow

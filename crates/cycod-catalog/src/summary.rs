@@ -93,13 +93,6 @@ impl Summary {
     pub(crate) fn of(tool: &Tool, own_level: Level, warnings: usize) -> Self {
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let (kind, commands) = commands(tool);
-        let required_platforms = tool.requires.platforms.clone();
-        let mut platforms = tool.platforms.clone();
-        if platforms.is_empty() {
-            platforms = required_platforms;
-        } else if !required_platforms.is_empty() {
-            platforms.retain(|platform| required_platforms.contains(platform));
-        }
         Self {
             description: tool.description.clone(),
             title: tool.title.clone(),
@@ -113,7 +106,7 @@ impl Summary {
             keywords: tool.metadata.search_keywords.clone(),
             own_level: Some(own_level),
             uses: tool.uses().into_iter().map(str::to_owned).collect(),
-            platforms,
+            platforms: platforms(tool),
             speechless: platforms_without_text(&commands),
             programs: programs(&tool.body, &commands),
             required_commands: tool.required_commands().map(str::to_owned).collect(),
@@ -130,6 +123,28 @@ impl Summary {
             estimated_tokens: None,
         }
     }
+}
+
+/// The systems that it is for; every one where there are none.
+fn platforms(tool: &Tool) -> BTreeSet<Platform> {
+    let every = || Platform::NAMES.into_iter().map(|(_, platform)| platform);
+    let of_function: BTreeSet<Platform> = match &tool.body {
+        Body::Handler(handler) => every().filter(|platform| handler.runtime.runs_on(*platform)).collect(),
+        _ => BTreeSet::new(),
+    };
+    let named = [&tool.platforms, &tool.requires.platforms].into_iter().chain(
+        // It says nothing where it runs everywhere.
+        Some(&of_function).filter(|platforms| platforms.len() < Platform::NAMES.len()),
+    );
+    let mut narrowed = BTreeSet::new();
+    for platforms in named.filter(|platforms| !platforms.is_empty()) {
+        if narrowed.is_empty() {
+            narrowed.clone_from(platforms);
+        } else {
+            narrowed.retain(|platform| platforms.contains(platform));
+        }
+    }
+    narrowed
 }
 
 /// The commands a call starts whatever happens: not those of fallbacks and tests.

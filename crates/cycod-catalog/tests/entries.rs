@@ -1,7 +1,7 @@
 //! Which tool a name leads to.
 
 use cycod_catalog::{Availability, LoadError, Scope, ScopeFilter, State, Switches};
-use cycod_definition::{Level, ToolName};
+use cycod_definition::{Level, Platform, ToolName};
 use cycod_diagnostic::Code;
 use expect_test::expect;
 
@@ -86,6 +86,22 @@ fn a_duplicate_is_pointed_at_where_the_name_stands() {
     let duplicate = diagnostics.iter().find(|diagnostic| diagnostic.code == Code::DuplicateName).expect("an error");
     let span = duplicate.span().expect("a place");
     assert_eq!(&source.text[span.start as usize..span.end as usize], "x");
+}
+
+/// R can't be started there as functions need it.
+#[test]
+fn a_function_in_r_is_for_no_windows() {
+    let mut place = Place::new();
+    let page = |front: &str| format!("---\ndescription: d\n{front}---\n\n```r\nfunction() 1\n```\n");
+    place.write("home/.cycod/tools/any.md", page(""));
+    place.write("home/.cycod/tools/one.md", page("platforms: [linux, windows]\n"));
+    place.host.platform = Platform::Windows;
+    let catalog = place.open();
+    let on = |name: &str| match catalog.find(name, ScopeFilter::Any).expect("there is one").availability {
+        Availability::Unavailable(reasons) => reasons[0].to_string(),
+        Availability::Available => "available".to_owned(),
+    };
+    assert_eq!([on("any"), on("one")], ["runs only on linux, macos", "runs only on linux"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::matches_stars;
+use crate::{Platform, matches_stars};
 
 /// A function in a language. Its arguments and its result cross as data, beside everything that it prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,11 +35,17 @@ pub enum Runtime {
 }
 
 impl Runtime {
+    /// Whether functions run in it on this system. R can't be given a channel beside its standard streams on Windows.
+    pub fn runs_on(self, platform: Platform) -> bool {
+        self != Self::R || platform.is_unix()
+    }
+
     /// The program that must be installed for it.
-    pub fn program(self) -> Option<&'static str> {
+    pub const fn program(self) -> Option<&'static str> {
         match self {
             Self::R => Some("Rscript"),
-            Self::Python => Some("python3"),
+            // The installer for Windows makes no `python3`.
+            Self::Python => Some(if cfg!(windows) { "python" } else { "python3" }),
             Self::Node => Some("node"),
             Self::Engine => None,
         }

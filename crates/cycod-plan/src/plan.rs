@@ -566,6 +566,11 @@ fn planned_steps(tool: &Tool, platform: Platform) -> Result<Vec<PlannedStep>, Re
     match &tool.body {
         Body::Command(command) => Ok(vec![single(PlannedAction::Command(text_for(command, platform, tool)?))]),
         Body::Use(tool_use) => Ok(vec![single(PlannedAction::Tool(tool_use.clone()))]),
+        Body::Handler(handler) if !handler.runtime.runs_on(platform) => {
+            let why =
+                format!("`{}` is a function in {}, and those don't run on {platform}", tool.name, handler.runtime);
+            Err(Refusal::new(Code::UnsupportedPlatform, why).attempt("start its program with `run:` or `script:`"))
+        }
         Body::Handler(handler) => Ok(vec![single(PlannedAction::Handler(handler.clone()))]),
         Body::BuiltIn(_) => Ok(vec![single(PlannedAction::BuiltIn)]),
         Body::Remote(remote) => Ok(vec![single(PlannedAction::Remote(remote.clone()))]),

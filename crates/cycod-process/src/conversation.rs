@@ -46,7 +46,7 @@ impl Conversation {
         limits: ProcessLimits,
         confinement: Option<Arc<Confinement>>,
     ) -> Result<(Conversation, Streams), StartError> {
-        Conversation::start_as(&Spec { confinement, ..terms(program, limits)? })
+        Conversation::start_as(&Spec { confinement, limits, ..Spec::new(program) })
     }
 
     /// As [`start`](Conversation::start), and tells an observer what the program touches.
@@ -55,10 +55,12 @@ impl Conversation {
         limits: ProcessLimits,
         observer: Arc<dyn Observer>,
     ) -> Result<(Conversation, Streams), StartError> {
-        Conversation::start_as(&Spec { observer: Some(observer), ..terms(program, limits)? })
+        Conversation::start_as(&Spec { observer: Some(observer), limits, ..Spec::new(program) })
     }
 
-    fn start_as(spec: &Spec) -> Result<(Conversation, Streams), StartError> {
+    /// As [`start`](Conversation::start), under these terms. Their input and their times don't count: a conversation has its own.
+    pub fn start_as(spec: &Spec) -> Result<(Conversation, Streams), StartError> {
+        let spec = &of_conversation(spec)?;
         #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
         let (backend, streams) = {
             let (warden, streams) = warden::Conversation::start(spec)?;
@@ -75,7 +77,8 @@ impl Conversation {
     /// As [`start`](Conversation::start) on the mechanism that every platform has, so that tests can reach it everywhere.
     #[doc(hidden)]
     pub fn start_portable(program: Program, limits: ProcessLimits) -> Result<(Conversation, Streams), StartError> {
-        let (portable, streams) = portable::Conversation::start(&terms(program, limits)?)?;
+        let (portable, streams) =
+            portable::Conversation::start(&of_conversation(&Spec { limits, ..Spec::new(program) })?)?;
         Ok((Conversation(Backend::Portable(portable)), streams))
     }
 
@@ -106,12 +109,13 @@ impl Conversation {
     }
 }
 
-fn terms(program: Program, limits: ProcessLimits) -> Result<Spec, StartError> {
-    if let Some(what) = program.nul() {
-        return Err(StartError::Nul { program: program.path, what });
+fn of_conversation(spec: &Spec) -> Result<Spec, StartError> {
+    let program = || spec.program.path.clone();
+    if let Some(what) = spec.program.nul() {
+        return Err(StartError::Nul { program: program(), what });
     }
-    if limits.memory.is_some() {
-        return Err(StartError::Unsupported { program: program.path, what: "a memory limit" });
+    if spec.limits.memory.is_some() {
+        return Err(StartError::Unsupported { program: program(), what: "a memory limit" });
     }
-    Ok(Spec { limits, input: Input::Bytes([].into()), ..Spec::new(program) })
+    Ok(Spec { input: Input::Bytes([].into()), ..spec.clone() })
 }

@@ -15,6 +15,10 @@ pub struct Spec {
     pub input: Input,
     /// Text it finds at [`SCRIPT_PATH`]: of any size, unlike an argument. Not offered on Windows.
     pub script: Option<Arc<[u8]>>,
+    /// Whether its input and output are those of its descriptors 4 and 3, as the C library of Microsoft knows them. Its standard
+    /// input is empty then, and what it prints goes to its error stream. Elsewhere a shell does that.
+    #[cfg(windows)]
+    pub has_channel: bool,
     /// Whether it may see our terminal.
     pub terminal: Terminal,
     /// What it may use.
@@ -42,6 +46,8 @@ impl Spec {
             program,
             input: Input::Closed,
             script: None,
+            #[cfg(windows)]
+            has_channel: false,
             terminal: Terminal::Detached,
             limits: ProcessLimits::default(),
             deadline: None,

@@ -14,6 +14,7 @@ fn main() {
     match arguments.next().as_deref() {
         Some("--print") => arguments.for_each(|argument| print!("[{argument}]")),
         Some("--copy") => drop(std::io::copy(&mut std::io::stdin(), &mut std::io::stdout())),
+        Some("--channel") => tests::talk_over_descriptors(),
         Some("--wait") => std::thread::sleep(std::time::Duration::from_secs(60)),
         Some("--fill") => println!("{}", vec![1_u8; 400 << 20].len()),
         Some("--compute") => while std::hint::black_box(true) {},
@@ -57,13 +58,14 @@ mod tests {
     use windows_sys::Win32::Storage::FileSystem::{CREATE_NEW, CreateFileW, FILE_ATTRIBUTE_NORMAL};
 
     pub(super) fn all() {
-        let tests: [(&str, fn()); 19] = [
+        let tests: [(&str, fn()); 20] = [
             ("arguments_arrive_as_they_are", arguments_arrive_as_they_are),
             ("an_exit_code_and_input_arrive", an_exit_code_and_input_arrive),
             ("a_deadline_ends_the_whole_tree", a_deadline_ends_the_whole_tree),
             ("a_stop_ends_the_whole_tree", a_stop_ends_the_whole_tree),
             ("what_is_left_ends_with_the_session", what_is_left_ends_with_the_session),
             ("a_program_inherits_its_streams_only", a_program_inherits_its_streams_only),
+            ("a_channel_is_beside_the_streams", a_channel_is_beside_the_streams),
             ("a_batch_file_is_no_program", a_batch_file_is_no_program),
             ("what_windows_does_not_offer_is_refused", what_windows_does_not_offer_is_refused),
             ("a_conversation_ends_with_its_tree", a_conversation_ends_with_its_tree),
@@ -215,6 +217,43 @@ mod tests {
         // With a copy of the handle in the program, this would wait for it.
         assert_eq!(read.read(&mut [0; 1]).expect("the pipe ends"), 0);
         assert!(!conversation.is_over());
+    }
+
+    /// Says what it finds at its descriptors, as a program in C sees them.
+    pub(super) fn talk_over_descriptors() {
+        // SAFETY: the functions of the C library, with buffers that live across the calls.
+        unsafe extern "C" {
+            fn _read(descriptor: i32, buffer: *mut u8, size: u32) -> i32;
+            fn _write(descriptor: i32, buffer: *const u8, size: u32) -> i32;
+        }
+        let mut heard = [0; 64];
+        // SAFETY: as above; the size is that of the buffer.
+        let size = unsafe { _read(4, heard.as_mut_ptr(), 64) };
+        let heard = heard[..usize::try_from(size).expect("it can be read")].to_vec();
+        let mut nothing = Vec::new();
+        std::io::stdin().read_to_end(&mut nothing).expect("it is at its end");
+        println!("printed{}", nothing.len());
+        eprint!("logged");
+        let said = [b"heard ", heard.as_slice()].concat();
+        // SAFETY: as above.
+        let written = unsafe { _write(3, said.as_ptr(), said.len() as u32) };
+        assert_eq!(usize::try_from(written), Ok(said.len()));
+    }
+
+    fn a_channel_is_beside_the_streams() {
+        let spec = Spec { has_channel: true, ..Spec::new(own(&["--channel"])) };
+        let (_conversation, mut streams) = Conversation::start_as(&spec).expect("it starts");
+        streams.stdin.write_all(b"a\r\n\x1a\n").expect("it reads");
+        drop(streams.stdin);
+        let (mut said, mut logged) = (Vec::new(), Vec::new());
+        streams.stdout.read_to_end(&mut said).expect("the pipe ends");
+        streams.stderr.read_to_end(&mut logged).expect("the pipe ends");
+        // Nothing is translated on the way.
+        assert_eq!(said, b"heard a\r\n\x1a\n");
+        assert_eq!(String::from_utf8_lossy(&logged), "printed0\nlogged");
+        // And in a run.
+        let ended = run(&Spec { input: Input::Bytes(b"b".as_slice().into()), ..spec }, &stop());
+        assert_eq!((ended.0.ending, ended.1.contains("heard b")), (Ending::Exited(0), true), "{ended:?}");
     }
 
     fn a_batch_file_is_no_program() {

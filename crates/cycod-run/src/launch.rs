@@ -171,15 +171,23 @@ impl Worker<'_> {
         let own = prelude.keeps_files.then(|| ("TMPDIR".into(), directory.into()));
         let (held, environment) = self.terms(&around, &call.environment, own.as_slice())?;
         let find = |words| found(words, environment.clone(), &call.working_directory, held.as_ref());
-        let program = find(vec![interpreter.program.clone().into()])?;
-        let words = std::iter::once("sh".into()).chain(prelude.shell_arguments(&program.path, &file.path));
-        // The shell is that of the machine, whatever lies in the environment.
-        let mut program = find(words.collect())?;
+        let mut program = find(vec![interpreter.program.clone().into()])?;
+        if cfg!(windows) {
+            program.args = prelude.arguments(&file.path);
+        } else {
+            let words = std::iter::once("sh".into()).chain(prelude.shell_arguments(&program.path, &file.path));
+            // The shell is that of the machine, whatever lies in the environment.
+            program = find(words.collect())?;
+        }
         for (name, value) in &interpreter.variables {
             program.env.retain(|(known, _)| known != name);
             program.env.push(((*name).into(), value.clone()));
         }
         let mut spec = Spec::new(program);
+        #[cfg(windows)]
+        {
+            spec.has_channel = true;
+        }
         spec.observer = self.driver.observer.filter(|_| held.is_none()).cloned();
         spec.confinement = held.as_ref().map(|held| Arc::clone(&held.terms));
         Ok(Launch { spec, held, removal: None })

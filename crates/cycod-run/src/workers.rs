@@ -250,9 +250,7 @@ impl fmt::Debug for Running {
 impl Running {
     /// Starts a worker under the terms of `spec`, which is held to `held`; `directory` goes when it ends.
     pub(crate) fn start(spec: &Spec, held: Option<Held>, codec: Codec, directory: TempDir) -> Result<Self, Refusal> {
-        let (conversation, streams) =
-            Conversation::start_under(spec.program.clone(), spec.limits, spec.confinement.clone())
-                .map_err(|error| *not_started(&error).refusal)?;
+        let (conversation, streams) = Conversation::start_as(spec).map_err(|error| *not_started(&error).refusal)?;
         let Streams { mut stdin, stdout, stderr } = streams;
         let (input, to_write) = channel::<Vec<u8>>();
         let (tell, heard) = sync_channel(QUEUE);

@@ -19,6 +19,9 @@ const LONGEST: u64 = 256 << 10;
 /// How many links lead to an interpreter at the most.
 const MOST_LINKS: usize = 16;
 
+/// What is between the entries of a list of directories in a variable.
+const BETWEEN: &str = if cfg!(windows) { ";" } else { ":" };
+
 /// Where Python's environments are in a project.
 const PYTHON_ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 
@@ -39,6 +42,9 @@ const NODE_VERSIONS: [(&str, &str); 4] = [
     (".local/share/mise/installs/node", ""),
     (".asdf/installs/nodejs", ""),
 ];
+
+/// Where a program is in an environment, without the end of its name.
+const PROGRAMS: &str = if cfg!(windows) { "Scripts" } else { "bin" };
 
 /// What the system's directories hold, which every confined program sees.
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
@@ -104,7 +110,7 @@ pub enum InterpreterError {
     #[error("{1} names `{0}`, which does not exist")]
     Missing(String, &'static str),
     /// The author names a directory in which there is none.
-    #[error("{2} names `{0}`, in which there is no `bin/{1}`")]
+    #[error("{2} names `{0}`, in which there is no `{PROGRAMS}/{1}`")]
     Empty(String, &'static str, &'static str),
     /// A tool outside a project names a path of whatever project it is called in.
     #[error("{1} names `{0}` for a tool of no project: only an absolute path, or `~/…`, is always the same")]
@@ -251,12 +257,12 @@ impl<'a> Finder<'a> {
     /// The one that an author names: a program, or an environment.
     fn named(&self, name: &str, from: &'static str) -> Result<FoundInterpreter, InterpreterError> {
         let host = self.host;
-        let is_relative = !name.starts_with('/') && !name.starts_with("~/");
+        let is_relative = !Path::new(name).is_absolute() && !name.starts_with("~/");
         let path = match name.strip_prefix("~/") {
             Some(rest) => host.home.join(rest),
             None => host.workspace.join(name),
         };
-        let is_bare = !name.contains('/') && !name.starts_with('.');
+        let is_bare = !name.contains(std::path::is_separator) && !name.starts_with('.');
         if is_bare && !(self.is_of_project && path.is_dir()) {
             // The first of that name in the search path, as `requires` and commands have it.
             let from = Some(from.to_owned());
@@ -278,7 +284,10 @@ impl<'a> Finder<'a> {
     /// The program of an environment.
     fn in_prefix(&self, prefix: &Path) -> Option<PathBuf> {
         let names: &[&str] = if self.runtime == Runtime::Python { &["python3", "python"] } else { &[self.program()] };
-        names.iter().map(|name| prefix.join("bin").join(name)).find(|program| program.is_file())
+        // On Windows those of conda are beside its directories.
+        let own = is_conda(prefix) && cfg!(windows);
+        let directory = if own { prefix.to_owned() } else { prefix.join(PROGRAMS) };
+        names.iter().map(|name| executable(directory.join(name))).find(|program| program.is_file())
     }
 
     /// A program at a path, with the environment around it.
@@ -286,14 +295,15 @@ impl<'a> Finder<'a> {
         let mut found = FoundInterpreter::of_path(self.runtime);
         let links = links(&program);
         let is_environment = |prefix: &&Path| is_venv(prefix) || is_conda(prefix);
-        let above = program.parent().filter(|bin| bin.file_name() == Some(OsStr::new("bin"))).and_then(Path::parent);
-        let prefix = above.filter(is_environment);
+        let directory = program.parent();
+        let above = directory.filter(|bin| bin.file_name() == Some(OsStr::new(PROGRAMS))).and_then(Path::parent);
+        let prefix = above.or(directory.filter(|_| cfg!(windows))).filter(is_environment);
         found.reads.extend(prefix.map(Path::to_owned));
         links.iter().for_each(|link| self.reads(link, &mut found.reads));
         if let Some(prefix) = prefix {
-            let mut path = OsString::from(prefix.join("bin"));
+            let mut path = OsString::from(directory.unwrap_or(prefix));
             if let Some(before) = self.host.environment.get(OsStr::new("PATH")) {
-                path.push(":");
+                path.push(BETWEEN);
                 path.push(before);
             }
             let name = if is_venv(prefix) { "VIRTUAL_ENV" } else { "CONDA_PREFIX" };
@@ -429,12 +439,16 @@ impl<'a> Finder<'a> {
         let Some((file, wanted)) = said else { return first };
         let Host { home, environment, .. } = self.host;
         let nvm = environment.get(OsStr::new("NVM_DIR")).map(|nvm| (Path::new(nvm).join("versions/node"), ""));
+        // The one for Windows is another program of that name.
+        let windows = environment.get(OsStr::new("NVM_HOME")).filter(|_| cfg!(windows));
+        let nvm = nvm.or_else(|| windows.map(|nvm| (nvm.into(), "")));
         let places = nvm.into_iter().chain(NODE_VERSIONS.iter().map(|(place, inner)| (home.join(place), *inner)));
         let installed = places.flat_map(|(place, inner)| {
             let entries = fs::read_dir(place).into_iter().flatten().flatten();
             entries.filter_map(move |entry| {
                 let version = parts(entry.file_name().to_str()?.trim_start_matches('v'))?;
-                Some((version, entry.path().join(inner).join("bin/node")))
+                let place = entry.path().join(inner);
+                Some((version, executable(if cfg!(windows) { place.join("node") } else { place.join("bin/node") })))
             })
         });
         let fitting = installed.filter(|(version, program)| version.starts_with(&wanted) && program.is_file());
@@ -453,7 +467,7 @@ impl<'a> Finder<'a> {
         let search = self.host.environment.get(OsStr::new("PATH")).ok_or(InterpreterError::NoUv)?;
         // A relative entry names what lies in the directory of the caller, which may be anybody's.
         let directories = std::env::split_paths(search).filter(|entry| entry.is_absolute());
-        let uv = directories.map(|directory| directory.join("uv")).find(|program| program.is_file());
+        let uv = directories.map(|directory| executable(directory.join("uv"))).find(|program| program.is_file());
         let uv = uv.ok_or(InterpreterError::NoUv)?;
         let from = if block.is_empty() { from } else { "its `# /// script`" };
         Ok(FoundInterpreter {
@@ -478,7 +492,7 @@ impl<'a> Finder<'a> {
         found.from = Some(found.from.take().map_or_else(|| from.clone(), |before| format!("{before}, {from}")));
         let mut libraries = OsString::from(&library);
         if let Some(others) = self.host.environment.get(OsStr::new("R_LIBS")).filter(|others| !others.is_empty()) {
-            libraries.push(":");
+            libraries.push(BETWEEN);
             libraries.push(others);
         }
         found.variables.push(("R_LIBS", libraries));
@@ -510,6 +524,11 @@ fn renv_library(workspace: &Path, lock: Option<&str>) -> Option<PathBuf> {
     let versions = std::iter::once(root.join(&directory)).chain(below(&root).into_iter().map(|at| at.join(&directory)));
     let libraries = versions.flat_map(|version| below(&version));
     libraries.max_by_key(|library| fs::metadata(library).and_then(|metadata| metadata.modified()).ok())
+}
+
+/// The file of a program.
+fn executable(program: PathBuf) -> PathBuf {
+    if cfg!(windows) { program.with_extension("exe") } else { program }
 }
 
 fn is_venv(prefix: &Path) -> bool {

@@ -14,7 +14,7 @@ pub struct Prelude {
     /// The program, looked up in the search path.
     pub program: &'static str,
     /// Its arguments before the file.
-    pub arguments: &'static [&'static str],
+    pub options: &'static [&'static str],
     /// What a file that holds `text` is to be called.
     pub file_name: &'static str,
     /// The program text that serves calls.
@@ -34,7 +34,7 @@ pub fn prelude(runtime: Runtime) -> Option<Prelude> {
         // library is found all the same, because R's own `Renviron` names it.
         Runtime::R => Prelude {
             program,
-            arguments: &["--vanilla"],
+            options: &["--vanilla"],
             file_name: "worker.R",
             text: concat!(
                 // R reads a script as if it were typed: it looks at an expression again with each of its lines, and what is
@@ -49,7 +49,7 @@ pub fn prelude(runtime: Runtime) -> Option<Prelude> {
         // Not `-I`: the user's packages and virtual environments are wanted.
         Runtime::Python => Prelude {
             program,
-            arguments: &["-u"],
+            options: &["-u"],
             file_name: "worker.py",
             text: include_str!("preludes/worker.py"),
             codec: Codec::Json,
@@ -57,7 +57,7 @@ pub fn prelude(runtime: Runtime) -> Option<Prelude> {
         },
         Runtime::Node => Prelude {
             program,
-            arguments: &["--no-warnings", "--experimental-vm-modules", "--experimental-import-meta-resolve"],
+            options: &["--no-warnings", "--experimental-vm-modules", "--experimental-import-meta-resolve"],
             file_name: "worker.mjs",
             text: include_str!("preludes/worker.mjs"),
             codec: Codec::Json,
@@ -67,12 +67,16 @@ pub fn prelude(runtime: Runtime) -> Option<Prelude> {
 }
 
 impl Prelude {
+    /// Returns the arguments that make a worker of the interpreter: with its channel at the descriptors 3 and 4, it serves calls.
+    pub fn arguments(&self, file: &Path) -> Vec<OsString> {
+        self.options.iter().map(Into::into).chain([file.into()]).collect()
+    }
+
     /// Returns the arguments for `sh` that start `program`, a path, on `file` with its channel over the standard streams.
     pub fn shell_arguments(&self, program: &Path, file: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = ["-c", OVER_STANDARD_STREAMS, "sh"].map(Into::into).into();
         words.push(program.into());
-        words.extend(self.arguments.iter().map(Into::into));
-        words.push(file.into());
+        words.extend(self.arguments(file));
         words
     }
 }

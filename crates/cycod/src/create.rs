@@ -1,5 +1,7 @@
 //! What `cycod tool create` writes: tools that run, pass their own tests, and show how a tool is made.
 
+use cycod_engine::definition::Runtime;
+
 /// What a new tool starts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Template {
@@ -45,9 +47,9 @@ impl Language {
     /// The program that must be installed for it.
     pub(crate) fn program(self) -> Option<&'static str> {
         match self {
-            Self::R => Some("Rscript"),
-            Self::Python => Some("python3"),
-            Self::JavaScript => Some("node"),
+            Self::R => Runtime::R.program(),
+            Self::Python => Runtime::Python.program(),
+            Self::JavaScript => Runtime::Node.program(),
             Self::Bash => Some("bash"),
             Self::TypeScript => None,
         }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use cycod_definition::Host;
+use cycod_definition::{Host, Runtime};
 use cycod_engine::{FoundInterpreter, diagnostic::visible};
 use cycod_process::{ProgramNotFound, find_program};
 use cycod_run::Execute;
@@ -44,6 +44,11 @@ const SHELLS: &str = "shells";
 const INTERPRETERS: &str = "interpreters";
 const PROGRAMS_GROUP: &str = "programs";
 
+const PYTHON: &str = match Runtime::Python.program() {
+    Some(program) => program,
+    None => "python3",
+};
+
 /// The programs, in the order in which they are told.
 pub(crate) const PROGRAMS: [Known; 11] = [
     known("bash", SHELLS, &["--version"], "the shell of tools that name none", true, ["bash"; 5]),
@@ -53,7 +58,7 @@ pub(crate) const PROGRAMS: [Known; 11] = [
     known("pwsh", SHELLS, &["--version"], "`pwsh` commands", false, ["", "powershell", "powershell", "", "powershell"]),
     known("Rscript", INTERPRETERS, &["--version"], "functions in R", false, ["r-base-core", "R-core", "R", "r", "r"]),
     known(
-        "python3",
+        PYTHON,
         INTERPRETERS,
         &["--version"],
         "functions and scripts in Python",

@@ -91,7 +91,7 @@ pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
         |doing: &'static str| move |source| StartError::Prepare { program: program.path.clone(), doing, source };
     let connect = || prepare("connect input and output");
     let (stdin, its_stdin) = match &spec.input {
-        Input::Closed => (None, File::open("NUL").map_err(connect())?.into()),
+        Input::Closed => (None, nothing().map_err(connect())?),
         Input::Bytes(_) => {
             let (read, write) = io::pipe().map_err(connect())?;
             (Some(write), Handle::from(read))
@@ -110,9 +110,20 @@ pub(super) fn start(spec: &Spec) -> Result<(Child, Group), StartError> {
         Terminal::Detached => Console::Hidden,
         Terminal::Inherit => Console::Ours,
     };
-    let process = start_in(&job, program, [&its_stdin, &its_stdout.into(), &its_stderr.into()], console)?;
+    let (its_stdout, its_stderr) = (Handle::from(its_stdout), Handle::from(its_stderr));
+    let process = if spec.has_channel {
+        let nothing = nothing().map_err(connect())?;
+        start_in(&job, program, &[&nothing, &its_stderr, &its_stderr, &its_stdout, &its_stdin], console)?
+    } else {
+        start_in(&job, program, &[&its_stdin, &its_stdout, &its_stderr], console)?
+    };
     let group = Group(Arc::clone(&job));
     Ok((Child { process, job, stdin, stdout: Some(stdout), stderr: Some(stderr) }, group))
+}
+
+/// An input that is at its end.
+fn nothing() -> io::Result<Handle> {
+    File::open("NUL").map(Handle::from)
 }
 
 /// What is behind a limit of memory.

@@ -1,4 +1,4 @@
-//! `CreateProcessW` with a whole command line, three inherited handles and an environment of its own.
+//! `CreateProcessW` with a whole command line, the handles that it names and no others, and an environment of its own.
 
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::File;
@@ -73,13 +73,15 @@ impl Process {
 }
 
 /// Starts a program in a job: it has run nothing before it is in there.
+///
+/// It inherits these handles: its standard streams, and behind them what it has as descriptors 3 and up.
 pub(crate) fn start_in(
     job: &Job,
     program: &Program,
-    streams: [&OwnedHandle; 3],
+    handles: &[&OwnedHandle],
     console: Console,
 ) -> Result<Process, StartError> {
-    let (process, thread) = create(program, streams, console)?;
+    let (process, thread) = create(program, handles, console)?;
     let prepare = |doing, source| {
         // SAFETY: the handle is open, and the process has not run.
         unsafe { TerminateProcess(process.0.as_raw_handle(), 1) };
@@ -94,7 +96,7 @@ pub(crate) fn start_in(
 
 /// Starts a program in no job of ours.
 pub(crate) fn start(program: &Program, streams: [&OwnedHandle; 3], console: Console) -> io::Result<Process> {
-    let (process, thread) = create(program, streams, console).map_err(|error| match error {
+    let (process, thread) = create(program, &streams, console).map_err(|error| match error {
         StartError::Execute { source, .. }
         | StartError::Directory { source, .. }
         | StartError::Prepare { source, .. } => source,
@@ -137,11 +139,7 @@ fn resume(thread: &OwnedHandle) -> io::Result<()> {
 }
 
 /// Creates a process that waits to be resumed, and returns it with its thread.
-fn create(
-    program: &Program,
-    streams: [&OwnedHandle; 3],
-    console: Console,
-) -> Result<(Process, OwnedHandle), StartError> {
+fn create(program: &Program, handles: &[&OwnedHandle], console: Console) -> Result<(Process, OwnedHandle), StartError> {
     let path = || program.path.clone();
     let file = simplified(&program.path);
     let directory = simplified(&program.cwd);
@@ -154,20 +152,23 @@ fn create(
     line.push(0);
     let environment = environment_block(&program.env);
     let prepare = |doing| move |source| StartError::Prepare { program: path(), doing, source };
-    // Only these three can be inherited, and only by this process.
-    let given = [inheritable(streams[0]), inheritable(streams[1]), inheritable(streams[2])];
-    let [stdin, stdout, stderr] = given;
-    let given = [
-        stdin.map_err(prepare("pass standard input on"))?,
-        stdout.map_err(prepare("pass standard output on"))?,
-        stderr.map_err(prepare("pass standard error on"))?,
-    ];
-    let raw: [RawHandle; 3] = [given[0].as_raw_handle(), given[1].as_raw_handle(), given[2].as_raw_handle()];
+    // Only these can be inherited, and only by this process.
+    let given: Vec<OwnedHandle> = handles
+        .iter()
+        .map(|handle| inheritable(handle))
+        .collect::<io::Result<_>>()
+        .map_err(prepare("pass its streams on"))?;
+    let raw: Vec<RawHandle> = given.iter().map(AsRawHandle::as_raw_handle).collect();
     let attributes = Attributes::inheriting(&raw).map_err(prepare("name the handles that it inherits"))?;
+    let mut descriptors = descriptors(&raw);
     let mut startup = STARTUPINFOEXW::default();
     startup.StartupInfo.cb = size_of::<STARTUPINFOEXW>() as u32;
     startup.StartupInfo.dwFlags = STARTF_USESTDHANDLES;
-    [startup.StartupInfo.hStdInput, startup.StartupInfo.hStdOutput, startup.StartupInfo.hStdError] = raw;
+    [startup.StartupInfo.hStdInput, startup.StartupInfo.hStdOutput, startup.StartupInfo.hStdError] =
+        [raw[0], raw[1], raw[2]];
+    startup.StartupInfo.cbReserved2 = descriptors.len() as u16;
+    startup.StartupInfo.lpReserved2 =
+        if descriptors.is_empty() { std::ptr::null_mut() } else { descriptors.as_mut_ptr() };
     startup.lpAttributeList = attributes.0.as_ptr().cast_mut().cast();
     let flags = match console {
         Console::Ours => 0,
@@ -232,11 +233,32 @@ fn inheritable(handle: &OwnedHandle) -> io::Result<OwnedHandle> {
     Ok(unsafe { OwnedHandle::from_raw_handle(copy) })
 }
 
+/// What tells the C library of a new process which handles are its descriptors 3 and up, nothing where there are none.
+///
+/// This is how the library of Microsoft tells it to what `_spawn` starts (`lowio/ioinit.cpp` of the Universal CRT): the number of
+/// descriptors, a byte of flags for each, and their handles, not aligned. Programs without that library don't see it.
+fn descriptors(handles: &[RawHandle]) -> Vec<u8> {
+    const IS_OPEN: u8 = 0x01;
+    const IS_PIPE: u8 = 0x08;
+    if handles.len() <= 3 {
+        return Vec::new();
+    }
+    // The standard streams are found without it.
+    let is_standard = |descriptor: usize| descriptor < 3;
+    let mut told = (handles.len() as u32).to_ne_bytes().to_vec();
+    told.extend((0..handles.len()).map(|descriptor| if is_standard(descriptor) { 0 } else { IS_OPEN | IS_PIPE }));
+    for (descriptor, handle) in handles.iter().enumerate() {
+        let handle = if is_standard(descriptor) { usize::MAX } else { handle.addr() };
+        told.extend(handle.to_ne_bytes());
+    }
+    told
+}
+
 /// The list of attributes of a new process; what it names has to outlive it.
 struct Attributes(Vec<usize>);
 
 impl Attributes {
-    fn inheriting(handles: &[RawHandle; 3]) -> io::Result<Self> {
+    fn inheriting(handles: &[RawHandle]) -> io::Result<Self> {
         let mut size = 0;
         // SAFETY: without a list the call only says how large one is.
         unsafe { InitializeProcThreadAttributeList(std::ptr::null_mut(), 1, 0, &raw mut size) };

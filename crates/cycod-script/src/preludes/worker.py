@@ -8,7 +8,6 @@ import dataclasses
 import datetime
 import decimal
 import enum
-import fcntl
 import fractions
 import inspect
 import io
@@ -36,12 +35,23 @@ HOME = os.getcwd()
 def open_channel():
     """Puts the channel where no handler finds it by accident, and no program that one starts inherits it."""
     global INPUT, OUTPUT, ME
-    INPUT = os.fdopen(fcntl.fcntl(4, fcntl.F_DUPFD_CLOEXEC, 100), "rb")
-    OUTPUT = fcntl.fcntl(3, fcntl.F_DUPFD_CLOEXEC, 100)
-    os.close(3)
-    os.close(4)
+    INPUT, OUTPUT = os.fdopen(moved(4), "rb"), moved(3)
     ME = os.getpid()
-    os.register_at_fork(after_in_child=close_in_copy)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=close_in_copy)
+
+
+def moved(descriptor):
+    """Returns another descriptor in its place, which no program inherits."""
+    try:
+        from fcntl import F_DUPFD_CLOEXEC, fcntl
+    except ImportError:
+        # On Windows.
+        other = os.dup(descriptor)
+    else:
+        other = fcntl(descriptor, F_DUPFD_CLOEXEC, 100)
+    os.close(descriptor)
+    return other
 
 
 def close_in_copy():

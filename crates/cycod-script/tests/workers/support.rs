@@ -9,15 +9,13 @@ use std::{
 };
 
 use cycod_definition::Runtime;
-use cycod_process::{Conversation, ProcessLimits, Program, find_program};
+use cycod_process::{Conversation, Program, Spec, find_program};
 use cycod_script::{
     Answers, Prelude, prelude,
     protocol::{ArgumentType, CallContext, Failure, FromWorker, Log, MessageError, ToWorker, WorkerCall},
 };
 use serde_json::{Map, Value};
 use tempfile::TempDir;
-
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Only a hang takes this long.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -57,15 +55,18 @@ impl Worker {
         let prelude = prelude(runtime).expect("it is a program");
         let file = directory.path().join(prelude.file_name);
         std::fs::write(&file, prelude.text).expect("a file can be written");
-        let find = |name: &str| find_program(name.as_ref(), PATH.as_ref(), "/".as_ref()).expect("it is installed");
-        let mut program = Program::new(find("sh"), directory.path()).env("PATH", PATH).env("HOME", directory.path());
+        let mut program = program(&prelude, &file).env("HOME", directory.path());
         // The barest environment: text is UTF-8 in a worker all the same.
         program = program.env("LC_ALL", "C").env("CYCOD_TEST_OLD", "from the start");
         for (name, value) in variables {
             program = program.env(*name, value.as_os_str());
         }
-        program.args = prelude.shell_arguments(&find(prelude.program), &file);
-        let (conversation, streams) = Conversation::start(program, ProcessLimits::default()).expect("it starts");
+        let spec = Spec {
+            #[cfg(windows)]
+            has_channel: true,
+            ..Spec::new(program)
+        };
+        let (conversation, streams) = Conversation::start_as(&spec).expect("it starts");
         let (sender, answers) = mpsc::channel();
         let mut reader = Answers::new(prelude.codec, streams.stdout);
         std::thread::spawn(move || {
@@ -229,6 +230,29 @@ impl Worker {
         drop(self.stdin);
         self.conversation.end(PATIENCE)
     }
+}
+
+/// What starts a worker of the interpreter whose program text is in `file`.
+#[cfg(unix)]
+fn program(prelude: &Prelude, file: &Path) -> Program {
+    const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+    let find = |name: &str| find_program(name.as_ref(), PATH.as_ref(), "/".as_ref()).expect("it is installed");
+    let mut program = Program::new(find("sh"), file.parent().expect("it has one")).env("PATH", PATH);
+    program.args = prelude.shell_arguments(&find(prelude.program), file);
+    program
+}
+
+/// What starts a worker of the interpreter whose program text is in `file`.
+#[cfg(windows)]
+fn program(prelude: &Prelude, file: &Path) -> Program {
+    let directory = file.parent().expect("it has one");
+    let variables = std::env::vars_os().filter(|(name, _)| {
+        ["PATH", "PATHEXT", "SYSTEMROOT", "COMSPEC"].iter().any(|system| name.eq_ignore_ascii_case(system))
+    });
+    let variables: Vec<_> = variables.collect();
+    let path = variables.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH")).expect("there is one");
+    let found = find_program(prelude.program.as_ref(), &path.1, directory).expect("it is installed");
+    Program { args: prelude.arguments(file), env: variables, ..Program::new(found, directory) }
 }
 
 /// A tool's file with its code where calls say that it begins.
