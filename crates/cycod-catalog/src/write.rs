@@ -296,16 +296,12 @@ fn plain(path: &Path, style: DirectoryStyle) -> Result<Metadata, WriteError> {
 
 /// Holds the lock of a directory until it is dropped.
 ///
-/// The directory itself is locked, which leaves nothing in a repository; where a directory cannot be locked (on
-/// Windows, on NFS), a hidden file in it is.
+/// The directory itself is locked, which leaves nothing in a repository; where that can't be (on NFS), a hidden file in it is.
 fn lock(directory: &Path) -> Result<File, WriteError> {
-    if cfg!(unix) {
-        let handle = File::open(directory).map_err(io_error("open", directory))?;
-        match cycod_file::lock(&handle, PATIENCE) {
-            Ok(()) => return Ok(handle),
-            Err(TryLockError::WouldBlock) => return Err(WriteError::Busy { directory: directory.to_owned() }),
-            Err(TryLockError::Error(_)) => {}
-        }
+    match cycod_file::lock_directory(directory, PATIENCE) {
+        Ok(lock) => return Ok(lock),
+        Err(TryLockError::WouldBlock) => return Err(WriteError::Busy { directory: directory.to_owned() }),
+        Err(TryLockError::Error(_)) => {}
     }
     let path = directory.join(LOCK);
     let file = File::options().create(true).truncate(false).write(true).open(&path);

@@ -71,7 +71,13 @@ impl Place {
 
     /// A path as the tests write it.
     pub(crate) fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(self.root.path()).unwrap_or(path).display().to_string()
+        self.relative(&path.display().to_string())
+    }
+
+    /// A text whose paths are below the root, with the separators of Unix.
+    pub(crate) fn relative(&self, text: &str) -> String {
+        let unix = |text: &str| if cfg!(windows) { text.replace('\\', "/") } else { text.to_owned() };
+        unix(text).replace(&format!("{}/", unix(&self.root.path().to_string_lossy())), "")
     }
 
     /// Every entry on a line.

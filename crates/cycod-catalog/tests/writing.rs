@@ -43,7 +43,7 @@ fn files(place: &Place) -> String {
 fn refused(place: &Place, result: Result<impl std::fmt::Debug, WriteError>, expected: Expect) {
     let before = files(place);
     let error = result.expect_err("it is refused").to_string();
-    expected.assert_eq(&error.replace(&format!("{}/", place.root.path().display()), ""));
+    expected.assert_eq(&place.relative(&error));
     assert_eq!(files(place), before);
 }
 
@@ -103,6 +103,10 @@ fn a_file_that_holds_another_tool_is_not_written_over() {
             add(&place, "build", &tool("new"), overwrite),
             expect!["cannot write tool `build` to `home/.cycod/tools/build.yaml`, which holds something else"],
         );
+    }
+    if cfg!(windows) {
+        // There a directory is no file to begin with.
+        return;
     }
     place.directory("home/.cycod/tools/dir.yaml");
     refused(

@@ -12,7 +12,7 @@
 //!   cannot set.
 //! - [`Look`] follows the links of many paths, tells what is there, and asks for each directory once.
 //! - [`loose_machine_path`] tells whether only the machine's administrator can change a file of the machine.
-//! - [`lock`] waits for another process, but not forever.
+//! - [`lock`] and [`lock_directory`] wait for another process, but not forever.
 
 mod folder;
 mod lock;
@@ -24,7 +24,7 @@ mod private;
 mod stamp;
 
 pub use folder::{EntryKind, Folder, Replaced, temporary_name};
-pub use lock::lock;
+pub use lock::{lock, lock_directory};
 pub use look::{Look, is_nothing};
 pub use machine::{
     LoosePath, Looseness, MACHINE_PLACES, create_directories, loose_machine_path, machine_place_on_windows,

@@ -207,12 +207,8 @@ fn resolve(target: Target<'_>) -> Result<PathBuf, FileError> {
 
 /// Holds the lock of a directory until it is dropped. Where directories cannot be locked there is none.
 fn lock(directory: &Path) -> Result<Option<File>, FileError> {
-    if !cfg!(unix) {
-        return Ok(None);
-    }
-    let handle = File::open(directory).map_err(io_error("open", directory))?;
-    match cycod_file::lock(&handle, PATIENCE) {
-        Ok(()) => Ok(Some(handle)),
+    match cycod_file::lock_directory(directory, PATIENCE) {
+        Ok(lock) => Ok(Some(lock)),
         Err(fs::TryLockError::WouldBlock) => Err(FileError::Busy { path: directory.to_owned() }),
         Err(fs::TryLockError::Error(_)) => Ok(None),
     }

@@ -6,7 +6,9 @@ use expect_test::expect;
 
 use crate::support::host;
 
+/// The paths of other systems are none on Windows.
 #[test]
+#[cfg(unix)]
 fn every_host_has_its_files_on_every_platform() {
     let mut text = String::new();
     for of in HOSTS {
@@ -83,6 +85,7 @@ fn every_host_has_its_files_on_every_platform() {
 }
 
 #[test]
+#[cfg(unix)]
 fn the_environment_moves_files() {
     let check = |name: &str, environment: &[(&str, &str)], expected: &str| {
         let host = host(Platform::Linux, Path::new("/h"), Path::new("/p"), environment);

@@ -67,12 +67,14 @@ impl Place {
         Scopes::discover(&self.host(), &overrides)
     }
 
-    /// A text with the place's path as `[PLACE]`.
+    /// A text with the place's path as `[PLACE]`, and with the separators of Unix.
     pub(crate) fn redacted(&self, text: &str) -> String {
         let real = self.root.path().canonicalize().expect("it is there");
-        [real.as_path(), self.root.path()]
-            .iter()
-            .fold(text.to_owned(), |text, path| text.replace(&*path.to_string_lossy(), "[PLACE]"))
+        // On Windows JSON has two separators for one.
+        let places = [real.as_path(), self.root.path()].map(|path| path.to_string_lossy().into_owned());
+        let places = places.iter().flat_map(|path| [path.replace('\\', r"\\"), path.clone()]);
+        let text = places.fold(text.to_owned(), |text, path| text.replace(&path, "[PLACE]"));
+        if cfg!(windows) { text.replace(r"\\", "/").replace('\\', "/") } else { text }
     }
 }
 

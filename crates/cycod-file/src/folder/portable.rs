@@ -5,6 +5,8 @@ use std::{
     fs::{self, File, Metadata},
     io,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::EntryKind;
@@ -116,7 +118,30 @@ pub(crate) fn move_to_new(directory: &Path, from: &OsStr, other: &Path, to: &OsS
     if fs::symlink_metadata(other.join(to)).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    fs::rename(directory.join(from), other.join(to))
+    renamed(&directory.join(from), &other.join(to))
+}
+
+/// Renames a file, and waits for a while if another program has open what is to be replaced: scanners of viruses open each new file.
+fn renamed(from: &Path, to: &Path) -> io::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+    let end = Instant::now() + PATIENCE;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match fs::rename(from, to) {
+            Err(error) if is_in_use(&error, to) && Instant::now() < end => thread::sleep(pause),
+            renamed => return renamed,
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Whether a file could not be replaced because somebody has it open.
+fn is_in_use(error: &io::Error, file: &Path) -> bool {
+    /// `ERROR_ACCESS_DENIED` and `ERROR_SHARING_VIOLATION` of Windows.
+    const IN_USE: [i32; 2] = [5, 32];
+    let is_file = || fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_file());
+    error.raw_os_error().is_some_and(|error| IN_USE.contains(&error)) && is_file()
 }
 
 pub(crate) fn make_link(_: &Path, _: &OsStr, _: &Path) -> io::Result<()> {
@@ -128,11 +153,11 @@ pub(crate) fn permit(_: &File, _: &Metadata, _: bool) -> io::Result<()> {
 }
 
 pub(crate) fn move_over(directory: &Path, from: &OsStr, to: &OsStr) -> io::Result<()> {
-    fs::rename(directory.join(from), directory.join(to))
+    renamed(&directory.join(from), &directory.join(to))
 }
 
 pub(crate) fn move_into(directory: &Path, from: &OsStr, other: &Path, to: &OsStr) -> io::Result<()> {
-    fs::rename(directory.join(from), other.join(to))
+    renamed(&directory.join(from), &other.join(to))
 }
 
 pub(crate) fn link_or_copy(directory: &Path, from: &OsStr, to: &OsStr) -> io::Result<()> {
