@@ -225,6 +225,10 @@ impl Shelf {
         });
         spec.deadline = Some(Instant::now() + jq::TIME);
         spec.grace = Duration::ZERO;
+        if cfg!(windows) {
+            // Elsewhere it limits itself.
+            spec.limits.memory = Some(jq::MEMORY);
+        }
         let mut stdout = Vec::new();
         let stop = Stop::new().map_err(|error| not_started(error.to_string()))?;
         let session = Session::new().map_err(|error| not_started(error.to_string()))?;

@@ -241,6 +241,7 @@ fn of_jq() {
 }
 
 #[test]
+#[cfg(unix)]
 fn of_shells() {
     let secrets = secrets(60);
     let input: Vec<u8> = secrets.iter().flat_map(|secret| [secret.as_bytes(), b"\0"].concat()).collect();

@@ -1,6 +1,6 @@
 //! The files that a run keeps, as patterns that are ready to be looked up.
 
-use std::path::Path;
+use std::path::{Path, is_separator};
 
 use cycod_call::{Call, NoSteps, OwnedPiece, Steps};
 use cycod_diagnostic::{Code, Refusal};
@@ -123,7 +123,7 @@ impl PlannedArtifact {
                 .place(kind.key)
                 .attempt("name a path below the working directory, or below `{TEMP}`")
         };
-        if joined.split('/').any(|part| part == "..") {
+        if joined.split(is_separator).any(|part| part == "..") {
             return Err(refused("leads out of its directory"));
         }
         if joined.contains('\0') {
@@ -166,6 +166,8 @@ fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
+            // On Windows a backslash is one, too.
+            _ if is_separator(character) => pattern.push('/'),
             '?' | '*' | '[' | ']' | '{' | '}' | ',' | '\\' => pattern.extend(['[', character, ']']),
             _ => pattern.push(character),
         }

@@ -112,7 +112,8 @@ impl Outputs {
 
     /// Makes an output as young as one that was written now.
     pub(crate) fn touch(&self, id: &OutputId) {
-        if let Ok(file) = private::open(&private::options(), &self.path(id)) {
+        // Windows changes the time of a file only for those who may write to it.
+        if let Ok(file) = private::open(private::options().write(true), &self.path(id)) {
             // One that stays old only goes earlier.
             _ = file.set_modified(SystemTime::now());
         }

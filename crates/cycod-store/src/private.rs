@@ -141,7 +141,7 @@ pub(crate) fn at(path: &Path) -> Option<(Identity, u64)> {
     Some((identity(&metadata).filter(|_| is_private)?, metadata.len()))
 }
 
-/// An open file cannot be removed or replaced there.
+/// Whether there is still a file. It is the same: the names that this is asked for are random, and so used once.
 #[cfg(not(unix))]
 pub(crate) fn is_current(_: &File, path: &Path) -> bool {
     path.exists()

@@ -130,6 +130,7 @@ fn are_about_values(errors: &str) -> bool {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_value_that_a_later_step_runs_is_code_where_it_stands() {
     let root = tempfile::tempdir().expect("a temporary directory");
     prepare(root.path());

@@ -12,7 +12,7 @@ use cycod_store::{
 };
 use serde_json::{Value, json};
 
-use crate::{Place, child, files};
+use crate::{Place, child, files, hostile::write_private};
 
 /// A moment. Time is what the caller says it is.
 const NOW: u64 = 1_000_000;
@@ -91,7 +91,7 @@ fn who_waits_gets_the_answer_or_withdraws() {
     approvals.answer(one.id(), &json!("yes"), NOW).unwrap();
     assert_eq!(one.take().unwrap(), Some(json!("yes")));
     let id = two.id().clone();
-    drop(two);
+    drop((one, two));
     assert!(matches!(approvals.answer(&id, &json!("yes"), NOW), Err(StoreError::NotWaiting(_))));
     assert_eq!(place.queue(), [""; 0]);
 
@@ -231,8 +231,9 @@ fn a_thousand_wait_and_no_more() {
         let letters: String = format!("{at:03}").chars().map(|digit| char::from(b'a' + (digit as u8 - b'0'))).collect();
         queue.join(format!("zzzzz{letters}.{}.json", key(&at.to_string())))
     });
+    let request = fs::read(first).unwrap();
     for name in names {
-        fs::copy(&first, name).unwrap();
+        write_private(&name, &request);
     }
     assert_eq!(approvals.pending(NOW).unwrap().len(), 1_000);
     let refused = approvals.ask(&key("one more"), &json!({}), false, NOW);

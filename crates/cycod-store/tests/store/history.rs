@@ -256,12 +256,15 @@ fn the_database_is_compared_again_when_others_have_written() {
         assert_eq!(fs::metadata(place.path().join("history.tail")).unwrap().len(), 0, "it is in the database");
         (place, history, run)
     };
-    let (place, history, run) = folded();
-    let aside = place.path().join("aside");
-    fs::rename(history.path(), &aside).unwrap();
-    end(&history, &run, "ok");
-    fs::rename(&aside, history.path()).unwrap();
-    assert_eq!(findings(&history), []);
+    // Elsewhere the files of a history are opened for each row.
+    if cfg!(unix) {
+        let (place, history, run) = folded();
+        let aside = place.path().join("aside");
+        fs::rename(history.path(), &aside).unwrap();
+        end(&history, &run, "ok");
+        fs::rename(&aside, history.path()).unwrap();
+        assert_eq!(findings(&history), []);
+    }
 
     let (place, history, run) = folded();
     let other = History::at(place.path());

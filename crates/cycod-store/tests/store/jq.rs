@@ -145,7 +145,9 @@ fn answers_follow_each_other() {
     assert_eq!(text, "\"é\"\n\"😀\"\n123456789\n".repeat(5));
 }
 
+/// Elsewhere the limits are those of who starts the process.
 #[test]
+#[cfg(unix)]
 fn nothing_a_program_does_goes_beyond_its_process() {
     let store = store();
     let mut kept = store.keep(b"1", 0);

@@ -76,9 +76,11 @@ impl Store {
     }
 }
 
+/// The files of a directory, but not those that are only locked, which are on Windows alone.
 fn files(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| cfg!(unix) || !name.ends_with(".lock")).collect();
     names.sort();
     names
 }

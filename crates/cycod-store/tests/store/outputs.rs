@@ -93,23 +93,26 @@ fn old_outputs_go() {
     let store = store();
     let [old, fresh] = [store.keep(b"old", 0), store.keep(b"fresh", 0)];
     age(&store, old.id(), 100);
+    let id = old.id().clone();
+    // Wine removes a file when it is closed.
+    let held = cfg!(unix).then_some(old);
     let retention = Retention { max_age: Duration::from_secs(50), ..Retention::default() };
     let outputs = Outputs::open(store.outputs.directory(), retention).unwrap();
-    assert!(outputs.get(old.id()).unwrap().is_none());
+    assert!(outputs.get(&id).unwrap().is_none());
     assert!(outputs.get(fresh.id()).unwrap().is_some());
     // Who holds one open goes on reading.
-    assert_eq!(all(&old), b"old");
+    assert!(held.is_none_or(|old| all(&old) == b"old"));
 }
 
 #[test]
 fn the_oldest_go_when_there_are_too_many() {
     let store = store_with(Retention { max_bytes: 5000, ..Retention::default() });
-    let kept: Vec<_> = (0..4).map(|_| store.keep(&[b'x'; 1000], 0)).collect();
+    let kept: Vec<_> = (0..4).map(|_| store.keep(&[b'x'; 1000], 0).id().clone()).collect();
     for (index, seconds) in [30, 10, 40, 20].into_iter().enumerate() {
-        age(&store, kept[index].id(), seconds);
+        age(&store, &kept[index], seconds);
     }
     store.keep(&[b'x'; 2000], 0);
-    let left: Vec<bool> = kept.iter().map(|kept| store.outputs.get(kept.id()).unwrap().is_some()).collect();
+    let left: Vec<bool> = kept.iter().map(|kept| store.outputs.get(kept).unwrap().is_some()).collect();
     assert_eq!(left, [false, true, false, true]);
     assert_eq!(store.files().len(), 3);
 }
@@ -170,12 +173,12 @@ fn nobody_pushes_out_what_others_keep() {
     let keep = |owner: &str, tool: &str| {
         let mut spool = store.outputs.spool(id("stdout"), Maker::new(owner, tool), 0);
         spool.write(&[b'x'; 1000]).unwrap();
-        spool.finish().unwrap()
+        spool.finish().unwrap().id().clone()
     };
-    let is_there = |kept: &cycod_store::StoredOutput| store.outputs.get(kept.id()).unwrap().is_some();
+    let is_there = |kept: &OutputId| store.outputs.get(kept).unwrap().is_some();
     let (bobs, quiet) = ([keep("bob", "flood"), keep("bob", "flood")], keep("ann", "quiet"));
     for kept in bobs.iter().chain([&quiet]) {
-        age(&store, kept.id(), 1000);
+        age(&store, kept, 1000);
     }
     let flood: Vec<_> = (0..50).map(|_| keep("ann", "flood")).collect();
     assert!(bobs.iter().chain([&quiet]).all(is_there));
@@ -226,12 +229,12 @@ fn processes_that_make_room_leave_each_other_alone() {
 #[test]
 fn a_damaged_output_is_removed() {
     let store = store();
-    let kept = store.keep(&[b'x'; 1000], 0);
+    let kept = store.keep(&[b'x'; 1000], 0).id().clone();
     let path = store.outputs.directory().join(&store.files()[0]);
     for length in [1050, 900, 0] {
         File::options().write(true).open(&path).and_then(|file| file.set_len(length)).unwrap();
         let copy = fs::read(&path).unwrap();
-        assert!(store.outputs.get(kept.id()).unwrap().is_none());
+        assert!(store.outputs.get(&kept).unwrap().is_none());
         assert_eq!(store.files(), [""; 0]);
         crate::hostile::write_private(&path, &copy);
     }

@@ -5,7 +5,7 @@ use std::fs;
 use cycod_store::{RunId, RunState, StoreError};
 use proptest::prelude::*;
 
-use crate::Place;
+use crate::{Place, hostile::write_private};
 
 fn run() -> String {
     RunId::random().unwrap().to_string()
@@ -32,7 +32,7 @@ fn what_was_added_comes_back() {
     drop(state);
 
     // Neither another machine nor another run can use it.
-    fs::copy(&file, place.path().join(format!("{other}.state"))).unwrap();
+    write_private(&place.path().join(format!("{other}.state")), &fs::read(&file).unwrap());
     assert!(matches!(RunState::open(place.path(), &other), Err(StoreError::Malformed { .. })));
     let key = fs::read(place.path().join("key")).unwrap();
     fs::write(place.path().join("key"), [7; 32]).unwrap();
