@@ -189,7 +189,7 @@ impl Digits {
             };
             // Of a secret that begins with the last digit of a line, or with few bytes of a short one, those are shown: a line
             // would be held back for them.
-            let start = if was_broken && self.trackers[index].holds_nothing() { unit.start } else { start };
+            let start = if was_broken { unit.start } else { start };
             if let Some(place) = self.trackers[index].read(words, Unit { byte, start, end: unit.end }) {
                 found(place);
             }

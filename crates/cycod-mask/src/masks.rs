@@ -253,6 +253,15 @@ mod tests {
         check("hunter22", r#""aHVudGVy\r\nMjI=\n""#, r#""****=\n""#);
     }
 
+    /// What a line begins with must not decide where a secret at its end begins.
+    #[test]
+    fn the_last_digit_of_a_line_is_shown_whatever_is_before() {
+        let masks = Masks::new(["hunter%22q", "2qhu"]);
+        let text = "68756e746572253232716b25323\n2716875\n";
+        assert_eq!(masks.apply(text), "****6b25323\n****\n");
+        assert_eq!(String::from_utf8_lossy(&read_closely(&masks, text)), "****6b25323\n****\n");
+    }
+
     #[test]
     fn a_secret_that_is_a_number_is_masked() {
         check("12345.50", "[12345.5, 1.23455e4, 12345.50]", "[****, ****, ****]");
@@ -469,8 +478,13 @@ mod tests {
             let shown = masks.apply(&text);
             prop_assert_eq!(&streamed(&masks, &text, 1), &shown, "{:?} a byte at a time", text);
             prop_assert_eq!(&streamed(&masks, &text, length), &shown, "{:?} in pieces of {}", text, length);
-            let without = |text: &str| text.replace('\\', "");
-            prop_assert_eq!(without(&String::from_utf8_lossy(&closely)), without(&shown), "{:?}", text);
+            // A lone backslash makes another character of the digit behind it, but not for who begins to read there. And where
+            // lines end in two ways, it depends on the way how much of a secret at their ends is shown.
+            let is_ambiguous = text.replace(r"\n", if text.contains('\n') { r"\" } else { "" }).contains('\\');
+            if !is_ambiguous {
+                let without = |text: &str| text.replace('\\', "");
+                prop_assert_eq!(without(&String::from_utf8_lossy(&closely)), without(&shown), "{:?}", text);
+            }
         }
 
         #[test]

@@ -160,11 +160,6 @@ impl Tracker {
         self.starts.back() == Some(&SHOWN)
     }
 
-    /// Whether nothing that it read is held back.
-    pub(super) fn holds_nothing(&self) -> bool {
-        self.is_quiet() || self.has_let_go()
-    }
-
     /// Of how many bytes the beginning of a secret is that was read last.
     pub(super) fn depth(&self) -> usize {
         self.starts.len()
