@@ -159,6 +159,20 @@ export async function execute({ WHO }: { WHO: string }) {
 }
 ```
 END
+cat >.cycod/tools/sums.md <<'END'
+---
+description: A function in Python.
+tags: [read]
+parameters: {VALUES: {type: array, description: Numbers., required: true}}
+---
+
+```python
+import os
+def handler(VALUES):
+    print("printed")
+    return {"sum": sum(VALUES), "directory": os.path.basename(os.getcwd())}
+```
+END
 cat >.cycod/tools/statistics.md <<'END'
 ---
 description: A function in R.
@@ -227,6 +241,7 @@ check "a function in Node.js" 0 '"who": ?"a\\" & b"' tool run counts --param 'WH
 check "a function of Node.js that fails" 1 'there is nobody.*|counts.md:12' tool run counts --param WHO=nobody
 check "a function of Node.js that lasts" 124 '' tool run counts --param WHO=forever --timeout 3000
 none_left "nothing is left of it"
+check "a function in Python" 0 '"sum": ?6' tool run sums --param VALUES=[1,2,3]
 check "a function in R is refused" 1 'unsupported-platform.*function in R' tool run statistics
 check "a script of the engine is refused" 1 'process without powers' tool run script
 

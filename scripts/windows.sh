@@ -52,7 +52,7 @@ program() { # program [PROFILE]: builds the program
     [ -z "$others" ] || { echo "windows: the program needs libraries that Windows doesn't have: $others" >&2 && return 1; }
 }
 
-# Node.js for Windows, whose directory Wine puts on the PATH of what it starts.
+# Node.js and Python for Windows, whose directories Wine puts on the PATH of what it starts.
 interpreters() {
     node=22.23.3
     sum=b435876b9cdb515d4e5978bc415ba085f5015c6f1f6e10bddbf83567004af2d8
@@ -63,7 +63,33 @@ interpreters() {
         tar -xzf "$place/node.tgz" -C "$place/node" --strip-components 2 package/bin/node.exe
         touch "$place/node/$node"
     fi
-    WINEPATH=$(printf 'Z:%s' "$place/node" | tr / '\\')
+    # PyPI has no Python for Windows, but panda3d brings CPython's library to the programs that are made with it. What is missing
+    # are a program that calls it, and the modules in Python: those of Debian have the same version.
+    panda=1.10.16
+    sum=37acfb92655c4226879f95c988e2ef1449a53c54486d6c1ebc00e2772429af82
+    python=$place/python
+    if [ ! -e "$python/$panda" ]; then
+        packages /usr/lib/python3.11/asyncio libpython3.11-stdlib unzip unzip python3 python3
+        python3 -c 'import ensurepip, venv' 2>/dev/null || packages /none python3-venv
+        rm -rf "$python" && mkdir -p "$python/DLLs" && cp -r /usr/lib/python3.11 "$python/Lib"
+        python3 -m venv "$place/pip"
+        echo "panda3d==$panda --hash=sha256:$sum" >"$place/panda.txt"
+        "$place/pip/bin/pip" download --quiet --disable-pip-version-check --no-deps --only-binary :all: --platform win_amd64 \
+            --python-version 3.11 --require-hashes -r "$place/panda.txt" -d "$place/pip"
+        unzip -qjo "$place"/pip/panda3d-*.whl 'deploy_libs/*.dll' -d "$python"
+        unzip -qjo "$place"/pip/panda3d-*.whl 'deploy_libs/*.pyd' -d "$python/DLLs"
+        cat >"$place/python.c" <<'END'
+#include <windows.h>
+int wmain(int count, wchar_t **words) {
+    HMODULE python = LoadLibraryW(L"python311.dll");
+    int (*run)(int, wchar_t **) = (void *)(python ? GetProcAddress(python, "Py_Main") : NULL);
+    return run ? run(count, words) : 70;
+}
+END
+        x86_64-w64-mingw32-gcc-posix -municode -O1 -o "$python/python.exe" "$place/python.c"
+        touch "$python/$panda"
+    fi
+    WINEPATH=$(printf 'Z:%s;Z:%s' "$place/node" "$python" | tr / '\\')
     export WINEPATH
 }
 
@@ -123,6 +149,7 @@ run)
     interpreters
     failed=0
     sh scripts/windows-checks.sh "$program" "$place/checks" || failed=1
+    CYCOD=$program python3 tests/windows/lifecycle.py || failed=1
     # shellcheck disable=SC2046,SC2086 # lists of words
     suite $(printf -- '-p %s ' $suites) >"$place/programs"
     suite -p cycod-process --lib --test windows >>"$place/programs"

@@ -47,7 +47,7 @@ def moved(descriptor):
         from fcntl import F_DUPFD_CLOEXEC, fcntl
     except ImportError:
         # On Windows.
-        other = os.dup(descriptor)
+        other = os.dup2(descriptor, 100 + descriptor, inheritable=False)
     else:
         other = fcntl(descriptor, F_DUPFD_CLOEXEC, 100)
     os.close(descriptor)

@@ -1,7 +1,6 @@
 //! Handlers in real interpreters: values both ways, state, places of errors, and what must not harm the channel.
 
 mod node;
-#[cfg(unix)]
 mod python;
 #[cfg(unix)]
 mod r;

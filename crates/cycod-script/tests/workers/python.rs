@@ -213,7 +213,7 @@ fn python_keeps_what_calls_leave_and_nothing_disturbs_the_channel() {
             "from os.path import join\ndef _helper(): return 1\ndef tool(): return join('a', str(_helper()))",
             json!({})
         ),
-        json!("a/1")
+        json!(format!("a{}1", std::path::MAIN_SEPARATOR))
     );
 
     let mut call = worker.call("import os\ndef handler():\n    where = os.getcwd()\n    os.chdir('/')\n    return [where, os.environ['CYCOD_TEST_NEW'], os.environ['CYCOD_TEST_OLD']]", json!({}));
@@ -242,19 +242,24 @@ fn python_keeps_what_calls_leave_and_nothing_disturbs_the_channel() {
                      print('printed')\n    \
                      print('to the error stream', file=sys.stderr)\n    \
                      warnings.warn('warned')\n    \
-                     os.system('echo from a child; echo garbage >&3; cat <&4')\n    \
-                     subprocess.run(['sh', '-c', 'echo garbage >&3'])\n    \
                      os.write(1, b'straight out\\n')\n    \
-                     pid = os.fork()\n    \
-                     if pid == 0:\n        \
-                         return 'a second answer'\n    \
-                     os.waitpid(pid, 0)\n    \
                      try: os.close(3)\n    \
                      except OSError: pass\n    \
-                     with multiprocessing.get_context('fork').Pool(2) as pool: tens = pool.map(child, [1, 2])\n    \
+                     CHILDREN\n    \
                      threading.Thread(target=lambda: (time.sleep(0.05), print('from a thread'))).start()\n    \
                      return [tens, sys.stdin.read()]";
-    assert_eq!(worker.value(noise, json!({})), json!([[10, 20], ""]));
+    let children = if cfg!(windows) {
+        "os.system('echo from a child')\n    subprocess.run(['cmd', '/c', 'echo another'])\n    tens = [10, 20]"
+    } else {
+        "os.system('echo from a child; echo garbage >&3; cat <&4')\n    \
+         subprocess.run(['sh', '-c', 'echo garbage >&3'])\n    \
+         pid = os.fork()\n    \
+         if pid == 0:\n        \
+             return 'a second answer'\n    \
+         os.waitpid(pid, 0)\n    \
+         with multiprocessing.get_context('fork').Pool(2) as pool: tens = pool.map(child, [1, 2])"
+    };
+    assert_eq!(worker.value(&noise.replace("CHILDREN", children), json!({})), json!([[10, 20], ""]));
     for printed in ["printed", "to the error stream", "warned", "from a child", "straight out", "from a thread"] {
         worker.logs(printed);
     }
