@@ -1,0 +1,151 @@
+"""However a connection with the program for Windows ends, nothing that it started is there two seconds later. Under Wine.
+
+CYCOD names `cycod.exe`, and the variables of Wine say where its Windows is. `.cycod` of its user is replaced.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS), str(TESTS / "hostile")]
+from outside import CYCOD, Table, eventually, expect, marked  # noqa: E402
+
+from raw import Stdio, message  # noqa: E402
+
+# Each waits in a `ping` whose argument nothing can shed: how many milliseconds it waits for an answer.
+WAITING = "ping -n 600 -w {mark} 127.0.0.1"
+TOOLS = {
+    "waits": WAITING,
+    "below": f"cmd /c {WAITING}",
+    "many": " & ".join([f'start /b "" {WAITING}'] * 4 + [WAITING]),
+    "leaves": f'start /b "" {WAITING} & ping -n 600 -w {{mark}} 127.0.0.1 > NUL',
+}
+# Ending a tree is a moment; starting a program under Wine takes long on a busy machine.
+LIMIT = 2.0
+
+
+class Home:
+    """The home directory of the user of Wine's Windows, with tools in it."""
+
+    def __init__(self):
+        said = subprocess.run(["wine", "cmd", "/c", "echo %USERPROFILE%"], capture_output=True, check=True).stdout
+        said = subprocess.run(["wine", "winepath", "-u", said.decode().strip()], capture_output=True, check=True).stdout
+        self.path, self.environment = Path(said.decode().strip()), dict(os.environ)
+        self.own = self.path / ".cycod"
+
+    def __enter__(self):
+        tools = self.own / "tools"
+        shutil.rmtree(self.own, ignore_errors=True)
+        self.own.mkdir(mode=0o700)
+        tools.mkdir(mode=0o700)
+        head = "tags: [read]\ntimeout: 600000\nparameters:\n"
+        for name, command in TOOLS.items():
+            mark = "  mark: {description: How long, type: integer, required: true}\n"
+            (tools / f"{name}.yaml").write_text(f"description: Waits\n{head}{mark}cmd: {command!r}\n")
+        text = "  text: {description: A text, type: string, required: true}\n"
+        (tools / "says.yaml").write_text(f"description: Says it\n{head}{text}cmd: echo \"{{text}}\"\n")
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.own, ignore_errors=True)
+
+    def stdio(self, *options):
+        return ["wine", CYCOD, "mcp", "serve", *options]
+
+
+def running(mark):
+    return marked(str(mark), ("PING.EXE", "ping.exe", "cmd.exe", "CMD.EXE"))
+
+
+def calls(client):
+    """Starts every tool and returns, by tool, its mark and the number of its call."""
+    started = {}
+    for at, name in enumerate(TOOLS):
+        mark = 100_000_000 + os.getpid() * 10 + at
+        started[name] = (mark, client.start("tools/call", {"name": name, "arguments": {"mark": mark}}))
+    for name, (mark, _) in started.items():
+        expect(eventually(lambda: running(mark), 30), f"`{name}` did not start")
+    return started
+
+
+def watch(table, row, started, process, ends):
+    waiting = {name: lambda mark=mark: not running(mark) for name, (mark, _) in started.items()}
+    if ends:
+        waiting["the server"] = lambda: process.poll() is not None
+    begin = time.monotonic()
+    while waiting and time.monotonic() - begin < LIMIT:
+        for name in [name for name, is_gone in waiting.items() if is_gone()]:
+            del waiting[name]
+            table.put(row, name, f"{time.monotonic() - begin:.1f} s")
+        time.sleep(0.02)
+    for name in waiting:
+        table.put(row, name, "FAIL", f"still there after {LIMIT} s")
+    for mark, _ in started.values():
+        for left in running(mark):
+            os.kill(left, signal.SIGKILL)
+
+
+def cancel(client, started):
+    for _, number in started.values():
+        client.send(message(client.era, None, "notifications/cancelled", {"requestId": number, "reason": "enough"}))
+
+
+ENDINGS = {
+    "end of input": lambda client, _: client.process.stdin.close(),
+    "Ctrl-C": lambda client, _: client.process.send_signal(signal.SIGINT),
+    "a kill": lambda client, _: client.process.kill(),
+    "cancel": cancel,
+}
+
+
+def says(client, text):
+    answer = client.ask("tools/call", {"name": "says", "arguments": {"text": text}}, seconds=60)
+    expect(f'"{text}"' in answer["result"]["content"][0]["text"], f"answered {answer}")
+    return "answers"
+
+
+def many_at_once(client):
+    """Each gets the answer to its own question."""
+    numbers = {n: client.start("tools/call", {"name": "says", "arguments": {"text": f"{n} & more"}}) for n in range(16)}
+    for text, number in numbers.items():
+        answer = client.answer(number, 60)
+        expect(f'"{text} & more"' in answer["result"]["content"][0]["text"], f"{text}: answered {answer}")
+    return "16 answers"
+
+
+def nonsense(client):
+    """A line that isn't JSON, a method that isn't there and a line that ends as Windows ends lines."""
+    client.write(b'{"jsonrpc": nothing}\n')
+    expect(client.answer(None)["error"]["code"] == -32700, "it read nonsense")
+    expect(client.ask("tools/none")["error"]["code"] == -32601, "it knows a method that isn't there")
+    client.write(b'{"jsonrpc":"2.0","id":77,"method":"ping","params":{}}\r\n')
+    expect("id" in client.answer(77), "it wants other ends of lines")
+    return says(client, "still here")
+
+
+def main():
+    table = Table(*TOOLS, "the server")
+    for era in ("legacy", "modern"):
+        for what, end in ENDINGS.items():
+            row = f"{era}: {what}"
+            with Home() as home, Stdio(home, era) as client:
+                try:
+                    started = calls(client)
+                    end(client, started)
+                    watch(table, row, started, client.process, ends=what != "cancel")
+                    if what == "cancel":
+                        table.check(row, "the server", lambda: says(client, "you"))
+                except Exception as error:
+                    table.put(row, "the server", "FAIL", f"{type(error).__name__}: {error}")
+        with Home() as home, Stdio(home, era) as client:
+            table.check(f"{era}: many at once", "the server", lambda: many_at_once(client))
+            table.check(f"{era}: nonsense", "the server", lambda: nonsense(client))
+    return table.show("lifecycle on Windows")
+
+
+sys.exit(main())
