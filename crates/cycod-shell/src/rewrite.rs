@@ -695,7 +695,7 @@ fn holds(parts: &[Part], hole: usize) -> bool {
 /// What `placing` calls code of a language; for the others it is any program.
 fn placing(language: &str) -> &str {
     match language {
-        "sh" | "sh-joined" => "bash",
+        "sh" | "sh-joined" | "sh-words" => "bash",
         "python" | "javascript" | "perl" | "ruby" | "lua" | "awk" | "sed" | "jq" | "sql" => language,
         "R" => "r",
         _ => "program",
@@ -705,7 +705,7 @@ fn placing(language: &str) -> &str {
 fn language_of(program: &str, language: &str) -> Option<Language> {
     Some(match language {
         "sh" if matches!(program, "bash" | "sh" | "zsh" | "dash" | "ksh" | "ash" | "eval") => Language::Shell,
-        "sh" | "sh-joined" => Language::Remote,
+        "sh" | "sh-joined" | "sh-words" => Language::Remote,
         "python" => Language::Python,
         "perl" => Language::Perl,
         "ruby" => Language::Ruby,

@@ -178,8 +178,8 @@ fn programs_are_told_from_what_the_shell_does_itself() {
         ),
         ("python3 -c 'import os'", "python3, (what code for `python3` starts or loads)"),
         ("git -c alias.x='!curl' x", "git, ? what code for `git` starts or loads"),
-        ("env -S 'curl x'", "env, ? what `env` makes of the words in a text"),
-        ("env --split-string='curl x'", "env, ? what `env` makes of the words in a text"),
+        ("env -S 'curl x'", "env, curl"),
+        ("env --split-string='curl x'", "env, curl"),
         ("unheard-of x", "unheard-of, (what `unheard-of` starts or loads: no table describes it)"),
     ] {
         assert_eq!(programs(script), expected, "{script}");

@@ -300,7 +300,71 @@ const WAYS: &[(Shell, &str, &str)] = &[
     // A command that a setting says has the environment.
     (Shell::Bash, r#"v="{X}" git -c alias.e='!printenv v | sh' e"#, SHELL),
     (Shell::Bash, r#"export v="{X}"; GIT_SSH_COMMAND='printenv v | sh; :' git ls-remote ssh://h/x"#, SHELL),
+    // So has a shell that a program starts in its own way.
+    (Shell::Bash, r#"v="{X}" env -S sh -c 'eval "$v"'"#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; nice env --split-string='bash -c' 'eval "$v"'"#, SHELL),
+    (Shell::Bash, r#"v="{X}" env -S "sh -c 'eval \"\$v\"'""#, SHELL),
+    (Shell::Bash, r#"echo > f; v="{X}" tar -I 'eval "$v"; cat' -cf a.tar f"#, SHELL),
+    (Shell::Bash, r#"echo > f; v="{X}" tar --checkpoint=1 --checkpoint-action=exec='eval "$v"' -cf a.tar f"#, SHELL),
+    (Shell::Bash, r#"echo > f; v="{X}" rsync -e "sh -c 'eval \"\$v\"'" f h:f; true"#, SHELL),
+    (Shell::Bash, r#"echo > f; v="{X}" sed -n '1e eval "$v"' f"#, SHELL),
+    (Shell::Bash, r#"v="{X}" python3 -c 'import os; os.system("eval \"$v\"")'"#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; lua5.4 -e 'os.execute("eval \"$v\"")'"#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; sqlite3 :memory: '.shell eval "$v"'"#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; vim -es -u NONE -c '!eval "$v"' -c q!"#, SHELL),
+    (Shell::Bash, r#"v="{X}" gdb -batch -ex 'shell eval "$v"'"#, SHELL),
 ];
+
+/// Programs that nobody described, or whose words are for a shell in a way that is theirs alone.
+const STARTERS: [&str; 14] = [
+    "faketime yesterday sh -c",
+    "trickle -s sh -c",
+    "torsocks sh -c",
+    "infisical run --command",
+    "guix shell -- sh -c",
+    "pixi run sh -c",
+    "lxc exec a -- sh -c",
+    "toolbox run sh -c",
+    "distrobox enter a -- sh -c",
+    "flatpak run --command=sh a -c",
+    "start-stop-daemon --start --exec /bin/sh -- -c",
+    "volta run sh -c",
+    "some-tool",
+    "some-tool --hook",
+];
+
+#[test]
+fn a_variable_that_a_program_hands_to_a_shell_is_judged_there() {
+    let is_data = |script: &str| judged(Shell::Bash, script).command.iter().all(Verdict::is_placeable);
+    for starter in STARTERS {
+        for code in [r#"'eval "$v"'"#, r#"'bash -c "$v"'"#, r#""eval \"\${v}\"""#] {
+            for script in [format!(r#"export v="{{X}}"; {starter} {code}"#), format!(r#"v="{{X}}" {starter} {code}"#)] {
+                assert!(!is_data(&script), "{script}");
+            }
+        }
+        let quoted = format!(r#"export v="{{X}}"; {starter} 'grep -- "$v" f'"#);
+        assert!(is_data(&quoted), "{quoted}");
+        // Another variable, and none.
+        for code in [r#"'eval "$w"'"#, "'eval \"$(ls)\"'"] {
+            let other = format!(r#"export v="{{X}}"; {starter} {code}"#);
+            assert!(is_data(&other), "{other}");
+        }
+    }
+    // What is text, or has variables of its own.
+    for command in [
+        "echo 'use $v'",
+        "git commit -m 'use $v'",
+        "awk '{ print $v }' f",
+        "jq -n --arg v 1 '$v'",
+        "perl -e 'print $v'",
+        "envsubst '$v' < f",
+        "find . -name '$v'",
+        "python3 -c 'import os; print(os.environ[\"v\"])'",
+    ] {
+        let script = format!(r#"export v="{{X}}"; {command}"#);
+        assert!(is_data(&script), "{script}");
+    }
+}
 
 #[test]
 fn a_variable_that_may_be_another_program_or_none_is_judged_as_that() {

@@ -120,6 +120,13 @@ impl Flow<'_> {
             }
             return self.evaluate(&whole, program, Called::default());
         }
+        if language == "sh-words" {
+            // What escapes mean in the text differs from a shell, so it must hold no value.
+            self.find_code(holes_of(text), program, "arguments");
+            let mut whole = text.clone();
+            value::push(&mut whole, Atom::text(" \"$@\""));
+            return self.evaluate(&whole, program, Called { zero: None, arguments: rest });
+        }
         // The word behind the code is `$0`; which it is cannot be told where it may be none, or several.
         let called = match rest.split_first() {
             None => Called::default(),

@@ -8,7 +8,7 @@ use super::evaluated::behind_name;
 use super::graph::Graph;
 use super::run_files::written_by_code;
 use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_of, literal, output_of};
-use super::{Called, Flow, Input, Reason, files, small, structure, value, watch};
+use super::{Called, Flow, Input, Reason, Variable, files, small, structure, value, watch};
 use crate::programs::{self, Input as Reads, Place, PlaceKind, Seen, State, Unlisted};
 use crate::verdict::{Guard, Rule};
 
@@ -227,6 +227,11 @@ impl Flow<'_> {
                     let input = self.input.clone().and(read);
                     return self.reading(input, true, |flow| flow.shell_code_at(state, &text, language, rest));
                 }
+                if may_reach_shell(place) && self.names_exported(&text) {
+                    // Whoever wrote `$NAME` into it means a shell that the program starts.
+                    let of_setting = behind_name(&text).filter(|_| place.kind == PlaceKind::CodeIn("config"));
+                    self.shell_code(of_setting.as_ref().unwrap_or(&text), "sh", &program, Vec::new());
+                }
                 if state.is_inside() {
                     self.replaced_by_names(&text, &program);
                 }
@@ -244,6 +249,18 @@ impl Flow<'_> {
     }
 
     /// A word is code of a shell. `find` puts names of files for `{}` in the words of what it runs.
+    /// Whether a text names a variable, as a shell would, that holds a value and that programs get.
+    fn names_exported(&self, text: &[Atom]) -> bool {
+        if self.in_environment.is_empty() || !has_dollar(text) {
+            return false;
+        }
+        let is_given = |variable: &Variable| variable.holes().iter().any(|hole| self.in_environment.contains(hole));
+        self.variables.iter().filter(|(_, variable)| is_given(variable)).any(|(name, _)| {
+            let mentions = |text: &str| text.contains(&format!("${name}")) || text.contains(&format!("${{{name}"));
+            text.iter().any(|atom| matches!(atom, Atom::Text(text) if mentions(text)))
+        })
+    }
+
     fn shell_code_at(&mut self, state: &State, text: &Text, language: &'static str, rest: Vec<Field>) {
         let program = Arc::clone(state.label());
         if state.is_inside() && literal(text).is_some_and(|code| code.contains("{}")) {
@@ -810,7 +827,8 @@ impl Owned {
                             || matches!(place.kind, PlaceKind::Arguments | PlaceKind::Environment))
                     || by_name && matches!(place.kind, PlaceKind::Data("name" | "ref" | "text" | "url"))
                     || place.runs_its_file()
-                    || place.kind == PlaceKind::Unknown =>
+                    || place.kind == PlaceKind::Unknown
+                    || may_reach_shell(place) && has_dollar(text) =>
             {
                 Self::Place { place, text: text.to_vec(), is_option_read, option }
             }
@@ -820,6 +838,50 @@ impl Owned {
             _ => return None,
         })
     }
+}
+
+/// Languages in which `$NAME` is a variable of their own.
+const OWN_VARIABLES: [&str; 26] = [
+    "R",
+    "awk",
+    "cmake",
+    "dasel",
+    "elixir",
+    "elvish",
+    "execline",
+    "gnuplot",
+    "graphql",
+    "groovy",
+    "hcl",
+    "javascript",
+    "jq",
+    "julia",
+    "make",
+    "mlr",
+    "nix",
+    "nu",
+    "perl",
+    "php",
+    "ruby",
+    "tcl",
+    "template",
+    "xonsh",
+    "xpath",
+    "yq",
+];
+
+/// Whether a program may hand a word, or a part of it, to a shell that it starts.
+fn may_reach_shell(place: &Place<'_>) -> bool {
+    match place.kind {
+        PlaceKind::Unknown | PlaceKind::Program | PlaceKind::Arguments => true,
+        PlaceKind::CodeIn(language) => !is_shell(language) && !OWN_VARIABLES.contains(&language),
+        _ => false,
+    }
+}
+
+/// Whether a `$` stands in a text that the shell which read it has left there.
+fn has_dollar(text: &[Atom]) -> bool {
+    text.iter().any(|atom| matches!(atom, Atom::Text(text) if text.contains('$')))
 }
 
 /// Whether code in this language stands in a file that a word names.
@@ -835,7 +897,7 @@ pub(super) fn is_of_reading(language: &str) -> bool {
 }
 
 pub(super) fn is_shell(language: &str) -> bool {
-    matches!(language, "sh" | "sh-joined")
+    matches!(language, "sh" | "sh-joined" | "sh-words")
 }
 
 /// The rule for a value in a text that says itself what it is.

@@ -80,7 +80,9 @@ pub(crate) fn watch(
 /// Takes over what the walk found about a value that nobody gave, or that is code.
 fn found(starts: &mut Starts, finding: &Finding, holes: &[Hole<'_>], sources: &[Source], first: usize) {
     let read_as = match &finding.reason {
-        Reason::Code { language: "sh" | "sh-joined", .. } | Reason::Evaluated { .. } | Reason::Chooses => ReadAs::Shell,
+        Reason::Code { language: "sh" | "sh-joined" | "sh-words", .. } | Reason::Evaluated { .. } | Reason::Chooses => {
+            ReadAs::Shell
+        }
         Reason::Written | Reason::Name { .. } => ReadAs::Shell,
         // What a shell is given as a file: `bash <( … )`.
         Reason::Code { program, language: "program" } if is_shell(program) => ReadAs::Shell,
@@ -400,7 +402,7 @@ impl Flow<'_> {
                 self.note_read(text, read_as, is_interpreter(state));
             }
             // It is followed.
-            PlaceKind::CodeIn("sh" | "sh-joined") => {}
+            PlaceKind::CodeIn("sh" | "sh-joined" | "sh-words") => {}
             PlaceKind::CodeIn(language) => {
                 // What a builtin takes for a name is followed where builtins are.
                 if matches!(language, "name" | "arithmetic" | "jq") {
