@@ -4,13 +4,12 @@ import os
 import random
 import signal
 import sys
-import time
-from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from outside import Home, Server, Table, eventually, expect, marked  # noqa: E402
 
+from endings import calls, cancel_on_stdio, watch  # noqa: E402
 from raw import Http, Stdio, message  # noqa: E402
 
 # Each waits in `sleep {mark}`, whose argument nothing can shed.
@@ -24,7 +23,6 @@ TOOLS = {
     "stopped": "sleep {mark} & kill -STOP $!; kill -STOP $$",
 }
 LEAVES_BEHIND = "(setsid env -i sleep {mark} </dev/null >/dev/null 2>&1 &); echo done"
-LIMIT = 2.0
 ERAS = ("legacy", "modern")
 
 
@@ -39,39 +37,8 @@ def tool(name, command):
     )
 
 
-def calls(client):
-    """Starts every tool and returns, by tool, its mark and whatever stands for its call."""
-    started = {}
-    for name in TOOLS:
-        mark = new_mark()
-        started[name] = (mark, client.start("tools/call", {"name": name, "arguments": {"mark": mark}}))
-    for name, (mark, _) in started.items():
-        expect(eventually(lambda: marked(mark), 10), f"`{name}` did not start")
-    return started
-
-
-def watch(table, row, started, process, ends):
-    """Notes for every tool how long its processes were there after the end; for the server too, where it ends."""
-    waited = {name: lambda mark=mark: not marked(mark) for name, (mark, _) in started.items()}
-    if ends:
-        waited["the server"] = lambda: process.poll() is not None
-    begin = time.monotonic()
-    while waited:
-        now = time.monotonic() - begin
-        for name in [name for name, is_gone in waited.items() if is_gone()]:
-            del waited[name]
-            # What a sample costs is ours, a tenth of a second of it.
-            late = f"gone after {now:.1f} s" if now > LIMIT + 0.1 else None
-            table.put(row, name, "FAIL" if late else f"{now:.1f} s", late)
-        if now > LIMIT:
-            break
-        time.sleep(0.02)
-    for name in waited:
-        table.put(row, name, "FAIL", f"still there after {LIMIT} s")
-    for mark, _ in started.values():
-        for left in marked(mark):
-            with suppress(ProcessLookupError):
-                os.kill(left, signal.SIGKILL)
+def started_by(client):
+    return calls(client, TOOLS, new_mark, marked)
 
 
 def still_answers(table, row, client):
@@ -97,11 +64,6 @@ def stop_listening(client, process, started):
     client.start("tools/list")
 
 
-def cancel_on_stdio(client, process, started):
-    for _, number in started.values():
-        client.send(message(client.era, None, "notifications/cancelled", {"requestId": number, "reason": "enough"}))
-
-
 def cancel_by_post(client, process, started):
     for number in range(client.number - len(started) + 1, client.number + 1):
         client.post(message(client.era, None, "notifications/cancelled", {"requestId": number}))
@@ -124,9 +86,9 @@ def on_stdio(table, era):
     for what, end in endings.items():
         with home_with_tools() as home, Stdio(home, era) as client:
             row = f"stdio {era}: {what}"
-            started = calls(client)
+            started = started_by(client)
             end(client, client.process, started)
-            watch(table, row, started, client.process, ends=what != "cancel")
+            watch(table, row, started, client.process, what != "cancel", marked)
             if what == "cancel":
                 still_answers(table, row, client)
 
@@ -139,9 +101,9 @@ def on_http(table, era):
         with home_with_tools() as home, Server(home) as server:
             row = f"http {era}: {what}"
             client = Http(server, era)
-            started = calls(client)
+            started = started_by(client)
             end(client, server.process, started)
-            watch(table, row, started, server.process, ends=what not in stays)
+            watch(table, row, started, server.process, what not in stays, marked)
             if what in stays:
                 still_answers(table, row, Http(server, era))
 

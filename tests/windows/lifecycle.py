@@ -3,19 +3,20 @@
 CYCOD names `cycod.exe`, and the variables of Wine say where its Windows is. `.cycod` of its user is replaced.
 """
 
+import itertools
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS / "hostile")]
-from outside import CYCOD, Table, eventually, expect, marked  # noqa: E402
+from outside import CYCOD, Table, expect, marked  # noqa: E402
 
-from raw import Stdio, message  # noqa: E402
+from endings import calls, cancel_on_stdio, watch  # noqa: E402
+from raw import Stdio  # noqa: E402
 
 # Each waits in a `ping` whose argument nothing can shed: how many milliseconds it waits for an answer.
 WAITING = "ping -n 600 -w {mark} 127.0.0.1"
@@ -25,8 +26,6 @@ TOOLS = {
     "many": " & ".join([f'start /b "" {WAITING}'] * 4 + [WAITING]),
     "leaves": f'start /b "" {WAITING} & ping -n 600 -w {{mark}} 127.0.0.1 > NUL',
 }
-# Ending a tree is a moment; starting a program under Wine takes long on a busy machine.
-LIMIT = 2.0
 
 
 class Home:
@@ -62,44 +61,14 @@ def running(mark):
     return marked(str(mark), ("PING.EXE", "ping.exe", "cmd.exe", "CMD.EXE"))
 
 
-def calls(client):
-    """Starts every tool and returns, by tool, its mark and the number of its call."""
-    started = {}
-    for at, name in enumerate(TOOLS):
-        mark = 100_000_000 + os.getpid() * 10 + at
-        started[name] = (mark, client.start("tools/call", {"name": name, "arguments": {"mark": mark}}))
-    for name, (mark, _) in started.items():
-        expect(eventually(lambda: running(mark), 30), f"`{name}` did not start")
-    return started
-
-
-def watch(table, row, started, process, ends):
-    waiting = {name: lambda mark=mark: not running(mark) for name, (mark, _) in started.items()}
-    if ends:
-        waiting["the server"] = lambda: process.poll() is not None
-    begin = time.monotonic()
-    while waiting and time.monotonic() - begin < LIMIT:
-        for name in [name for name, is_gone in waiting.items() if is_gone()]:
-            del waiting[name]
-            table.put(row, name, f"{time.monotonic() - begin:.1f} s")
-        time.sleep(0.02)
-    for name in waiting:
-        table.put(row, name, "FAIL", f"still there after {LIMIT} s")
-    for mark, _ in started.values():
-        for left in running(mark):
-            os.kill(left, signal.SIGKILL)
-
-
-def cancel(client, started):
-    for _, number in started.values():
-        client.send(message(client.era, None, "notifications/cancelled", {"requestId": number, "reason": "enough"}))
+MARKS = itertools.count(100_000_000 + os.getpid() * 1000)
 
 
 ENDINGS = {
-    "end of input": lambda client, _: client.process.stdin.close(),
-    "Ctrl-C": lambda client, _: client.process.send_signal(signal.SIGINT),
-    "a kill": lambda client, _: client.process.kill(),
-    "cancel": cancel,
+    "end of input": lambda client, process, started: process.stdin.close(),
+    "Ctrl-C": lambda client, process, started: process.send_signal(signal.SIGINT),
+    "a kill": lambda client, process, started: process.kill(),
+    "cancel": cancel_on_stdio,
 }
 
 
@@ -135,9 +104,10 @@ def main():
             row = f"{era}: {what}"
             with Home() as home, Stdio(home, era) as client:
                 try:
-                    started = calls(client)
-                    end(client, started)
-                    watch(table, row, started, client.process, ends=what != "cancel")
+                    # Starting a program under Wine takes long on a busy machine.
+                    started = calls(client, TOOLS, lambda: next(MARKS), running, seconds=30)
+                    end(client, client.process, started)
+                    watch(table, row, started, client.process, what != "cancel", running)
                     if what == "cancel":
                         table.check(row, "the server", lambda: says(client, "you"))
                 except Exception as error:
