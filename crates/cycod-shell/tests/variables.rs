@@ -313,6 +313,8 @@ const WAYS: &[(Shell, &str, &str)] = &[
     (Shell::Bash, r#"export v="{X}"; sqlite3 :memory: '.shell eval "$v"'"#, SHELL),
     (Shell::Bash, r#"export v="{X}"; vim -es -u NONE -c '!eval "$v"' -c q!"#, SHELL),
     (Shell::Bash, r#"v="{X}" gdb -batch -ex 'shell eval "$v"'"#, SHELL),
+    (Shell::Bash, r#"echo 'import os; os.system("eval \"$v\"")' | v="{X}" python3"#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; sqlite3 :memory: <<< '.shell eval "$v"'"#, SHELL),
 ];
 
 /// Programs that nobody described, or whose words are for a shell in a way that is theirs alone.
@@ -348,6 +350,16 @@ fn a_variable_that_a_program_hands_to_a_shell_is_judged_there() {
         for code in [r#"'eval "$w"'"#, "'eval \"$(ls)\"'"] {
             let other = format!(r#"export v="{{X}}"; {starter} {code}"#);
             assert!(is_data(&other), "{other}");
+        }
+    }
+    // What it reads.
+    for (code, is_harmless) in [(r#"'eval "$v"'"#, false), (r#"'bash -c "$v"'"#, false), (r#"'grep -- "$v" f'"#, true)]
+    {
+        for script in [
+            format!(r#"export v="{{X}}"; some-tool <<< {code}"#),
+            format!(r#"export v="{{X}}"; echo {code} | faketime yesterday sh"#),
+        ] {
+            assert_eq!(is_data(&script), is_harmless, "{script}");
         }
     }
     // What is text, or has variables of its own.

@@ -27,6 +27,9 @@ impl Flow<'_> {
                 let is_unread = if state.has_operand() { unless_operand } else { with_operand };
                 let is_code =
                     state.seen() & always != 0 || !(state.is_done() || is_unread) && state.seen() & unless == 0;
+                if is_code && !is_shell(language) && !OWN_VARIABLES.contains(&language) {
+                    self.input_for_shell(program);
+                }
                 if is_code && language == programs::UNKNOWN_LANGUAGE {
                     let holes = [holes, self.input_files.clone()].concat();
                     let why = format!(
@@ -57,6 +60,7 @@ impl Flow<'_> {
                 }
             }
             Reads::Unknown if state.is_of_unknown_program() => {
+                self.input_for_shell(program);
                 // A file that the shell opens is no word of it.
                 let is_opened = matches!(self.input, Input::Printed(_));
                 let opened = if is_opened { self.input_files.clone() } else { Vec::new() };
@@ -101,6 +105,14 @@ impl Flow<'_> {
                 }
                 self.guard_input(&program, |before, _, is_json_string| before.rule_of_yaml(is_json_string));
             }
+        }
+    }
+
+    /// A program may hand its input, or a part of it, to a shell that it starts: see [`names_exported`](Self::names_exported).
+    fn input_for_shell(&mut self, program: &Arc<str>) {
+        let Input::Texts(texts) = self.input.clone() else { return };
+        for text in texts.iter().filter(|text| self.names_exported(text)).cloned().collect::<Vec<_>>() {
+            self.reading(Input::Clean, false, |flow| flow.evaluate(&text, program, Called::default()));
         }
     }
 
