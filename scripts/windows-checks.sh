@@ -242,6 +242,27 @@ check "a function of Node.js that fails" 1 'there is nobody.*|counts.md:12' tool
 check "a function of Node.js that lasts" 124 '' tool run counts --param WHO=forever --timeout 3000
 none_left "nothing is left of it"
 check "a function in Python" 0 '"sum": ?6' tool run sums --param VALUES=[1,2,3]
+# An environment of the project, as `python -m venv` makes it on Windows.
+cat >.cycod/tools/prefix.md <<'END'
+---
+description: Tells which Python it is.
+tags: [read]
+---
+
+```python
+import sys
+def handler(): return sys.prefix
+```
+END
+python=$(wine python -c 'import sys; print(sys.prefix)' 2>/dev/null </dev/null | cat | tr -d '\r')
+mkdir -p .venv/Scripts
+cp "$(wine winepath -u "$python" 2>/dev/null | tr -d '\r')/python.exe" .venv/Scripts/
+printf 'home = %s\nversion = 3.11.9\n' "$python" >.venv/pyvenv.cfg
+check "trust with an environment" 0 '' tool trust --all --yes
+check "a function in Python of the project's environment" 0 '\.venv"?$' tool run prefix
+rm -r .venv
+check "trust without it" 0 '' tool trust --all --yes
+check "a function in Python without an environment" 0 'python"?$' tool run prefix
 check "a function in R is refused" 1 'unsupported-platform.*function in R' tool run statistics
 check "a script of the engine is refused" 1 'process without powers' tool run script
 

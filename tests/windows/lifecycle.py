@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -55,6 +56,14 @@ class Home:
 
     def stdio(self, *options):
         return ["wine", CYCOD, "mcp", "serve", *options]
+
+
+def clear(started):
+    """Ends what Wine was about to make a process of when its parent ended: it waits for its server, and is no program yet."""
+    for mark, _ in started.values():
+        for left in marked(str(mark), ("wine64", "wine64-preloader", "wine", "wine-preloader")):
+            with suppress(ProcessLookupError):
+                os.kill(left, signal.SIGKILL)
 
 
 def running(mark):
@@ -108,6 +117,7 @@ def main():
                     started = calls(client, TOOLS, lambda: next(MARKS), running, seconds=30)
                     end(client, client.process, started)
                     watch(table, row, started, client.process, what != "cancel", running)
+                    clear(started)
                     if what == "cancel":
                         table.check(row, "the server", lambda: says(client, "you"))
                 except Exception as error:
