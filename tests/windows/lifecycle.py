@@ -14,17 +14,18 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS / "hostile")]
-from outside import CYCOD, Table, expect, marked  # noqa: E402
+from outside import CYCOD, Table, eventually, expect, marked  # noqa: E402
 
 from endings import calls, cancel_on_stdio, watch  # noqa: E402
 from raw import Stdio  # noqa: E402
 
 # Each waits in a `ping` whose argument nothing can shed: how many milliseconds it waits for an answer.
 WAITING = "ping -n 600 -w {mark} 127.0.0.1"
+MANY = 5
 TOOLS = {
     "waits": WAITING,
     "below": f"cmd /c {WAITING}",
-    "many": " & ".join([f'start /b "" {WAITING}'] * 4 + [WAITING]),
+    "many": " & ".join([f'start /b "" {WAITING}'] * (MANY - 1) + [WAITING]),
     "leaves": f'start /b "" {WAITING} & ping -n 600 -w {{mark}} 127.0.0.1 > NUL',
 }
 
@@ -115,6 +116,8 @@ def main():
                 try:
                     # Starting a program under Wine takes long on a busy machine.
                     started = calls(client, TOOLS, lambda: next(MARKS), running, seconds=30)
+                    # One of them may still wait; the shell has the mark in its text, too.
+                    expect(eventually(lambda: len(running(started["many"][0])) >= MANY, 30), "not all of `many` started")
                     end(client, client.process, started)
                     watch(table, row, started, client.process, what != "cancel", running)
                     clear(started)
