@@ -162,7 +162,7 @@ def claimed_from_a_dying_hub(fleet):
 def done_before_it_is_told(fleet):
     """The work is done, and the hub is away when the worker tells it: the result counts, and nothing starts again."""
     run = fleet.background("once")
-    expect(eventually(lambda: starts(fleet, "one"), 10), "nothing runs")
+    expect(eventually(lambda: starts(fleet, "one"), 30), "nothing runs")
     fleet.kill("hub")
     time.sleep(4)
     fleet.start("hub")
@@ -240,7 +240,7 @@ def hub_away(fleet):
     """A hub that is away for longer than a lease ends nothing: the workers know that it gives their steps to no other."""
     alone(fleet)
     run = fleet.background("long")
-    expect(eventually(lambda: starts(fleet, "one"), 10), "nothing runs")
+    expect(eventually(lambda: starts(fleet, "one"), 30), "nothing runs")
     fleet.kill("hub")
     time.sleep(2 * LEASE)
     expect(marked("28.77"), "the step ended with the hub")
@@ -267,7 +267,7 @@ def output_for_an_away_hub(fleet):
     """A run doesn't wait for a hub that is away: its output waits in the worker, and is there when the hub is back."""
     alone(fleet)
     run = fleet.background("chatty")
-    expect(eventually(lambda: starts(fleet, "one"), 10), "nothing runs")
+    expect(eventually(lambda: starts(fleet, "one"), 30), "nothing runs")
     fleet.kill("hub")
     began = time.monotonic()
     expect(eventually(lambda: starts(fleet, "said"), 2 * LEASE), "the step waits for the hub")
@@ -303,7 +303,7 @@ def database_away(_):
         fleet.tool("long", LONG)
         alone(fleet)
         run = fleet.background("long")
-        expect(eventually(lambda: starts(fleet, "one"), 10), "nothing runs")
+        expect(eventually(lambda: starts(fleet, "one"), 30), "nothing runs")
         fleet.kill("postgres")
         time.sleep(2 * LEASE)
         expect(marked("28.77"), "the step ended with the database")
@@ -367,7 +367,7 @@ def partitioned(seconds, losses_wanted, tool, most):
                 for worker in fleet.workers:
                     fleet.kill(worker)
                 run = fleet.background(tool)
-                expect(eventually(lambda: starts(fleet, "one"), 15), "nothing runs")
+                expect(eventually(lambda: starts(fleet, "one"), 30), "nothing runs")
                 network.cut()
                 began = time.monotonic()
                 for worker in fleet.workers:
