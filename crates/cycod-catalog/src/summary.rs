@@ -129,22 +129,13 @@ impl Summary {
 fn platforms(tool: &Tool) -> BTreeSet<Platform> {
     let every = || Platform::NAMES.into_iter().map(|(_, platform)| platform);
     let of_function: BTreeSet<Platform> = match &tool.body {
-        Body::Handler(handler) => every().filter(|platform| handler.runtime.runs_on(*platform)).collect(),
+        Body::Handler(handler) if !every().all(|platform| handler.runtime.runs_on(platform)) => {
+            every().filter(|platform| handler.runtime.runs_on(*platform)).collect()
+        }
         _ => BTreeSet::new(),
     };
-    let named = [&tool.platforms, &tool.requires.platforms].into_iter().chain(
-        // It says nothing where it runs everywhere.
-        Some(&of_function).filter(|platforms| platforms.len() < Platform::NAMES.len()),
-    );
-    let mut narrowed = BTreeSet::new();
-    for platforms in named.filter(|platforms| !platforms.is_empty()) {
-        if narrowed.is_empty() {
-            narrowed.clone_from(platforms);
-        } else {
-            narrowed.retain(|platform| platforms.contains(platform));
-        }
-    }
-    narrowed
+    let named = [&tool.platforms, &tool.requires.platforms, &of_function].into_iter();
+    named.filter(|platforms| !platforms.is_empty()).cloned().reduce(|all, more| &all & &more).unwrap_or_default()
 }
 
 /// The commands a call starts whatever happens: not those of fallbacks and tests.

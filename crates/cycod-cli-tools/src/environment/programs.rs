@@ -44,10 +44,7 @@ const SHELLS: &str = "shells";
 const INTERPRETERS: &str = "interpreters";
 const PROGRAMS_GROUP: &str = "programs";
 
-const PYTHON: &str = match Runtime::Python.program() {
-    Some(program) => program,
-    None => "python3",
-};
+const PYTHON: &str = Runtime::Python.program().expect("Python is a program");
 
 /// The programs, in the order in which they are told.
 pub(crate) const PROGRAMS: [Known; 11] = [

@@ -121,8 +121,9 @@ fn errors_of_node_say_where_in_the_file() {
         caused by Error: first
     "#]],
     );
+    let not_found = format!("cannot find the module `no-such-module` from {}", utf8(worker.directory.path()));
     for (code, says) in [
-        ("import 'no-such-module';\nexport default () => 1", "cannot find the module `no-such-module` from "),
+        ("import 'no-such-module';\nexport default () => 1", &*not_found),
         ("export default () => process.exit(3)", "`process.exit(3)` is not for a handler"),
         (
             "export default () => new Promise(() => setTimeout(() => process.exit(), 1))",

@@ -111,8 +111,10 @@ impl Flow<'_> {
     /// A program may hand its input, or a part of it, to a shell that it starts: see [`names_exported`](Self::names_exported).
     fn input_for_shell(&mut self, program: &Arc<str>) {
         let Input::Texts(texts) = self.input.clone() else { return };
-        for text in texts.iter().filter(|text| self.names_exported(text)).cloned().collect::<Vec<_>>() {
-            self.reading(Input::Clean, false, |flow| flow.evaluate(&text, program, Called::default()));
+        for text in &texts {
+            if self.names_exported(text) {
+                self.reading(Input::Clean, false, |flow| flow.evaluate(text, program, Called::default()));
+            }
         }
     }
 
@@ -240,7 +242,7 @@ impl Flow<'_> {
                     return self.reading(input, true, |flow| flow.shell_code_at(state, &text, language, rest));
                 }
                 if may_reach_shell(place) && self.names_exported(&text) {
-                    // Whoever wrote `$NAME` into it means a shell that the program starts.
+                    // Its `$NAME` is for a shell that the program starts.
                     let of_setting = behind_name(&text).filter(|_| place.kind == PlaceKind::CodeIn("config"));
                     self.shell_code(of_setting.as_ref().unwrap_or(&text), "sh", &program, Vec::new());
                 }
@@ -260,7 +262,6 @@ impl Flow<'_> {
         }
     }
 
-    /// A word is code of a shell. `find` puts names of files for `{}` in the words of what it runs.
     /// Whether a text names a variable, as a shell would, that holds a value and that programs get.
     fn names_exported(&self, text: &[Atom]) -> bool {
         if self.in_environment.is_empty() || !has_dollar(text) {
@@ -273,6 +274,7 @@ impl Flow<'_> {
         })
     }
 
+    /// A word is code of a shell. `find` puts names of files for `{}` in the words of what it runs.
     fn shell_code_at(&mut self, state: &State, text: &Text, language: &'static str, rest: Vec<Field>) {
         let program = Arc::clone(state.label());
         if state.is_inside() && literal(text).is_some_and(|code| code.contains("{}")) {

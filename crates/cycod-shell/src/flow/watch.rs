@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::left::Around;
 use super::value::{Atom, Field, Tag, Text, beginning, holes_of, literal, push};
-use super::{Finding, Flow, Input, Reason, follow};
+use super::{Finding, Flow, Input, Reason, follow, places};
 use crate::hole::{Hole, Trust};
 use crate::piece::Shell;
 use crate::programs::{self, Input as Reads, Loads, Place, PlaceKind, State, Statements};
@@ -80,9 +80,8 @@ pub(crate) fn watch(
 /// Takes over what the walk found about a value that nobody gave, or that is code.
 fn found(starts: &mut Starts, finding: &Finding, holes: &[Hole<'_>], sources: &[Source], first: usize) {
     let read_as = match &finding.reason {
-        Reason::Code { language: "sh" | "sh-joined" | "sh-words", .. } | Reason::Evaluated { .. } | Reason::Chooses => {
-            ReadAs::Shell
-        }
+        Reason::Code { language, .. } if places::is_shell(language) => ReadAs::Shell,
+        Reason::Evaluated { .. } | Reason::Chooses => ReadAs::Shell,
         Reason::Written | Reason::Name { .. } => ReadAs::Shell,
         // What a shell is given as a file: `bash <( … )`.
         Reason::Code { program, language: "program" } if is_shell(program) => ReadAs::Shell,
@@ -402,7 +401,7 @@ impl Flow<'_> {
                 self.note_read(text, read_as, is_interpreter(state));
             }
             // It is followed.
-            PlaceKind::CodeIn("sh" | "sh-joined" | "sh-words") => {}
+            PlaceKind::CodeIn(language) if places::is_shell(language) => {}
             PlaceKind::CodeIn(language) => {
                 // What a builtin takes for a name is followed where builtins are.
                 if matches!(language, "name" | "arithmetic" | "jq") {
