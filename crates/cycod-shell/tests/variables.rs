@@ -315,6 +315,21 @@ const WAYS: &[(Shell, &str, &str)] = &[
     (Shell::Bash, r#"v="{X}" gdb -batch -ex 'shell eval "$v"'"#, SHELL),
     (Shell::Bash, r#"echo 'import os; os.system("eval \"$v\"")' | v="{X}" python3"#, SHELL),
     (Shell::Bash, r#"export v="{X}"; sqlite3 :memory: <<< '.shell eval "$v"'"#, SHELL),
+    // What a process substitution prints is a script, too.
+    (Shell::Bash, r#"v="{X}"; . <(echo 'eval "$v"')"#, SHELL),
+    (Shell::Bash, r#"v="{X}"; source <(printf '%s\n' 'f() { eval "$1"; }'); f "$v""#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; bash <(echo 'eval "$v"')"#, SHELL),
+    (Shell::Bash, r#"bash <(echo 'eval "$1"') "{X}""#, SHELL),
+    (Shell::Zsh, r#"v="{X}"; . <(echo 'eval "$v"')"#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; make -sf <(printf 'all:\n\t@eval "$$v"\n')"#, SHELL),
+    (Shell::Bash, r#"exec 3< <(echo 'eval "$v"'); v="{X}"; . /dev/fd/3"#, SHELL),
+    (Shell::Bash, r#"exec 3< <(echo 'eval "$v"'); export v="{X}"; bash /dev/fd/3"#, SHELL),
+    // So is what `xargs` reads, and a file that the script writes for a program.
+    (Shell::Bash, r#"echo 'eval "$v"' | v="{X}" xargs -d '\n' -I% sh -c %"#, SHELL),
+    (Shell::Bash, r#"echo "sh -c 'eval \$v'" | v="{X}" xargs env"#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; printf 'all:\n\t@eval "$$v"\n' > Makefile; make -s"#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; printf 'all:\n\t@eval "$$v"\n' | make -sf -"#, SHELL),
+    (Shell::Bash, r#"echo 'import os; os.system("eval \"$v\"")' > a.py; v="{X}" python3 a.py"#, SHELL),
 ];
 
 /// Programs that nobody described, or whose words are for a shell in a way that is theirs alone.
@@ -372,6 +387,13 @@ fn a_variable_that_a_program_hands_to_a_shell_is_judged_there() {
         "envsubst '$v' < f",
         "find . -name '$v'",
         "python3 -c 'import os; print(os.environ[\"v\"])'",
+        // What is printed to a program is harmless there, or not for a shell.
+        "bash <(echo 'grep -- \"$v\" f')",
+        "bash <(curl -s https://example.org/install.sh)",
+        "envsubst < <(echo 'a $v')",
+        "make -f <(printf 'all:\\n\\t@grep -- \"$$v\" f\\n')",
+        "printf 'services: { a: { image: \"a:$v\" } }' > compose.yml; docker compose up -d",
+        "ls | xargs -I{} sh -c 'echo \"$v\" {}'",
     ] {
         let script = format!(r#"export v="{{X}}"; {command}"#);
         assert!(is_data(&script), "{script}");

@@ -293,6 +293,7 @@ impl Flow<'_> {
         self.loads(state);
         if is_make(state.label()) {
             self.includes();
+            self.input_for_shell(state.label());
         }
         self.searches(state);
         self.writes_copies(state, fields);
@@ -418,6 +419,9 @@ impl Flow<'_> {
             self.note_container(state, word);
         }
         let is_xargs = step.command.is_some() && state.entry().input == Reads::Arguments;
+        if is_xargs {
+            self.input_for_shell(state.label());
+        }
         let takes_input = is_xargs && Xargs::takes_input(fields);
         let within = Within { has_input: within.has_input && !takes_input, ..within };
         let plugin = step.plugin.map(|name| self.plugin(&name, state)).unwrap_or_default();

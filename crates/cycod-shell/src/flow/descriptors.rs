@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use super::value::{ANY, Atom, Tag, Text, literal, written_out};
 use super::{Flow, Input, Reason};
-use crate::programs::{Place, PlaceKind};
+use crate::programs::{self, Place, PlaceKind};
+
+/// Why nothing is known of a script that a shell reads from a descriptor.
+const UNFOLLOWED: &str = "a shell runs what it reads from a descriptor, and cycod doesn't follow which script that is";
 
 /// What the name of a file says about where its text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +135,14 @@ impl Flow<'_> {
                 // Code is no name of a file, and the table does not tell which of the two it is.
                 Source::Perhaps if at > 0 || is_code(place, name) => {}
                 Source::Input => self.find_code(self.input.holes(), program, language),
-                Source::Descriptor => self.find_code(self.open_holes(), program, language),
+                Source::Descriptor => {
+                    self.find_code(self.open_holes(), program, language);
+                    if programs::runs_shell_code(program) {
+                        let given: Vec<usize> =
+                            self.running.arguments.iter().chain(&self.in_environment).copied().collect();
+                        self.find_unclear(given, UNFOLLOWED);
+                    }
+                }
                 Source::Perhaps => {
                     let holes = if is_known(name) { self.open_holes() } else { self.input.holes() };
                     let why = format!("a file that `{program}` runs may be what it reads");
@@ -146,6 +156,11 @@ impl Flow<'_> {
                 }
             }
         }
+    }
+
+    /// A shell reads a script into itself from a descriptor that is not its input.
+    pub(super) fn descriptor_becomes_part(&mut self) {
+        self.find_unclear(self.own_holes(), UNFOLLOWED);
     }
 
     /// A descriptor is run by its name.

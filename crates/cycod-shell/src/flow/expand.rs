@@ -139,13 +139,22 @@ impl Flow<'_> {
             }
             Part::Process(script) => {
                 // It reads what is written to it, or what it prints is read.
-                let printed = self.perhaps(|flow| flow.captured(script)).0.holes();
+                self.outputs += 1;
+                let number = self.outputs;
+                let printed = self.perhaps(|flow| flow.captured(script)).0;
                 let mut pieces = vec![Piece::Mark];
                 if self.watches() {
                     // What it holds is followed; nobody chooses its name.
                     pieces.push(Piece::Atom(Atom::text("/dev/fd/")));
                 }
-                pieces.push(Piece::Atom(output_of(&printed)));
+                let path = match printed.holes().as_slice() {
+                    [] if !self.watches() => Atom::Unknown(Tag::Process(number)),
+                    holes => output_of(holes),
+                };
+                if let Input::Texts(texts) = printed {
+                    self.substitutions.insert(number, texts);
+                }
+                pieces.push(Piece::Atom(path));
                 vec![pieces]
             }
             Part::Array(words) | Part::Pattern(words) => {

@@ -406,7 +406,12 @@ impl Name {
             }
         }
         let is_own = |atom: &Atom| {
-            matches!(atom, Atom::Unknown(Tag::Variable(_) | Tag::Given(_) | Tag::New(_) | Tag::Missing | Tag::Absent))
+            matches!(
+                atom,
+                Atom::Unknown(
+                    Tag::Variable(_) | Tag::Given(_) | Tag::New(_) | Tag::Process(_) | Tag::Missing | Tag::Absent
+                )
+            )
         };
         match part {
             None => Self::Whole(whole),
@@ -434,7 +439,9 @@ fn is_device(path: &Text) -> bool {
 
 /// What stands for a directory of which nothing but itself is known; no directory has such a name.
 fn own_name(atom: &Atom) -> Option<String> {
-    let Atom::Unknown(tag @ (Tag::Variable(_) | Tag::Given(_) | Tag::New(_))) = atom else { return None };
+    let Atom::Unknown(tag @ (Tag::Variable(_) | Tag::Given(_) | Tag::New(_) | Tag::Process(_))) = atom else {
+        return None;
+    };
     Some(format!("{tag:?}/"))
 }
 
@@ -498,7 +505,7 @@ pub(crate) struct FileName(String);
 
 impl FileName {
     pub(super) fn of(file: &Text) -> Self {
-        if file.iter().any(|atom| matches!(atom, Atom::Unknown(Tag::New(_)))) {
+        if file.iter().any(|atom| matches!(atom, Atom::Unknown(Tag::New(_) | Tag::Process(_)))) {
             return Self(String::new());
         }
         let is_of_user =

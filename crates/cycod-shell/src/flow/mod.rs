@@ -208,6 +208,8 @@ pub(crate) struct Flow<'a> {
     /// The last names of the files that the script writes itself, and what stands in those that have only text of its author's.
     authored: BTreeSet<String>,
     codes: HashMap<Arc<str>, Vec<Text>>,
+    /// What each process substitution prints, as far as it is known.
+    substitutions: HashMap<usize, Vec<Text>>,
     /// The names at which it puts other programs.
     copied: BTreeSet<Arc<str>>,
     /// The names at which it puts what it fetches.
@@ -419,6 +421,7 @@ impl<'a> Flow<'a> {
             splits_otherwise: false,
             own_separator: None,
             codes: HashMap::new(),
+            substitutions: HashMap::new(),
             in_environment: BTreeSet::new(),
             in_variables: HashMap::new(),
             in_containers: HashMap::new(),
@@ -466,6 +469,7 @@ impl Flow<'_> {
         self.has_grown = false;
         self.visits = 0;
         self.outputs = 0;
+        self.substitutions.clear();
         self.findings.clear();
         self.called.clear();
         self.kept_before = std::mem::take(&mut self.kept);

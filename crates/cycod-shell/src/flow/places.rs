@@ -108,14 +108,22 @@ impl Flow<'_> {
         }
     }
 
-    /// A program may hand its input, or a part of it, to a shell that it starts: see [`names_exported`](Self::names_exported).
-    fn input_for_shell(&mut self, program: &Arc<str>) {
+    /// A program may hand its input, or a part of it, to a shell that it starts.
+    pub(super) fn input_for_shell(&mut self, program: &Arc<str>) {
         let Input::Texts(texts) = self.input.clone() else { return };
-        for text in &texts {
-            if self.names_exported(text) {
-                self.reading(Input::Clean, false, |flow| flow.evaluate(text, program, Called::default()));
-            }
+        texts.iter().for_each(|text| self.code_for_shell(text, program));
+    }
+
+    /// What a program reads may be for a shell that it starts, if it [names a variable](Self::names_exported) as a shell does.
+    pub(super) fn code_for_shell(&mut self, text: &Text, program: &Arc<str>) {
+        if !self.names_exported(text) {
+            return;
         }
+        let text = match literal(text) {
+            Some(recipes) if is_make(program) => vec![Atom::text(&for_shell(recipes))],
+            _ => text.clone(),
+        };
+        self.reading(Input::Clean, false, |flow| flow.evaluate(&text, program, Called::default()));
     }
 
     /// What the values in the input of a program must not hold, by what stands before each.
@@ -248,6 +256,13 @@ impl Flow<'_> {
                 }
                 if state.is_inside() {
                     self.replaced_by_names(&text, &program);
+                }
+                if place.runs_its_file() && programs::runs_shell_code(&program) {
+                    // `bash <( … )`
+                    let called = Called { zero: None, arguments: graph.rest(to) };
+                    for code in &self.printed_at(&text).to_vec() {
+                        self.evaluate(code, &program, called.clone());
+                    }
                 }
                 let options = is_option_read.then(|| state.reader(place));
                 self.place(place, &text, options.as_ref(), option, &program, is_unknown);
@@ -405,15 +420,16 @@ impl Flow<'_> {
         match place.kind {
             PlaceKind::Program => {
                 self.running.runs_file = true;
-                files.iter().for_each(|file| self.runs_code(file));
+                files.iter().for_each(|file| self.runs_code(file, state.label()));
                 files.iter().for_each(|file| self.runs_file(file));
                 files.iter().for_each(|file| self.runs_below(file, |_| true));
             }
             PlaceKind::CodeIn(language) if is_file_of_code(language) => {
-                files.iter().for_each(|file| self.runs_code(file));
+                files.iter().for_each(|file| self.runs_code(file, state.label()));
                 files.iter().for_each(|file| self.runs_file(file));
             }
             PlaceKind::Data("recipe") => {
+                files.iter().for_each(|file| self.runs_code(file, state.label()));
                 files.iter().for_each(|file| self.runs_file(file));
                 files.iter().for_each(|file| self.runs_unpacked_below(file));
             }
@@ -892,6 +908,15 @@ fn may_reach_shell(place: &Place<'_>) -> bool {
         _ => false,
     }
 }
+
+/// The recipes of a makefile as a shell gets them. Source: GNU make manual, "Recipe Echoing" and "Errors in Recipes".
+fn for_shell(recipes: &str) -> String {
+    let lines = recipes.lines().map(|line| line.strip_prefix('\t').map_or(line, |line| line.trim_start_matches(MARKS)));
+    lines.collect::<Vec<_>>().join("\n").replace("$$", "$")
+}
+
+/// What stands before a command in a recipe.
+const MARKS: [char; 5] = ['@', '-', '+', ' ', '\t'];
 
 /// Whether a `$` stands in a text that the shell which read it has left there.
 fn has_dollar(text: &[Atom]) -> bool {

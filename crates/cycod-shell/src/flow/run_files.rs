@@ -1,8 +1,11 @@
 //! What becomes of the files of a script: which of its commands write, copy, read and run them.
 
+use std::sync::Arc;
+
 use super::commands::is_make;
 use super::files::{Except, by_its_code};
 use super::places::{is_file_of_code, is_of_reading, is_shell};
+use super::structure::FileKind;
 use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_of, literal, texts_among};
 use super::{Flow, Input, Kept, MOST_PRINTED, Reason, files, memory, unpacked, value, watch};
 use crate::programs::{self, Loads, Place, PlaceKind, State, Writes};
@@ -208,12 +211,25 @@ impl Flow<'_> {
         }
     }
 
-    /// Code runs that the script has written itself: it may write what it is given to the files that it names.
-    pub(super) fn runs_code(&mut self, file: &Text) {
-        let codes = last_name(file).and_then(|name| self.codes.get(name)).cloned().unwrap_or_default();
+    /// The author's code that a process substitution prints.
+    pub(super) fn printed_at(&self, path: &Text) -> &[Text] {
+        match path.as_slice() {
+            [Atom::Unknown(Tag::Process(number))] => self.substitutions.get(number).map_or(&[], Vec::as_slice),
+            _ => &[],
+        }
+    }
+
+    /// Code runs that the script has written itself: it may write what it is given to the files that it names, and start shells.
+    pub(super) fn runs_code(&mut self, file: &Text, program: &Arc<str>) {
+        let is_yaml = files::kind(file) == FileKind::Yaml;
+        let written = last_name(file).and_then(|name| self.codes.get(name)).into_iter().flatten();
+        let codes: Vec<Text> = written.chain(self.printed_at(file)).cloned().collect();
         for code in &codes {
             self.takes_variables(code);
             self.touch_all(&files::names_in(code), self.running.id);
+            if !is_yaml {
+                self.code_for_shell(code, program);
+            }
         }
     }
 
@@ -490,6 +506,7 @@ impl Flow<'_> {
         let own = state.entry().own.iter().map(|file| (file, Some(&**state.label())));
         for (file, is_own_of) in files.iter().map(|file| (file, None)).chain(own) {
             let file = vec![Atom::text(file)];
+            self.runs_code(&file, state.label());
             self.guard_targets(&file, is_own_of);
             self.runs_unpacked(&file, is_own_of);
             self.runs_written(&file, true);

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::descriptors::source;
+use super::descriptors::{Source, source};
 use super::value::{Atom, Cut, Field, Text, literal};
 use super::{Arguments, Called, Flow, Input, WORK_PER_BYTE};
 use crate::hole::Trust;
@@ -66,12 +66,19 @@ impl Flow<'_> {
         if let Some(Field::Word(path)) = words.first() {
             self.becomes_part(path);
         }
-        if let Some((Field::Word(path), arguments)) = words.split_first()
-            && source(path).is_descriptor()
-            && let Input::Texts(texts) = self.input.clone()
-        {
-            self.reading(Input::Clean, false, |flow| {
-                for text in &texts {
+        let Some((Field::Word(path), arguments)) = words.split_first() else { return };
+        if source(path) == Source::Descriptor {
+            self.descriptor_becomes_part();
+        }
+        let is_input = source(path) == Source::Input;
+        let printed = match &self.input {
+            Input::Texts(texts) if is_input => texts.clone(),
+            _ => self.printed_at(path).to_vec(),
+        };
+        if !printed.is_empty() {
+            let input = if is_input { Input::Clean } else { self.input.clone() };
+            self.reading(input, false, |flow| {
+                for text in &printed {
                     flow.evaluate(text, &".".into(), Called { zero: None, arguments: arguments.to_vec() });
                 }
             });
@@ -81,7 +88,6 @@ impl Flow<'_> {
         if self.sourced.is_off || self.watches() {
             return;
         }
-        let Some((Field::Word(path), arguments)) = words.split_first() else { return };
         let Some(path) = self.script_at(path) else { return };
         if self.sourced.within.contains(&path) || self.sourced.within.len() >= DEEPEST {
             return;

@@ -242,6 +242,8 @@ pub(crate) enum Tag {
     Output(usize),
     /// The same, where it is the path of a new file.
     New(usize),
+    /// The path of a process substitution, `<( … )`, by its number.
+    Process(usize),
     /// The program that the author meant, where none was found.
     Missing,
     /// A number that the shell makes, by what it is of: it is there, and one word wherever it stands.
