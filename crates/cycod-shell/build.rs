@@ -589,11 +589,12 @@ impl Compiler {
             };
             for word in self.words(item) {
                 // `-?` is an option, too, and so is `-`.
-                let name = word.trim_end_matches('?');
+                let name = word.trim_end_matches("?#").trim_end_matches('?');
                 let name = if name == "-" && word != "-" { "-?" } else { name };
                 let (takes, marks) = match word.len() - name.len() {
                     0 => (Takes::Next, ""),
                     1 => (Takes::Attached, "?"),
+                    _ if word.ends_with('#') => (Takes::Number, "?#"),
                     _ => (Takes::Either, "??"),
                 };
                 if word != format!("{name}{marks}")
@@ -626,6 +627,7 @@ impl Compiler {
         let kind = parts.next().unwrap_or_default();
         let text_behind = parts.map(kept).collect();
         let (kind, without) = kind.split_once('~').unwrap_or((kind, ""));
+        let without = if without.contains(r"\c") { kept(&without.replace(r"\c", &controls())) } else { without };
         let (mut without_behind, mut without_at_end, mut code_behind) = ("", "", ("", ""));
         let mut pasted = "";
         let (kind, rest) = kind.split_once('{').unwrap_or((kind, ""));
@@ -838,4 +840,9 @@ fn runs_shell<'p>(places: impl IntoIterator<Item = &'p Place<'static>>) -> bool 
 
 fn is_shell(language: &str) -> bool {
     language.starts_with("sh")
+}
+
+/// All control characters of ASCII, that of `\0` aside, which is in no argument.
+fn controls() -> String {
+    ('\u{1}'..='\u{7f}').filter(char::is_ascii_control).collect()
 }

@@ -429,7 +429,10 @@ impl Guard {
 
 /// Characters, for people.
 fn listed(characters: &str) -> String {
+    // One that is no blank is there with all others of its kind.
+    let has_controls = characters.contains('\u{1}');
     let shown = |c: char| match c {
+        c if has_controls && c.is_ascii_control() => "a control character".to_owned(),
         '`' => "a backtick".to_owned(),
         ' ' => "a blank".to_owned(),
         '\t' => "a tab".to_owned(),

@@ -1,5 +1,6 @@
 //! Simple commands: which programs run, and what each of their words is to them.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::Arc;
@@ -173,6 +174,29 @@ impl Flow<'_> {
         Some(printed)
     }
 
+    /// An interactive shell runs the file that `ENV` names, here and in a container. Source: POSIX.1-2024, sh, "Environment Variables".
+    fn guard_start_file(&mut self, fields: &[Field]) {
+        let words =
+            || fields.iter().filter_map(|field| if let Field::Word(text) = field { literal(text) } else { None });
+        let is_option = |word: &str| {
+            let letters =
+                word.strip_prefix('-').filter(|letters| letters.bytes().all(|byte| byte.is_ascii_alphabetic()));
+            word == "--interactive" || letters.is_some_and(|letters| letters.contains('i'))
+        };
+        if !words().any(is_option) || !words().any(programs::runs_shell_code) {
+            return;
+        }
+        let mut holes: Vec<usize> = self.in_variables.get("ENV").into_iter().flatten().copied().collect();
+        fields.iter().for_each(|field| {
+            field.each(&mut |text| {
+                if value::beginning(text).starts_with("ENV=") {
+                    holes.extend(holes_of(text));
+                }
+            });
+        });
+        self.find_by_kind(holes, &Reason::Environment { name: "ENV".into() }, "a variable");
+    }
+
     /// Reads the words of a command as its program does; tells what it may print.
     pub(super) fn programs_of(&mut self, fields: &[Field]) -> Input {
         if self.watches()
@@ -180,6 +204,7 @@ impl Flow<'_> {
         {
             return printed;
         }
+        let fields = &*with_implied_name(fields);
         self.copies(fields);
         let holes = holes_among(fields);
         let mut in_files = self.holes_in_files(fields);
@@ -190,7 +215,11 @@ impl Flow<'_> {
         let words = [holes.clone(), self.input.holes()].concat();
         let id = self.whole.unwrap_or_else(|| identity(fields));
         let repeated = repeated(fields);
-        let running = Running { id, words, repeated, arguments: holes.clone(), files: in_files, ..Running::default() };
+        self.guard_start_file(fields);
+        let reads_filters =
+            fields.iter().any(|field| matches!(field, Field::Word(text) if literal(text) == Some("lavfi")));
+        let arguments = holes.clone();
+        let running = Running { id, words, repeated, arguments, files: in_files, reads_filters, ..Running::default() };
         let outer = std::mem::replace(&mut self.running, running);
         let outer_input = self.input.clone();
         if self.concerns_values(fields, &holes) {
@@ -738,3 +767,24 @@ fn is_other_ifs(word: &Word) -> bool {
         && word.literal() != Some("IFS=")
         && !matches!(word.parts.as_slice(), [_, Part::Text { text, .. }] if text.is_empty())
 }
+
+/// The words of `fd`, which puts the name of a file behind those of its command where no `{}` stands among them. Source: fd(1), `--exec`.
+fn with_implied_name(fields: &[Field]) -> Cow<'_, [Field]> {
+    let words = || fields.iter().map(|field| if let Field::Word(text) = field { literal(text) } else { None });
+    let is_fd = |word: &str| matches!(word.rsplit('/').next(), Some("fd" | "fdfind"));
+    let Some(at) = words().position(|word| word.is_some_and(is_fd)) else { return Cow::Borrowed(fields) };
+    let starts = |word: &str| matches!(word, "-x" | "-X" | "--exec" | "--exec-batch");
+    let Some(exec) = words().skip(at).position(|word| word.is_some_and(starts)) else { return Cow::Borrowed(fields) };
+    let is_named = |text: &Text| {
+        text.iter().any(|atom| matches!(atom, Atom::Text(text) if NAMES_OF_FD.iter().any(|name| text.contains(name))))
+    };
+    let mut has_name = false;
+    fields[at + exec..].iter().for_each(|field| field.each(&mut |text| has_name |= is_named(text)));
+    if has_name {
+        return Cow::Borrowed(fields);
+    }
+    Cow::Owned(fields.iter().cloned().chain([Field::Word(vec![Atom::text("{}")])]).collect())
+}
+
+/// What `fd` puts the name of a file for, or a part of it.
+const NAMES_OF_FD: [&str; 5] = ["{}", "{/}", "{//}", "{.}", "{/.}"];

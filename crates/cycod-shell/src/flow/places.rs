@@ -43,6 +43,10 @@ impl Flow<'_> {
                 if !is_code {
                     self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                     let program = Arc::clone(program);
+                    if language == "mail" {
+                        // mailutils before 3.13 took `~!` for a command in any message. Source: CVE-2021-32749.
+                        self.guard_input(&program, |_, _, _| Some(Rule::Without { characters: "~" }));
+                    }
                     self.guard_input(&program, by_itself);
                 } else if let (true, Input::Texts(texts)) = (is_shell(language), self.input.clone()) {
                     // `bash -s -- "{X}"`: which of its words the script gets as which argument is not told apart.
@@ -263,6 +267,11 @@ impl Flow<'_> {
                     for code in &self.printed_at(&text).to_vec() {
                         self.evaluate(code, &program, called.clone());
                     }
+                }
+                if place.kind == PlaceKind::Plain
+                    && let Some(name) = variable_of_build(&program, beginning(&text))
+                {
+                    self.find_by_kind(holes_of(&text), &Reason::Environment { name: name.into() }, "a variable");
                 }
                 let options = is_option_read.then(|| state.reader(place));
                 self.place(place, &text, options.as_ref(), option, &program, is_unknown);
@@ -603,6 +612,11 @@ impl Flow<'_> {
             PlaceKind::Arguments => return self.find_code(holes, program, "arguments"),
             PlaceKind::Environment => return self.environment(text, program),
             PlaceKind::Command | PlaceKind::CommandUntil | PlaceKind::Module | PlaceKind::As(_) => return,
+            PlaceKind::Data("file")
+                if self.running.reads_filters && matches!(&**program, "ffmpeg" | "ffprobe" | "ffplay") =>
+            {
+                return self.find_code(holes, program, "filter");
+            }
             PlaceKind::Data(noun) => {
                 if noun == "variable" {
                     // It is one of another machine, or of a container, whose programs read it as those here do.
@@ -907,6 +921,17 @@ fn may_reach_shell(place: &Place<'_>) -> bool {
         PlaceKind::CodeIn(language) => !is_shell(language) && !OWN_VARIABLES.contains(&language),
         _ => false,
     }
+}
+
+/// The variable that a word `NAME=value` sets for what a program builds, where programs run or load from what it says.
+fn variable_of_build<'t>(program: &str, word: &'t str) -> Option<&'t str> {
+    let sets = is_make(program) || matches!(program, "cmake" | "configure" | "rake");
+    let (name, value) = word.split_once('=').filter(|_| sets)?;
+    let name = name.trim_end_matches([':', '+', '?', '!']);
+    // A plain word that goes on with one of several options is no option: `CFLAGS="-O2 -DNAME={X}"`.
+    let goes_on = value.ends_with(|c: char| !c.is_whitespace());
+    let is_list = ["FLAGS", "OPTS", "OPTIONS", "ARGS"].iter().any(|end| name.ends_with(end));
+    (programs::runs_variable(name, true) && !(is_list && goes_on)).then_some(name)
 }
 
 /// The recipes of a makefile as a shell gets them. Source: GNU make manual, "Recipe Echoing" and "Errors in Recipes".

@@ -16,6 +16,8 @@ pub(super) struct Running {
     pub(super) words: Vec<usize>,
     /// Those that stand in several of its words.
     pub(super) repeated: Vec<usize>,
+    /// What it reads as a file is a description of filters: `ffmpeg -f lavfi -i …`.
+    pub(super) reads_filters: bool,
     /// Values in files that its words name.
     pub(super) files: Vec<usize>,
     /// The same for files that other programs may have written.

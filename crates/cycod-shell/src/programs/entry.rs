@@ -144,6 +144,8 @@ pub(crate) enum Takes {
     Next,
     /// Attached, or it is absent.
     Attached,
+    /// A number, attached, or it is absent; more options may follow.
+    Number,
     /// Attached, or in the next word, or it is absent.
     Either,
 }

@@ -379,7 +379,7 @@ impl State {
     /// Goes on behind an option to which no argument is attached.
     fn behind_option(mut self, option: Opt) -> Step {
         match option.takes {
-            Takes::Attached => Step::to(self),
+            Takes::Attached | Takes::Number => Step::to(self),
             Takes::Next => {
                 self.expect(option, 0);
                 Step::to(self)
@@ -462,8 +462,10 @@ impl State {
     fn cluster(mut self, text: &str, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
         let goes_on = word.len() > 1;
         let sign = &text[..1];
-        for (at, letter) in text.char_indices().skip(1) {
-            let end = at + letter.len_utf8();
+        let mut start = 1;
+        while let Some(letter) = text[start..].chars().next() {
+            let end = start + letter.len_utf8();
+            start = end;
             let name = if letter.is_ascii_digit() && self.find(&format!("{sign}{letter}")).is_none() {
                 "-#".to_owned()
             } else {
@@ -480,6 +482,12 @@ impl State {
             };
             self.note(option);
             let Some(place) = option.arguments.first() else { continue };
+            if option.takes == Takes::Number {
+                start += number_length(&text[end..]);
+                if start < text.len() || !goes_on {
+                    continue;
+                }
+            }
             if end < text.len() || goes_on {
                 let part = behind(word, end);
                 see(Seen::Place { place, text: &part, is_option_read: false, option: option.name });
@@ -503,7 +511,7 @@ impl State {
         for letter in text.chars() {
             if let Some(option) = self.find(&format!("-{letter}")) {
                 self.note(option);
-                if option.takes != Takes::Attached {
+                if !matches!(option.takes, Takes::Attached | Takes::Number) {
                     pending.extend(option.arguments.iter());
                     self.option = if option.arguments.is_empty() { self.option } else { option.name };
                 }
@@ -718,6 +726,15 @@ impl State {
         inner.is_first = false;
         inner.ended = false;
         Step::to(inner)
+    }
+}
+
+/// How long the number is that a text begins with: `0777` of `-0777ne`, `xFF`. What begins with a `:` is a name, and all of it.
+fn number_length(text: &str) -> usize {
+    match text.strip_prefix(['x', 'X']) {
+        Some(digits) => text.len() - digits.trim_start_matches(|c: char| c.is_ascii_hexdigit()).len(),
+        None if text.starts_with(':') => text.len(),
+        None => text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len(),
     }
 }
 
