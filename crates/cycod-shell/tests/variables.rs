@@ -13,6 +13,7 @@ use cycod_shell::{Mode, Shell, Verdict};
 
 const PERL: &str = "open(F, '>', 'PWNED')";
 const SHELL: &str = "touch PWNED";
+const KEY: &str = "a[$(touch PWNED)]";
 
 /// Scripts, each with a value that acts.
 const ATTACKS: &[(&str, &str)] = &[
@@ -329,6 +330,45 @@ const WAYS: &[(Shell, &str, &str)] = &[
     (Shell::Bash, r#"echo "sh -c 'eval \$v'" | v="{X}" xargs env"#, SHELL),
     (Shell::Bash, r#"export v="{X}"; printf 'all:\n\t@eval "$$v"\n' > Makefile; make -s"#, SHELL),
     (Shell::Bash, r#"export v="{X}"; printf 'all:\n\t@eval "$$v"\n' | make -sf -"#, SHELL),
+    // Code that `read` and `mapfile` take from a text of the author's.
+    (Shell::Bash, "IFS= read -r -d '' c <<'EOF'\neval \"$1\"\nEOF\nbash -c \"$c\" _ \"{X}\"", SHELL),
+    (Shell::Bash, "v=\"{X}\"; IFS= read -r -d '' c <<'EOF'\neval \"$v\"\nEOF\neval \"$c\"", SHELL),
+    (Shell::Bash, "while read -r c; do bash -c \"$c\" _ \"{X}\"; done <<'EOF'\nls\neval \"$1\"\nEOF", SHELL),
+    (Shell::Bash, "while read -r c o; do \"$c\" \"$o\" \"{X}\"; done <<'EOF'\nwc -l\nsh -c\nEOF", SHELL),
+    (Shell::Bash, "mapfile -t c <<'EOF'\nls\neval\nEOF\n\"${c[1]}\" \"{X}\"", SHELL),
+    (Shell::Bash, r#"IFS=, read -ra c <<< 'ls,eval'; "${c[1]}" "{X}""#, SHELL),
+    (Shell::Bash, r#"v="{X}"; c=ls; [ -n "$none" ] || c='eval "$v"'; eval "$c""#, SHELL),
+    (Shell::Bash, r#"v="{X}"; c=ls; [ -n "$none" ] || c='eval "$v"'; trap "$c" EXIT"#, SHELL),
+    // Variables whose names are in variables.
+    (Shell::Bash, r#"for n in a b; do printf -v "$n" %s "{X}"; done; bash -c "$a""#, SHELL),
+    (Shell::Bash, r#"for n in a b; do IFS= read -r "$n"; done <<< "{X}"; bash -c "$a""#, SHELL),
+    (Shell::Bash, r#"for n in a b; do mapfile -t "$n"; done <<< "{X}"; eval "${a[0]}""#, SHELL),
+    (Shell::Bash, r#"read -r GIT_SSH_COMMAND <<< "{X}"; export GIT_SSH_COMMAND; git ls-remote ssh://h/x"#, SHELL),
+    (Shell::Bash, r#"printf -v GIT_SSH_COMMAND %s "{X}"; export GIT_SSH_COMMAND; git ls-remote ssh://h/x"#, SHELL),
+    // An exported function has the name of a program.
+    (Shell::Bash, r#"grep() { eval "$1"; }; export -f grep; bash -c 'grep "$1"' _ "{X}""#, SHELL),
+    (
+        Shell::Bash,
+        r#"wc() { eval "$1"; }; declare -fx wc; echo "{X}" | xargs -d '\n' -I% bash -c 'wc "$1"' _ %"#,
+        SHELL,
+    ),
+    // The shell expands what it prints before the commands that it traces.
+    (Shell::Bash, r#"v="{X}"; PS4='+ $(eval "$v") '; set -x; ls"#, SHELL),
+    // Whether the keys of an array are text depends on where that is said.
+    (Shell::Bash, r#"f() { local -A s; s[$1]=1; }; f a; k="{X}"; s[$k]=1"#, KEY),
+    (Shell::Bash, r#"if [ -n "$none" ]; then declare -A s; fi; k="{X}"; s[$k]=1"#, KEY),
+    (Shell::Bash, r#"( declare -A s; s[a]=1 ); k="{X}"; s[$k]=1"#, KEY),
+    (Shell::Bash, r#"declare -A s; unset s; k="{X}"; s[$k]=1"#, KEY),
+    (Shell::Bash, r#"f() { unset s; s[$1]=1; }; declare -A s; f "{X}""#, KEY),
+    (Shell::Bash, r#"declare -A s; f() { local -a s; s[$1]=1; }; f "{X}""#, KEY),
+    (Shell::Bash, r#"declare -A s; bash -c 's[$1]=1' _ "{X}""#, KEY),
+    (Shell::Bash, r#"declare -A s | cat; k="{X}"; s[$k]=1"#, KEY),
+    // A subscript in quotes is expanded again.
+    (Shell::Bash, r#"k="{X}"; n=(1); unset 'n[$k]'"#, KEY),
+    (Shell::Bash, r#"k="{X}"; [ -v 'n[$k]' ]"#, KEY),
+    (Shell::Bash, r#"k="{X}"; [[ -v 'n[$k]' ]]"#, KEY),
+    (Shell::Bash, r#"k="{X}"; printf -v 'n[$k]' a"#, KEY),
+    (Shell::Bash, r#"k="{X}"; read -r 'n[$k]' <<< a"#, KEY),
     (Shell::Bash, r#"echo 'import os; os.system("eval \"$v\"")' > a.py; v="{X}" python3 a.py"#, SHELL),
 ];
 

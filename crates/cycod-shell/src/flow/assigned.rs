@@ -104,6 +104,27 @@ impl Assigned {
         }
     }
 
+    /// Notes that the keys of an array are text from here on, or are not.
+    pub(super) fn set_keys(&mut self, array: &str, are_text: bool, is_local: bool) {
+        let name = keys_of(array);
+        if is_local {
+            self.add_local(&name);
+        }
+        if are_text {
+            self.add(&name);
+        } else {
+            self.shell().names.remove(name.as_str());
+        }
+    }
+
+    /// Whether the keys of an array are certainly text.
+    fn has_text_keys(&self, array: &str) -> bool {
+        let name = keys_of(array);
+        !self.unsets_any
+            && !self.unset.contains(name.as_str())
+            && self.shells.last().is_some_and(|shell| shell.names.contains(name.as_str()))
+    }
+
     /// Whether a function is walked.
     pub(super) fn is_in_function(&mut self) -> bool {
         self.shell().calls.iter().any(|call| call.is_function)
@@ -217,6 +238,11 @@ impl Assigned {
     }
 }
 
+/// What stands among the names of variables for what the keys of an array are; no variable has such a name.
+fn keys_of(array: &str) -> String {
+    format!("{array}[]")
+}
+
 /// What may run of a command that chooses.
 pub(super) struct Branch<'a> {
     scripts: &'a [&'a Script],
@@ -240,6 +266,12 @@ impl Flow<'_> {
         }
         let is_exported = self.exports_all || self.variables.get(name).is_some_and(|variable| variable.is_exported);
         !self.assigned.has(name, is_exported)
+    }
+
+    /// Whether the keys of an array are text wherever the walk stands, and not arithmetic.
+    pub(super) fn is_associative(&self, name: &str) -> bool {
+        let is_declared = self.variables.get(name).is_some_and(|variable| variable.is_associative);
+        is_declared && (self.watches() || self.assigned.has_text_keys(name))
     }
 
     /// Walks what may not run, or runs in a shell of its own; tells what it assigns.

@@ -70,7 +70,7 @@ impl Flow<'_> {
         if self.shell == Shell::Bash && NAMES_OF_COMMANDS.contains(&name) {
             self.renames(literal(&key));
         }
-        if self.variables.get(name).is_some_and(|variable| variable.is_associative) {
+        if self.is_associative(name) {
             self.add(name, |variable| &mut variable.keys, key);
         }
     }
@@ -201,6 +201,9 @@ impl Flow<'_> {
         }
         if self.is_calculated(name) {
             self.calculated_text(&text);
+        }
+        if self.is_for_programs(name) {
+            self.variable_of_environment(name, &holes_of(&text), false);
         }
         self.assigned.add(name);
         self.add_text(name, text, false);

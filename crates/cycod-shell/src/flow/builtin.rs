@@ -44,7 +44,9 @@ impl Flow<'_> {
             }
             "eval" => {
                 match in_one(rest).as_deref() {
-                    Some([text]) => self.evaluate(text, &"eval".into(), Called::default()),
+                    Some(texts) if !texts.is_empty() => {
+                        texts.iter().for_each(|text| self.evaluate(text, &"eval".into(), Called::default()));
+                    }
                     _ => self.find_code(holes_among(rest), &"eval".into(), "sh"),
                 }
                 Some(Input::made("", &holes_among(rest)))
@@ -86,11 +88,7 @@ impl Flow<'_> {
                 None
             }
             "mapfile" | "readarray" => {
-                let name = rest.iter().rev().find_map(word_literal).filter(|name| !name.starts_with('-'));
-                let name = name.unwrap_or("MAPFILE").to_owned();
-                let lines = self.pieces_of_input(Some(Cut::WORD));
-                self.assign_fields(&name, vec![Field::any_of(lines)]);
-                self.calls_back(&name, rest);
+                self.mapfile(rest);
                 None
             }
             "cd" | "pushd" | "chdir" | "pwd" | "dirs" => self.directory(name, rest),
@@ -200,17 +198,38 @@ impl Flow<'_> {
         }
     }
 
+    /// `mapfile`, which makes a list of lines.
+    fn mapfile(&mut self, rest: &[Field]) {
+        let lines = match self.literal_records(Some('\n')) {
+            Some(lines) => lines,
+            None => self.pieces_of_input(Some(Cut::WORD)),
+        };
+        let names = rest.last().map(std::slice::from_ref).map(texts_among).unwrap_or_default();
+        for name in &names {
+            let name = match literal(name) {
+                Some(name) if is_name(name) => name,
+                None if !lines.iter().flatten().all(|atom| atom.holes().is_empty()) => {
+                    let why = "`mapfile` gives it to a variable whose name is not known";
+                    self.find_unclear(holes_of(lines.iter().flatten()), why);
+                    continue;
+                }
+                _ => "MAPFILE",
+            };
+            self.assign_fields(name, vec![Field::any_of(lines.clone())]);
+            self.calls_back(name, rest);
+        }
+        if names.is_empty() {
+            self.assign_fields("MAPFILE", vec![Field::any_of(lines)]);
+        }
+    }
+
     /// `trap`, whose first word is code that runs later.
     fn trap(&mut self, rest: &[Field]) {
         let words = rest.iter().skip_while(|field| word_is(field, |text| matches!(text, "--" | "-p" | "-l")));
-        match words.clone().next() {
-            Some(Field::Word(code)) => {
-                // It runs later, or never.
-                let walk = |flow: &mut Self| flow.evaluate(code, &"trap".into(), Called::default());
-                self.reading(Input::Clean, false, |flow| flow.perhaps(walk));
-            }
-            Some(field) => self.find_code(holes_among(std::slice::from_ref(field)), &"trap".into(), "sh"),
-            None => {}
+        for code in texts_among(words.clone().next()) {
+            // It runs later, or never.
+            let walk = |flow: &mut Self| flow.evaluate(&code, &"trap".into(), Called::default());
+            self.reading(Input::Clean, false, |flow| flow.perhaps(walk));
         }
         let signals: Vec<Field> = words.skip(1).cloned().collect();
         self.find_all(holes_among(&signals), &Reason::Shell("the name of a signal"));
@@ -264,11 +283,17 @@ impl Flow<'_> {
             return;
         }
         for text in texts_among(rest) {
+            self.subscript_in_name(&text);
             match literal(&text) {
                 Some(option) if option.starts_with('-') && option != "-m" => {}
-                Some(name) => {
-                    let name = name.split('[').next().unwrap_or_default();
+                Some(element) => {
+                    let name = element.split('[').next().unwrap_or_default();
                     self.has_grown |= self.assigned.unset(Some(name).filter(|name| is_name(name)));
+                    if name == element {
+                        self.assigned.set_keys(name, false, false);
+                        // It may run again before the array is declared again.
+                        self.has_grown |= self.loops > 0 && self.assigned.unset(Some(&format!("{name}[]")));
+                    }
                 }
                 None => self.has_grown |= self.assigned.unset(None),
             }
@@ -384,6 +409,10 @@ impl Flow<'_> {
                 options.push_str(head);
                 continue;
             }
+            if options.contains('f') {
+                self.has_grown |= options.contains('x') && self.exported_functions.insert(head.into());
+                continue;
+            }
             let name = head.split(['=', '[', '+']).next().unwrap_or_default().to_owned();
             let is_assignment = head.contains('=') || head.contains('[') && word.parts.len() > 1;
             if is_name(&name) && (is_assignment || word.literal().is_some()) {
@@ -394,6 +423,11 @@ impl Flow<'_> {
                 };
                 if is_of_function && !self.watches() {
                     self.assigned.add_local(&name);
+                }
+                // At the top, an array stays what it is.
+                let are_text = options.contains('A');
+                if are_text || is_of_function {
+                    self.assigned.set_keys(&name, are_text, is_of_function);
                 }
                 if options.contains('n') {
                     let texts = self.single(word);
@@ -477,6 +511,26 @@ impl Flow<'_> {
             self.declare(&name, if by == "export" { "x" } else { "" });
             // Which of its names it takes is not known.
             self.perhaps(|flow| flow.assign(&name, value));
+        }
+    }
+
+    /// Assigns each of these texts to each variable that one of these words may name.
+    fn assign_each(&mut self, names: &[Field], texts: &[Text], by: &str) {
+        let names = texts_among(names);
+        let is_one = names.len() == 1;
+        for name in &names {
+            self.subscript_in_name(name);
+            match literal(name).map(|name| name.split('[').next().unwrap_or_default()) {
+                Some(name) if is_one => texts.iter().for_each(|text| self.assign(name, text.clone())),
+                // Which of them gets it is not known.
+                Some(name) => {
+                    self.perhaps(|flow| texts.iter().for_each(|text| flow.assign(name, text.clone())));
+                }
+                None => {
+                    let why = format!("`{by}` gives it to a variable whose name is not known");
+                    self.find_unclear(holes_of(texts.iter().flatten()), &why);
+                }
+            }
         }
     }
 
@@ -566,11 +620,11 @@ impl Flow<'_> {
         let mut is_raw = false;
         // What ends a line, if it is another character; nothing when it is not known where one ends.
         let mut ends = Some(Cut::LINE);
+        let mut end = Some(Some('\n'));
         let mut at = 0;
         while let Some(field) = rest.get(at) {
             at += 1;
-            let Some(text) = word_literal(field) else { continue };
-            if let Some(options) = text.strip_prefix('-') {
+            if let Some(options) = word_literal(field).and_then(|text| text.strip_prefix('-')) {
                 is_raw |= options.contains('r');
                 if options.contains(['n', 'N', 'i', 'k', 'd']) {
                     let delimiter = rest.get(at).and_then(word_literal).filter(|_| options.ends_with('d'));
@@ -579,17 +633,21 @@ impl Flow<'_> {
                         None => Some(Cut::BEGINNING),
                         Some(first) => Cut::behind(first),
                     });
+                    end = delimiter.map(|text| text.chars().next());
                 }
                 // The last letter may take the next word.
                 match options.chars().last() {
                     Some('a') => {
-                        array = rest.get(at).and_then(word_literal);
+                        array = rest.get(at).cloned();
                         at += 1;
                     }
                     // In zsh, it reads what a coprocess prints.
                     Some('p') if self.shell == Shell::Zsh => {}
                     Some(last @ ('d' | 'i' | 'n' | 'N' | 'p' | 't' | 'u')) => {
                         // zsh calculates how long it waits.
+                        if last == 'u' {
+                            end = None;
+                        }
                         if last == 't' && self.shell == Shell::Zsh {
                             texts_among(rest.get(at)).iter().for_each(|text| self.calculated_text(text));
                         }
@@ -598,8 +656,19 @@ impl Flow<'_> {
                     _ => {}
                 }
             } else {
-                names.push(text);
+                names.push(field.clone());
             }
+        }
+        if names.is_empty() {
+            names.push(Field::Word(vec![Atom::text("REPLY")]));
+        }
+        let is_plain = |records: &Vec<Text>| {
+            is_raw || !records.iter().flatten().any(|atom| matches!(atom, Atom::Text(text) if text.contains('\\')))
+        };
+        if let Some(records) = end.and_then(|end| self.literal_records(end)).filter(is_plain) {
+            let separator = self.own_separator.filter(|_| splits_otherwise);
+            let is_whole = separator.is_none() && (splits_otherwise || self.splits_otherwise);
+            return self.read_records(&records, &names, array.as_ref(), separator, is_whole);
         }
         // `IFS=, read …`: parts between commas, without anything taken from their beginnings.
         let how = match self.own_separator.filter(|_| splits_otherwise) {
@@ -610,16 +679,78 @@ impl Flow<'_> {
         if !is_raw {
             self.guard_escapes(&pieces, "read", "text that `read` reads");
         }
-        if let Some(array) = array {
-            self.assign_fields(array, vec![Field::any_of(pieces.clone())]);
+        match array {
+            Some(array) => self.assign_list_each(&array, &pieces),
+            None => names.iter().for_each(|name| self.assign_each(std::slice::from_ref(name), &pieces, "read")),
         }
-        if names.is_empty() {
-            names.push("REPLY");
-        }
-        for name in names {
-            for text in &pieces {
-                self.assign(name, text.clone());
+    }
+
+    /// Assigns a list of these texts to each variable that a word may name.
+    fn assign_list_each(&mut self, name: &Field, texts: &[Text]) {
+        for name in texts_among([name]) {
+            match literal(&name) {
+                Some(name) => self.assign_fields(name, vec![Field::any_of(texts.to_vec())]),
+                None => {
+                    let why = "`read` gives it to a variable whose name is not known";
+                    self.find_unclear(holes_of(texts.iter().flatten()), why);
+                }
             }
+        }
+    }
+
+    /// The lines of what is read, or all of it where nothing `ends` one, when the author wrote them all and they are few.
+    fn literal_records(&self, ends: Option<char>) -> Option<Vec<Text>> {
+        let Input::Texts(texts) = &self.input else { return None };
+        let mut records = Vec::new();
+        for text in texts {
+            let text = literal(text)?;
+            match ends {
+                Some(end) => records.extend(text.trim_end_matches(end).split(end)),
+                None => records.push(text),
+            }
+        }
+        (records.len() <= super::expand::MOST_TEXTS)
+            .then(|| records.iter().map(|record| vec![Atom::text(record)]).collect())
+    }
+
+    /// `read` gives the fields of a record to variables: each its own, and the rest to the last.
+    fn read_records(
+        &mut self,
+        records: &[Text],
+        names: &[Field],
+        array: Option<&Field>,
+        separator: Option<char>,
+        is_whole: bool,
+    ) {
+        let is_between = |c: char| separator.map_or(c.is_ascii_whitespace(), |separator| c == separator);
+        let mut fields: Vec<Vec<Text>> = vec![Vec::new(); names.len()];
+        let mut all = Vec::new();
+        for record in records.iter().filter_map(|record| literal(record)) {
+            let mut rest = if is_whole { record } else { record.trim_matches(|c: char| c.is_ascii_whitespace()) };
+            let divided: Vec<&str> = if is_whole {
+                vec![record]
+            } else {
+                rest.split(is_between).filter(|field| separator.is_some() || !field.is_empty()).collect()
+            };
+            all.extend(divided.iter().map(|field| vec![Atom::text(field)]));
+            for (at, field) in fields.iter_mut().enumerate() {
+                let (own, others) = match rest.find(is_between).filter(|_| !is_whole && at + 1 < names.len()) {
+                    Some(end) => (
+                        &rest[..end],
+                        rest[end + 1..].trim_start_matches(|c: char| separator.is_none() && c.is_ascii_whitespace()),
+                    ),
+                    None => (rest, ""),
+                };
+                rest = others;
+                field.push(if own.is_empty() { Text::new() } else { vec![Atom::text(own)] });
+            }
+        }
+        if let Some(array) = array {
+            return self.assign_list_each(array, &all);
+        }
+        for (name, mut texts) in names.iter().zip(fields) {
+            value::dedup(&mut texts);
+            self.assign_each(std::slice::from_ref(name), &texts, "read");
         }
     }
 
@@ -664,6 +795,7 @@ impl Flow<'_> {
             let is_operator = first.iter().any(may_be_operator);
             for text in &second {
                 if is_name {
+                    self.subscript_in_name(text);
                     let holes: Vec<usize> = holes_of(text).into_iter().filter(|hole| self.is_text(*hole)).collect();
                     self.find_all(holes, &Reason::Name { by: "[ -v".into() });
                 }
@@ -701,9 +833,7 @@ impl Flow<'_> {
     fn printf(&mut self, rest: &[Field]) -> Input {
         let holes = holes_among(rest);
         let (into, rest) = match rest {
-            [Field::Word(option), Field::Word(name), rest @ ..] if literal(option) == Some("-v") => {
-                (literal(name), rest)
-            }
+            [Field::Word(option), name, rest @ ..] if literal(option) == Some("-v") => (Some(name.clone()), rest),
             _ => (None, rest),
         };
         let rest = match rest {
@@ -731,7 +861,7 @@ impl Flow<'_> {
         match into {
             Some(name) => {
                 let texts = texts.unwrap_or_else(|| vec![vec![made_of(&holes)]]);
-                texts.into_iter().for_each(|text| self.assign(name, text));
+                self.assign_each(&[name], &texts, "printf -v");
                 Input::Clean
             }
             None => texts.map_or_else(|| Input::made(before, &holes), Input::Texts),

@@ -1,6 +1,6 @@
 //! Arithmetic and tests, where the shell evaluates what a variable holds once more.
 
-use super::value::{Atom, Cut, Text, holes_among, holes_of, made_of, names_among, texts_among};
+use super::value::{Atom, Cut, Text, beginning, holes_among, holes_of, made_of, names_among, texts_among};
 use super::{Flow, Reason, Variable};
 use crate::piece::Shell;
 use crate::script::{Part, Word};
@@ -140,6 +140,16 @@ impl Flow<'_> {
             }
         }
         texts.iter().for_each(|text| self.calculates_with(text));
+        texts.iter().for_each(|text| self.subscript_in_name(text));
+    }
+
+    /// `unset 'list[$key]'`: the subscript in a name is expanded again, and is arithmetic unless the keys of the array are text.
+    pub(super) fn subscript_in_name(&mut self, text: &Text) {
+        if let Some((array, _)) = beginning(text).split_once('[')
+            && !self.is_associative(array)
+        {
+            self.names_in(text);
+        }
     }
 
     /// Variables whose names stand in text that is calculated. What they hold is calculated in turn.
@@ -171,8 +181,8 @@ impl Flow<'_> {
     fn keys_in(&mut self, text: &[Atom]) {
         let holes = holes_of(text);
         let key = if holes.is_empty() { return } else { vec![made_of(&holes)] };
-        let is_associative = |name: &&str| self.variables.get(*name).is_some_and(|variable| variable.is_associative);
-        let names: Vec<String> = names_among(text).filter(is_associative).map(str::to_owned).collect();
+        let names: Vec<String> =
+            names_among(text).filter(|name| self.is_associative(name)).map(str::to_owned).collect();
         names.iter().for_each(|name| self.add_key(name, key.clone()));
     }
 

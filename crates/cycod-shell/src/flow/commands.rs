@@ -552,7 +552,7 @@ impl Flow<'_> {
             return start(programs::find(&format!("./{base}"), self.statements), base);
         }
         let is_interpreter = matches!(word.as_slice(), [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))]
-            if matches!(&**name, "SHELL" | "BASH"));
+            if matches!(&**name, "SHELL" | "BASH" | "0"));
         let label = match word.as_slice() {
             [Atom::Unknown(Tag::Variable(name) | Tag::Given(name))] => format!("${name}"),
             _ => "the program".to_owned(),

@@ -1,5 +1,6 @@
 //! Text that runs as code again: what shells evaluate, and what programs take from variables.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::files::{by_its_code, grow};
@@ -7,6 +8,7 @@ use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of
 use super::{Arguments, Called, DEEPEST, Flow, Input, Reason, files, value, watch, zsh};
 use crate::piece::Shell;
 use crate::programs;
+use crate::script::Command;
 use crate::track::{HOLE, Spot, parse};
 
 impl Flow<'_> {
@@ -27,6 +29,9 @@ impl Flow<'_> {
             is_exported || self.exports_all || self.variables.get(name).is_some_and(|variable| variable.is_exported);
         if matches!(name, "BASH_ENV" | "ENV") {
             self.becomes_part(value);
+        }
+        if matches!(name, "PS3" | "PS4") {
+            self.expanded_prompt(value);
         }
         if !programs::runs_variable(name, is_exported) {
             return;
@@ -62,6 +67,15 @@ impl Flow<'_> {
         }
     }
 
+    /// The shell expands what it prints before the commands that it traces, and when it asks with `select`. Source: POSIX.1-2024,
+    /// sh, "Environment Variables"; bash(1).
+    fn expanded_prompt(&mut self, value: &Text) {
+        if let Some(text) = literal(value).filter(|text| text.contains(['$', '`'])) {
+            let code = vec![Atom::text(&format!(": <<PROMPT\n{text}\nPROMPT"))];
+            self.perhaps(|flow| flow.evaluate(&code, &"eval".into(), Called::default()));
+        }
+    }
+
     /// `NAME=value` for the environment of a command.
     pub(super) fn environment(&mut self, text: &Text, program: &Arc<str>) {
         match beginning(text).split_once('=') {
@@ -80,6 +94,13 @@ impl Flow<'_> {
         let name = name.to_owned();
         self.perhaps(|flow| flow.assign(&name, value));
         self.assigned.pass(&name);
+    }
+
+    /// Whether programs may get a variable of this name, or run what it says.
+    pub(super) fn is_for_programs(&self, name: &str) -> bool {
+        self.exports_all
+            || self.variables.get(name).is_some_and(|variable| variable.is_exported)
+            || programs::runs_variable(name, false)
     }
 
     /// A variable gets its value from holes: some variables are run, or loaded from.
@@ -141,6 +162,16 @@ impl Flow<'_> {
         self.evaluate(text, program, called);
     }
 
+    /// Leaves only the functions that a shell gets which is started, and returns all.
+    fn keep_exported(&mut self, shell: Shell) -> BTreeMap<Arc<str>, Arc<Command>> {
+        let all = std::mem::take(&mut self.functions);
+        if shell == Shell::Bash {
+            let exported = all.iter().filter(|(name, _)| self.exported_functions.contains(*name));
+            self.functions = exported.map(|(name, body)| (Arc::clone(name), Arc::clone(body))).collect();
+        }
+        all
+    }
+
     /// Follows text that is evaluated as a script; the values in it are code, unless they are quoted for that.
     pub(super) fn evaluate(&mut self, text: &Text, by: &Arc<str>, called: Called) {
         if text.iter().all(|atom| matches!(atom, Atom::Unknown(_))) {
@@ -196,7 +227,7 @@ impl Flow<'_> {
                 let is_here = matches!(&**by, "eval" | "trap" | "." | "source");
                 let echo_escapes = is_here && self.echo_escapes || !is_here && !by.starts_with("bash");
                 let outer_echo = std::mem::replace(&mut self.echo_escapes, echo_escapes);
-                let functions = if is_here { None } else { Some(std::mem::take(&mut self.functions)) };
+                let functions = (!is_here).then(|| self.keep_exported(shell));
                 let has_arguments = !is_here || !called.arguments.is_empty();
                 if has_arguments {
                     let zero = if is_here { None } else { Some(called.zero.unwrap_or_default()) };
@@ -206,6 +237,11 @@ impl Flow<'_> {
                     self.assigned.begin_shell();
                 }
                 self.script(&tree.script);
+                if functions.is_some() && !self.functions.is_empty() && !by.starts_with("bash") {
+                    // Another shell than bash has no functions of its environment, and runs the programs of these names.
+                    self.functions.clear();
+                    self.script(&tree.script);
+                }
                 if has_arguments {
                     self.arguments.pop();
                 }

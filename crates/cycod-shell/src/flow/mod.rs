@@ -193,6 +193,8 @@ pub(crate) struct Flow<'a> {
     renamed: BTreeSet<Arc<str>>,
     /// In the order of their names, so that a script is always judged in the same way.
     functions: BTreeMap<Arc<str>, Arc<Command>>,
+    /// The names of those that bash gets which other programs start.
+    exported_functions: HashSet<Arc<str>>,
     called: HashSet<Arc<str>>,
     /// One for each function that is being walked, the script's own first.
     arguments: Vec<Arguments>,
@@ -406,6 +408,7 @@ impl<'a> Flow<'a> {
             variables: HashMap::new(),
             renamed: BTreeSet::new(),
             functions: BTreeMap::new(),
+            exported_functions: HashSet::new(),
             called: HashSet::new(),
             arguments: vec![Arguments::default()],
             written: Written { own: files::Files::default(), earlier: earlier_files(|left| &left.written) },

@@ -261,6 +261,9 @@ impl Flow<'_> {
                 if state.is_inside() {
                     self.replaced_by_names(&text, &program);
                 }
+                if place.kind == PlaceKind::CodeIn("name") {
+                    self.subscript_in_name(&text);
+                }
                 if place.runs_its_file() && programs::runs_shell_code(&program) {
                     // `bash <( … )`
                     let called = Called { zero: None, arguments: graph.rest(to) };

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::descriptors::{Source, source};
-use super::value::{Atom, Cut, Field, Text, literal};
+use super::value::{Atom, Cut, Field, Text, literal, texts_among};
 use super::{Arguments, Called, Flow, Input, WORK_PER_BYTE};
 use crate::hole::Trust;
 use crate::piece::Shell;
@@ -63,10 +63,14 @@ impl Sourced {
 impl Flow<'_> {
     /// Follows a script that is read into this one; `words` are its path and the arguments that it is given.
     pub(super) fn sourced(&mut self, words: &[Field]) {
-        if let Some(Field::Word(path)) = words.first() {
-            self.becomes_part(path);
+        let Some((path, arguments)) = words.split_first() else { return };
+        for path in texts_among([path]) {
+            self.read_in(&path, arguments);
         }
-        let Some((Field::Word(path), arguments)) = words.split_first() else { return };
+    }
+
+    fn read_in(&mut self, path: &Text, arguments: &[Field]) {
+        self.becomes_part(path);
         if source(path) == Source::Descriptor {
             self.descriptor_becomes_part();
         }

@@ -130,7 +130,7 @@ impl Flow<'_> {
 
     /// A subscript is arithmetic, unless the array's keys are text.
     pub(super) fn subscript(&mut self, name: &str, subscript: &[Part]) {
-        let is_associative = self.variables.get(name).is_some_and(|variable| variable.is_associative);
+        let is_associative = self.is_associative(name);
         if all_of(subscript).is_some() {
             return;
         }
