@@ -628,7 +628,7 @@ impl Compiler {
         let text_behind = parts.map(kept).collect();
         let (kind, without) = kind.split_once('~').unwrap_or((kind, ""));
         let without = if without.contains(r"\c") { kept(&without.replace(r"\c", &controls())) } else { without };
-        let (mut without_behind, mut without_at_end, mut code_behind) = ("", "", ("", ""));
+        let (mut without_behind, mut without_at_end, mut code_behind) = ("", "", Vec::new());
         let mut pasted = "";
         let (kind, rest) = kind.split_once('{').unwrap_or((kind, ""));
         let (about, prefixes) = rest.split_once('}').unwrap_or(("", rest));
@@ -642,7 +642,7 @@ impl Compiler {
                 Some(("end", characters)) => without_at_end = characters,
                 Some(("pasted", mark)) => pasted = mark,
                 Some((language, beginning)) if language.starts_with("code:") => {
-                    code_behind = (&language["code:".len()..], beginning);
+                    code_behind.push((kept(&language["code:".len()..]), kept(beginning)));
                 }
                 _ => self.problem(format!("`{about}` says nothing about an argument")),
             }
@@ -677,7 +677,7 @@ impl Compiler {
             without: kept(without),
             without_behind: kept(without_behind),
             without_at_end: kept(without_at_end),
-            code_behind: (kept(code_behind.0), kept(code_behind.1)),
+            code_behind,
             text_behind,
             word_behind: kept(word_behind),
             pasted: kept(pasted),

@@ -600,10 +600,10 @@ impl Flow<'_> {
         if holes.is_empty() {
             return;
         }
-        let (language, opening) = place.code_behind;
         // A value that is all of it is what the author means to be asked.
-        if !opening.is_empty() && beginning(text).starts_with(opening) && (text.len() > 2 || beginning(text) != opening)
-        {
+        let is_code =
+            |opening: &str| beginning(text).starts_with(opening) && (text.len() > 2 || beginning(text) != opening);
+        if let Some((language, _)) = place.code_behind.iter().find(|(_, opening)| is_code(opening)) {
             return self.find_code(holes, program, language);
         }
         let noun = match place.kind {
@@ -822,8 +822,10 @@ impl Flow<'_> {
         let Some(Atom::Value { hole, .. }) = text.get(index) else { return Vec::new() };
         let goes_on = index + 1 < text.len();
         let mut rules = Vec::new();
-        let opening = place.code_behind.1.strip_prefix(certain).filter(|rest| !rest.is_empty());
-        rules.extend(opening.map(|rest| Rule::Prefix { prefix: rest.to_owned(), goes_on }));
+        for (_, opening) in &place.code_behind {
+            let rest = opening.strip_prefix(certain).filter(|rest| !rest.is_empty());
+            rules.extend(rest.map(|rest| Rule::Prefix { prefix: rest.to_owned(), goes_on }));
+        }
         rules.extend(author.rule(self.is_json_string(*hole)));
         let behind = beginning(&text[index + 1..]);
         if !ECHOING.contains(&program) {

@@ -173,8 +173,8 @@ pub(crate) struct Place<'a> {
     pub(crate) without_behind: &'a str,
     /// Characters that mean something else to it at the end.
     pub(crate) without_at_end: &'a str,
-    /// What the author writes before a value that is code then, in this language: `query=` of `gh api`.
-    pub(crate) code_behind: (&'a str, &'a str),
+    /// In which languages a value is code behind what the author writes before it: `query=` of `gh api`.
+    pub(crate) code_behind: Vec<(&'a str, &'a str)>,
     /// What the author writes before a value that is only text then: `user.name=` of a setting; `*=` is any name.
     pub(crate) text_behind: Vec<&'a str>,
     /// An argument within a text of several, behind whose `name=` a value is only a word: `-X main.version=` for the linker of Go.
@@ -343,7 +343,7 @@ impl<'a> Place<'a> {
             without: "",
             without_behind: "",
             without_at_end: "",
-            code_behind: ("", ""),
+            code_behind: Vec::new(),
             text_behind: Vec::new(),
             word_behind: "",
             pasted: "",
