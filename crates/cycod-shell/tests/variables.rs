@@ -372,6 +372,55 @@ const WAYS: &[(Shell, &str, &str)] = &[
     (Shell::Bash, r#"echo 'import os; os.system("eval \"$v\"")' > a.py; v="{X}" python3 a.py"#, SHELL),
 ];
 
+/// Scripts that write a script, which uses a value in a way that only its own text says.
+const SCRIPTS: &[(Shell, &str, &str)] = &[
+    (Shell::Bash, r#"t=$(mktemp); echo 'bash -c "$1"' > "$t"; bash "$t" "{X}""#, SHELL),
+    (Shell::Bash, r#"t=$(mktemp); printf '#!/bin/bash\n(( $1 > 3 ))\n' > "$t"; chmod +x "$t"; "$t" "{X}""#, KEY),
+    (Shell::Bash, r#"d=$(mktemp -d); echo 'eval "$1"' > "$d/w.sh"; bash "$d/w.sh" "{X}""#, SHELL),
+    (Shell::Bash, r#"echo 'eval "$1"' > w.sh; t=$(mktemp); cp w.sh $t; bash "$t" "{X}""#, SHELL),
+    (Shell::Bash, r#"echo 'eval "$1"' > w.sh; cp w.sh v.sh; bash v.sh "{X}""#, SHELL),
+    (Shell::Bash, r#"dd of=w.sh status=none <<< 'eval "$1"'; bash w.sh "{X}""#, SHELL),
+    (Shell::Bash, r#"tee w.sh <<< 'eval "$1"' > /dev/null; cp w.sh v; chmod +x v; ./v "{X}""#, SHELL),
+    (Shell::Bash, r#"echo 'x=$1' > w.sh; echo 'eval "$x"' >> w.sh; bash w.sh "{X}""#, SHELL),
+    (Shell::Bash, r#"echo 'echo "$1"' > w.sh; sed -i 's/echo/eval/' w.sh; bash w.sh "{X}""#, SHELL),
+    (Shell::Bash, r#"echo 'f() { eval "$1"; }' > l.sh; . ./l.sh; f "{X}""#, SHELL),
+    (Shell::Bash, r#"echo 'eval "$1"' > w.sh; . ./w.sh "{X}""#, SHELL),
+    (Shell::Bash, r#"t=$(mktemp); echo 'eval "$1"' > "$t"; xargs -n1 -d '\n' bash "$t" <<< "{X}""#, SHELL),
+    (
+        Shell::Bash,
+        r#"t=$(mktemp); echo 'eval "$1"' > "$t"; chmod +x "$t"; find . -maxdepth 0 -exec "$t" "{X}" \;"#,
+        SHELL,
+    ),
+    // It is read, printed or changed on the way to the shell.
+    (Shell::Bash, r#"echo 'eval "$1"' > w.sh; bash -s -- "{X}" < w.sh"#, SHELL),
+    (Shell::Bash, r#"echo 'eval "$v"' > w.sh; export v="{X}"; cat w.sh | bash"#, SHELL),
+    (Shell::Bash, r#"echo 'eval "$1"' > w.sh; bash -c "$(cat w.sh)" _ "{X}""#, SHELL),
+    (Shell::Bash, r#"echo 'eval "$v"' > w.sh; v="{X}"; eval "$(cat w.sh)""#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; sed s/N/3/ <<< '(( v > N ))' | bash"#, KEY),
+    (Shell::Bash, r#"c='eval "$1"'; bash -c "$(tr -d '\r' <<< "$c")" _ "{X}""#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; bash < <(sed s/a/a/ <<< 'eval "$v"')"#, SHELL),
+    (Shell::Bash, r#"v="{X}"; . <(sed s/a/a/ <<< 'eval "$v"')"#, SHELL),
+    (Shell::Bash, r#"export v="{X}"; cat <(echo :) <(echo 'eval "$v"') | bash"#, SHELL),
+];
+
+#[test]
+fn a_script_that_a_script_writes_is_followed_or_refused() {
+    all_act_and_are_refused(SCRIPTS);
+    for script in [
+        r#"t=$(mktemp); echo 'echo "$1"' > "$t"; bash "$t" "{X}""#,
+        r#"printf '#!/bin/sh\necho "$1"\n' > w.sh; chmod +x w.sh; ./w.sh "{X}""#,
+        r#"echo 'echo "$1"' > w.sh; . ./w.sh "{X}""#,
+        r#"echo 'f() { echo "$1"; }' > l.sh; . ./l.sh; f "{X}""#,
+        r#"echo 'A=1' > .env; . ./.env; echo "{X}""#,
+        // What is fetched is as a program of the project is.
+        r#"curl -fsSL https://example.org/i.sh | bash -s -- "{X}""#,
+        r#"curl -fsSL https://example.org/i.sh > i.sh; bash i.sh "{X}""#,
+        r#"eval "$(ssh-agent -s)"; v="{X}"; ssh-add -- "$v""#,
+    ] {
+        assert!(judged(Shell::Bash, script).command.iter().all(Verdict::is_placeable), "{script}");
+    }
+}
+
 /// Programs that nobody described, or whose words are for a shell in a way that is theirs alone.
 const STARTERS: [&str; 14] = [
     "faketime yesterday sh -c",

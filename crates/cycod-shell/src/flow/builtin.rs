@@ -127,13 +127,16 @@ impl Flow<'_> {
                 if has_escapes {
                     self.respells(printed.holes());
                 }
+                self.note_code_text(&printed);
                 Some(if self.echo_escapes && self.captured > 0 { self.unescaped(printed) } else { printed })
             }
             "printf" => {
                 self.places(name, rest);
                 self.leaves_lines_open |=
                     rest.iter().find_map(word_literal).is_none_or(|format| !format.ends_with("\\n"));
-                Some(self.printf(rest))
+                let printed = self.printf(rest);
+                self.note_code_text(&printed);
+                Some(printed)
             }
             "cat" => {
                 let printed = self.places(name, rest);

@@ -402,6 +402,9 @@ impl Flow<'_> {
                         }
                     }
                     Reading::Name(outer) => {
+                        if self.authors_any() && literal(word).is_none_or(|name| name.contains('/')) {
+                            self.runs_script(word, &graph.rest(to), None);
+                        }
                         for state in self.name(word, outer.as_ref(), (false, node != Graph::START)) {
                             queue.add(to, Arc::new(Reading::Words(state)), within);
                         }
@@ -510,7 +513,6 @@ impl Flow<'_> {
         // Without a `/` it is looked for where programs are.
         if literal(word).is_none_or(|name| name.contains('/') || name.contains("{}")) {
             self.runs_file(word);
-            self.runs_script(word, &self.running.arguments.clone());
         } else if self.knows_files() {
             self.find_all(self.written.holes(word), &Reason::Written);
             // The script says where programs are looked for: perhaps among what another program made of a file.

@@ -11,6 +11,10 @@ use crate::programs;
 use crate::script::Command;
 use crate::track::{HOLE, Spot, parse};
 
+/// Why nothing is known of code that a command reads or prints.
+pub(super) const UNKNOWN_CODE: &str =
+    "a shell runs what a program prints or reads, which may be a text of the command's own that uses it";
+
 impl Flow<'_> {
     /// The author's text may be a command that a shell runs with the variables of the environment: what `GIT_SSH_COMMAND` or
     /// `core.pager` says.
@@ -162,6 +166,33 @@ impl Flow<'_> {
         self.evaluate(text, program, called);
     }
 
+    /// A shell runs what a program prints, or what is read: that may be a text of the author's, with the values that it names.
+    fn runs_unknown_code(&mut self, text: &Text, by: &Arc<str>, arguments: &[Field]) {
+        let is_printed = |atom: &Atom| matches!(atom, Atom::Unknown(Tag::Output(_) | Tag::Somewhere));
+        if !self.holds_code || !text.iter().any(is_printed) {
+            return;
+        }
+        let given =
+            if runs_here(by) { self.holes_of_variables() } else { self.in_environment.iter().copied().collect() };
+        self.find_unclear([given, holes_among(arguments)].concat(), UNKNOWN_CODE);
+    }
+
+    /// The same for a process substitution whose text is not known, with the values that it is given.
+    pub(super) fn runs_unknown_file(&mut self, file: &Text, given: Vec<usize>) {
+        let is_substitution = matches!(file.as_slice(), [Atom::Unknown(Tag::Process(_))]);
+        if is_substitution && self.holds_code && self.printed_at(file).is_empty() {
+            self.find_unclear(given, UNKNOWN_CODE);
+        }
+    }
+
+    /// Notes a text of the author's that names variables or arguments as a shell does, and that a command reads or prints.
+    pub(super) fn note_code_text(&mut self, printed: &Input) {
+        let Input::Texts(texts) = printed else { return };
+        let is_new = !self.holds_code && texts.iter().any(|text| literal(text).is_some_and(names_values));
+        self.holds_code |= is_new;
+        self.has_grown |= is_new;
+    }
+
     /// Leaves only the functions that a shell gets which is started, and returns all.
     fn keep_exported(&mut self, shell: Shell) -> BTreeMap<Arc<str>, Arc<Command>> {
         let all = std::mem::take(&mut self.functions);
@@ -177,12 +208,14 @@ impl Flow<'_> {
         if text.iter().all(|atom| matches!(atom, Atom::Unknown(_))) {
             if !text.is_empty() {
                 self.note_unpinned(|| format!("the code that `{by}` evaluates"));
+                self.runs_unknown_code(text, by, &called.arguments);
             }
             return;
         }
         if self.depth >= DEEPEST {
             return self.lose("code in it is evaluated in code too deeply");
         }
+        self.runs_unknown_code(text, by, &called.arguments);
         let mut source = String::new();
         let mut holes = Vec::new();
         for atom in text {
@@ -207,9 +240,10 @@ impl Flow<'_> {
                 }
             }
         }
-        let shell = match (&**by, self.shell) {
-            ("zsh", _) => Shell::Zsh,
-            ("eval" | "trap" | "." | "source", shell) => shell,
+        let is_here = runs_here(by);
+        let shell = match &**by {
+            "zsh" => Shell::Zsh,
+            _ if is_here => self.shell,
             _ => Shell::Bash,
         };
         let mut found = parse(shell, source.as_bytes());
@@ -224,7 +258,6 @@ impl Flow<'_> {
                 self.documents.extend(tree.documents);
                 self.depth += 1;
                 let outer = std::mem::replace(&mut self.shell, shell);
-                let is_here = matches!(&**by, "eval" | "trap" | "." | "source");
                 let echo_escapes = is_here && self.echo_escapes || !is_here && !by.starts_with("bash");
                 let outer_echo = std::mem::replace(&mut self.echo_escapes, echo_escapes);
                 let functions = (!is_here).then(|| self.keep_exported(shell));
@@ -263,6 +296,17 @@ impl Flow<'_> {
             }
         }
     }
+}
+
+/// Whether what evaluates code is the shell itself that the script runs in.
+fn runs_here(by: &str) -> bool {
+    matches!(by, "eval" | "trap" | "." | "source")
+}
+
+/// Whether a text names variables or arguments, as code of a shell does.
+fn names_values(text: &str) -> bool {
+    let is_name = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "_{@*".contains(c));
+    text.split('$').skip(1).any(is_name) || text.contains("((")
 }
 
 /// The value in `NAME=value`.

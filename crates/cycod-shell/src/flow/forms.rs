@@ -340,12 +340,16 @@ impl Flow<'_> {
                 let parts = self.documents.get(serial).cloned().unwrap_or_default();
                 let texts = self.single(&Word { parts, span: 0..0 });
                 self.note_shell(&texts, "a here-document");
-                *input = Some(Input::Texts(texts));
+                let document = Input::Texts(texts);
+                self.note_code_text(&document);
+                *input = Some(document);
             }
             (Target::Word(word), Redirection::HereString) => {
                 let texts = self.single(word);
                 self.note_shell(&texts, "a here-string");
-                *input = Some(Input::Texts(texts));
+                let string = Input::Texts(texts);
+                self.note_code_text(&string);
+                *input = Some(string);
             }
             (Target::Word(word), Redirection::Input) if let [Part::Process(script)] = word.parts.as_slice() => {
                 *input = Some(self.captured(script));

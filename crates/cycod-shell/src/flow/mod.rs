@@ -164,6 +164,15 @@ struct Kept {
     holes: Vec<usize>,
 }
 
+/// The text that the script writes to a file.
+#[derive(Debug, Default)]
+struct WrittenCode {
+    /// Texts of the author's, each of which may be all of it.
+    texts: Vec<Text>,
+    /// Other text may be in it.
+    is_unclear: bool,
+}
+
 /// With what code is evaluated.
 #[derive(Debug, Clone, Default)]
 struct Called {
@@ -209,7 +218,9 @@ pub(crate) struct Flow<'a> {
     loops: usize,
     /// The last names of the files that the script writes itself, and what stands in those that have only text of its author's.
     authored: BTreeSet<String>,
-    codes: HashMap<Arc<str>, Vec<Text>>,
+    codes: HashMap<String, WrittenCode>,
+    /// A command reads or prints a text of the author's that may be code of a shell.
+    holds_code: bool,
     /// What each process substitution prints, as far as it is known.
     substitutions: HashMap<usize, Vec<Text>>,
     /// The names at which it puts other programs.
@@ -424,6 +435,7 @@ impl<'a> Flow<'a> {
             splits_otherwise: false,
             own_separator: None,
             codes: HashMap::new(),
+            holds_code: false,
             substitutions: HashMap::new(),
             in_environment: BTreeSet::new(),
             in_variables: HashMap::new(),

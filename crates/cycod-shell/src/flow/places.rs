@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::commands::{ECHOING, is_make};
-use super::evaluated::behind_name;
+use super::evaluated::{UNKNOWN_CODE, behind_name};
 use super::graph::Graph;
 use super::run_files::written_by_code;
-use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_of, literal, output_of};
+use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, output_of};
 use super::{Called, Flow, Input, Reason, Variable, files, small, structure, value, watch};
 use crate::programs::{self, Input as Reads, Place, PlaceKind, Seen, State, Unlisted};
 use crate::verdict::{Guard, Rule};
@@ -39,6 +39,10 @@ impl Flow<'_> {
                 }
                 if is_code {
                     self.find_code(self.input_files.clone(), program, "program");
+                }
+                if is_code && is_shell(language) && self.input == Input::Clean && self.holds_code {
+                    let given = self.running.arguments.iter().chain(&self.in_environment).copied().collect::<Vec<_>>();
+                    self.find_unclear(given, UNKNOWN_CODE);
                 }
                 if !is_code {
                     self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
@@ -264,12 +268,10 @@ impl Flow<'_> {
                 if place.kind == PlaceKind::CodeIn("name") {
                     self.subscript_in_name(&text);
                 }
-                if place.runs_its_file() && programs::runs_shell_code(&program) {
-                    // `bash <( … )`
-                    let called = Called { zero: None, arguments: graph.rest(to) };
-                    for code in &self.printed_at(&text).to_vec() {
-                        self.evaluate(code, &program, called.clone());
-                    }
+                // Code of a shell is followed, and names the scripts that it runs itself.
+                let is_code = matches!(place.kind, PlaceKind::CodeIn(language) if is_shell(language));
+                if place.runs_its_file() && !is_code && programs::runs_shell_code(&program) {
+                    self.runs_as_script(&text, &graph.rest(to), &program);
                 }
                 if place.kind == PlaceKind::Plain
                     && let Some(name) = variable_of_build(&program, beginning(&text))
@@ -286,6 +288,18 @@ impl Flow<'_> {
                 self.find_by_kind(holes_of(&text), &Reason::Subcommand { program }, "the name of a subcommand");
             }
             Owned::Lost { text, why } => self.find_unclear(holes_of(&text), &why),
+        }
+    }
+
+    /// A shell runs a file: a process substitution, or one that the script writes.
+    fn runs_as_script(&mut self, file: &Text, arguments: &[Field], program: &Arc<str>) {
+        let given: Vec<usize> = self.in_environment.iter().copied().chain(holes_among(arguments)).collect();
+        self.runs_unknown_file(file, given);
+        for code in &self.printed_at(file).to_vec() {
+            self.evaluate(code, program, Called { zero: None, arguments: arguments.to_vec() });
+        }
+        if self.authors_any() {
+            self.runs_script(file, arguments, Some(program));
         }
     }
 
@@ -421,10 +435,6 @@ impl Flow<'_> {
         }
         // Code of a shell is followed, and names the scripts that it runs itself.
         let is_followed = matches!(place.kind, PlaceKind::CodeIn(language) if is_shell(language));
-        if self.authors_any() && place.runs_its_file() && !is_followed && programs::runs_shell_code(state.label()) {
-            let arguments = self.running.arguments.clone();
-            files.iter().for_each(|file| self.runs_script(file, &arguments));
-        }
         // `find` puts the names of files for it that it finds: below what a value names, and in what was unpacked.
         if place.runs_its_file() && !is_followed && state.is_inside() && literal(text) == Some("{}") {
             self.runs_what_is_found(state.label());
@@ -508,6 +518,9 @@ impl Flow<'_> {
     /// A program may write what it reads, and what is `below` a directory, to these files.
     fn writes_files(&mut self, files: &[Text], is_prefix: bool, below: &[usize]) {
         for mut file in files.iter().cloned() {
+            if self.running.names_own_file {
+                self.note_own(&file);
+            }
             if is_prefix {
                 file.push(Atom::Unknown(Tag::Somewhere));
             }

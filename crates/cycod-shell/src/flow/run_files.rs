@@ -6,8 +6,8 @@ use super::commands::is_make;
 use super::files::{Except, by_its_code};
 use super::places::{is_file_of_code, is_of_reading, is_shell};
 use super::structure::FileKind;
-use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_of, literal, texts_among};
-use super::{Flow, Input, Kept, MOST_PRINTED, Reason, files, memory, unpacked, value, watch};
+use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, texts_among};
+use super::{Called, Flow, Input, Kept, MOST_PRINTED, Reason, files, memory, unpacked, value, watch};
 use crate::programs::{self, Loads, Place, PlaceKind, State, Writes};
 use crate::verdict::{Guard, Rule};
 
@@ -155,6 +155,7 @@ impl Flow<'_> {
 
     /// Notes what may be in a file that is read.
     pub(super) fn reads_file(&mut self, file: &Text) {
+        self.running.names_own_file |= self.is_authored(file);
         if self.knows_files() {
             self.running.files.extend(self.written.holes_of_file(file));
             self.running.outputs.extend(self.touched.holes_of_file(file, self.itself()));
@@ -191,24 +192,63 @@ impl Flow<'_> {
 
     /// The script writes a file.
     pub(super) fn note_authored(&mut self, file: &Text) {
-        let name = literal(file).and_then(|path| path.rsplit('/').next()).filter(|name| !name.is_empty());
-        if let Some(name) = name {
-            self.has_grown |= self.authored.insert(name.to_owned());
+        if let Some(name) = code_name(file) {
+            self.has_grown |= self.authored.insert(name);
+        }
+    }
+
+    /// The script makes a file of its own out of another one.
+    pub(super) fn note_own(&mut self, file: &Text) {
+        self.note_authored(file);
+        self.note_rewritten(file);
+        if let Some(name) = last_name(file) {
+            self.has_grown |= self.own_files.insert(name.into());
+        }
+    }
+
+    /// The script writes a file, in a way in which its text is not known.
+    pub(super) fn note_rewritten(&mut self, file: &Text) {
+        if let Some(name) = code_name(file) {
+            let code = self.codes.entry(name).or_default();
+            self.has_grown |= !std::mem::replace(&mut code.is_unclear, true);
         }
     }
 
     /// The script writes a file whose text is its author's alone: code, perhaps.
     pub(super) fn keep_code(&mut self, outputs: &[Text], printed: &Input) {
-        let Input::Texts(texts) = printed else { return };
-        for name in outputs.iter().filter_map(last_name) {
-            for code in texts.iter().filter(|text| literal(text).is_some_and(|text| !text.is_empty())) {
-                let known = self.codes.entry(name.into()).or_default();
-                if known.len() < MOST_PRINTED && !known.contains(code) {
-                    known.push(code.clone());
-                    self.has_grown = true;
-                }
+        let is_literal = |text: &Text| literal(text).is_some_and(|text| !text.is_empty());
+        let texts = match printed {
+            Input::Texts(texts) if texts.iter().all(is_literal) => texts.as_slice(),
+            _ => &[],
+        };
+        for file in outputs {
+            let Some(name) = code_name(file) else { continue };
+            let code = self.codes.entry(name).or_default();
+            let is_new = code.texts.is_empty() && !texts.is_empty();
+            if is_new {
+                texts.clone_into(&mut code.texts);
+            }
+            // Written twice, or more, it may be one behind the other.
+            let is_unclear = code.texts != texts;
+            self.has_grown |= is_new || is_unclear && !code.is_unclear;
+            code.is_unclear |= is_unclear;
+            if is_unclear {
+                code.texts.extend(
+                    texts
+                        .iter()
+                        .filter(|text| !code.texts.contains(text))
+                        .take(MOST_PRINTED)
+                        .cloned()
+                        .collect::<Vec<_>>(),
+                );
             }
         }
+    }
+
+    /// What is in a file that the script writes, where that is its author's alone and all of it is known: one of these texts.
+    pub(super) fn sole_code(&self, file: &Text) -> Option<Vec<Text>> {
+        let code = self.codes.get(&code_name(file)?)?;
+        (!code.is_unclear && !code.texts.is_empty()).then(|| code.texts.clone())
     }
 
     /// The author's code that a process substitution prints.
@@ -222,7 +262,7 @@ impl Flow<'_> {
     /// Code runs that the script has written itself: it may write what it is given to the files that it names, and start shells.
     pub(super) fn runs_code(&mut self, file: &Text, program: &Arc<str>) {
         let is_yaml = files::kind(file) == FileKind::Yaml;
-        let written = last_name(file).and_then(|name| self.codes.get(name)).into_iter().flatten();
+        let written = code_name(file).and_then(|name| self.codes.get(&name)).into_iter().flat_map(|code| &code.texts);
         let codes: Vec<Text> = written.chain(self.printed_at(file)).cloned().collect();
         for code in &codes {
             self.takes_variables(code);
@@ -234,18 +274,25 @@ impl Flow<'_> {
     }
 
     fn is_authored(&self, file: &Text) -> bool {
-        let name = literal(file).and_then(|path| path.rsplit('/').next());
-        name.is_some_and(|name| self.authors(name))
+        code_name(file).is_some_and(|name| self.authors(&name))
     }
 
-    /// A file runs as a script of a shell, or as its first line says. One that the script writes is not one of the project, and
-    /// what it does with values is not followed.
-    pub(super) fn runs_script(&mut self, file: &Text, arguments: &[usize]) {
+    /// A file runs as a script of a shell, or as its first line says. One that the script writes is followed where its text is known.
+    pub(super) fn runs_script(&mut self, file: &Text, arguments: &[Field], shell: Option<&Arc<str>>) {
         // What is fetched is as a program of the project is.
-        let is_own = last_name(file).is_some_and(|name| self.owns(name));
-        if is_own && self.is_authored(file) {
-            let holes: Vec<usize> = arguments.iter().chain(&self.in_environment).copied().collect();
-            self.find_unclear(holes, "the command passes it to a script that it writes itself, and cycod doesn't follow what such a script does");
+        let is_own = last_name(file).is_none_or(|name| self.owns(name));
+        if !is_own || !self.is_authored(file) {
+            return;
+        }
+        let codes = self.sole_code(file).unwrap_or_default();
+        let by = shell.cloned().or_else(|| codes.first().and_then(|code| interpreter(literal(code)?)));
+        let Some(by) = by.filter(|_| !codes.is_empty()) else {
+            let given = holes_among(arguments);
+            let holes: Vec<usize> = given.iter().chain(&self.in_environment).copied().collect();
+            return self.find_unclear(holes, "the command passes it to a script that it writes itself, and cycod doesn't follow what such a script does");
+        };
+        for code in &codes {
+            self.evaluate(code, &by, Called { zero: Some(vec![file.clone()]), arguments: arguments.to_vec() });
         }
     }
 
@@ -284,14 +331,28 @@ impl Flow<'_> {
                     None => {}
                 }
             } else {
-                let source = text.split_once('=').filter(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase()));
-                sources.push(source.map_or_else(|| word.clone(), |(name, _)| without_beginning(word, name.len() + 1)));
+                let setting = text.split_once('=').filter(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase()));
+                // `bs=1M` of `dd` names none.
+                let is_source = |name: &str| name == "if" || !how.iter().any(|word| word.ends_with('='));
+                match setting {
+                    None => sources.push(word.clone()),
+                    Some((name, _)) if is_source(name) => sources.push(without_beginning(word, name.len() + 1)),
+                    Some(_) => {}
+                }
             }
         }
         if how.contains(&"last") {
             targets.extend(sources.pop());
         } else if how.contains(&"all") {
             targets.append(&mut sources);
+        }
+        if sources.iter().any(|source| self.is_authored(source)) {
+            targets.iter().for_each(|target| self.note_own(target));
+        } else if is_unclear {
+            let all = texts_among(&fields[at + 1..]);
+            if all.iter().any(|file| self.is_authored(file)) {
+                all.iter().for_each(|file| self.note_own(file));
+            }
         }
         // What is fetched is the program that it is called here, unless it has the name of another one.
         let is_fetching = is_fetching(how);
@@ -312,7 +373,7 @@ impl Flow<'_> {
                 self.has_grown |= self.copied.insert(target.into());
             } else if sources.is_empty() && !is_fetching {
                 // What it reads is kept there.
-                self.has_grown |= self.own_files.insert(target.into());
+                self.note_own(&vec![Atom::text(target)]);
             }
         }
     }
@@ -393,6 +454,9 @@ impl Flow<'_> {
 
     /// Notes that a command may write what it was given to a file.
     pub(super) fn touch(&mut self, file: &Text, command: u64) {
+        if code_name(file).is_some_and(|name| self.codes.contains_key(&name)) {
+            self.note_rewritten(file);
+        }
         self.running.may_write.insert((file.clone(), command));
         self.touched.add(file, command, &self.running.words);
         if !self.running.taken.is_empty() {
@@ -593,6 +657,25 @@ fn code_may_write(language: &str, code: &Text) -> bool {
     !is_file_of_code(language)
         && !is_of_reading(language)
         && literal(code).is_none_or(|code| !watch::writes_nothing(language, code))
+}
+
+/// The shell that runs a script by its first line; nothing where that names another interpreter.
+fn interpreter(script: &str) -> Option<Arc<str>> {
+    let Some(line) = script.strip_prefix("#!") else { return Some("sh".into()) };
+    let mut words = line.lines().next().unwrap_or_default().split_ascii_whitespace();
+    let names = words.by_ref().map(|word| word.rsplit('/').next().unwrap_or(word));
+    let name = names.into_iter().find(|name| *name != "env" && !name.starts_with('-'))?;
+    programs::runs_shell_code(name).then(|| name.into())
+}
+
+/// The name under which the code in a file is kept: what stands behind the last `/` of its path, or the path where that is known only
+/// when it runs.
+fn code_name(file: &Text) -> Option<String> {
+    match last_name(file) {
+        Some(name) => Some(name.to_owned()),
+        None if literal(file).is_none() && holes_of(file).is_empty() => Some(format!("{file:?}")),
+        None => None,
+    }
 }
 
 /// The name behind the last `/` of a path, where it is known.

@@ -18,6 +18,8 @@ pub(super) struct Running {
     pub(super) repeated: Vec<usize>,
     /// What it reads as a file is a description of filters: `ffmpeg -f lavfi -i …`.
     pub(super) reads_filters: bool,
+    /// One of the files that its words name is one that the script writes.
+    pub(super) names_own_file: bool,
     /// Values in files that its words name.
     pub(super) files: Vec<usize>,
     /// The same for files that other programs may have written.

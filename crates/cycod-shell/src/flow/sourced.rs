@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::descriptors::{Source, source};
-use super::value::{Atom, Cut, Field, Text, literal, texts_among};
+use super::value::{Atom, Cut, Field, Text, holes_among, literal, texts_among};
 use super::{Arguments, Called, Flow, Input, WORK_PER_BYTE};
 use crate::hole::Trust;
 use crate::piece::Shell;
@@ -70,14 +70,18 @@ impl Flow<'_> {
     }
 
     fn read_in(&mut self, path: &Text, arguments: &[Field]) {
-        self.becomes_part(path);
+        let written = self.sole_code(path).unwrap_or_default();
+        if written.is_empty() {
+            self.becomes_part(path);
+        }
+        self.runs_unknown_file(path, [self.holes_of_variables(), holes_among(arguments)].concat());
         if source(path) == Source::Descriptor {
             self.descriptor_becomes_part();
         }
         let is_input = source(path) == Source::Input;
         let printed = match &self.input {
             Input::Texts(texts) if is_input => texts.clone(),
-            _ => self.printed_at(path).to_vec(),
+            _ => [written, self.printed_at(path).to_vec()].concat(),
         };
         if !printed.is_empty() {
             let input = if is_input { Input::Clean } else { self.input.clone() };
