@@ -16,6 +16,7 @@
 mod argv;
 mod assemble;
 mod cmd;
+mod computes;
 mod flow;
 mod harmless;
 mod hints;

@@ -5,6 +5,7 @@
 
 use cycod_code::Code;
 
+use crate::computes::only_computes;
 use crate::flow::{Finding, Reason};
 use crate::hints;
 use crate::hole::Hole;
@@ -13,6 +14,10 @@ use crate::programs::{self, UNDESCRIBED_LANGUAGE, WITHHELD_LANGUAGE};
 use crate::script::{Command, Form, Part, Script, Target, Tree, Word};
 use crate::track::{HOLE, Spot, track};
 use crate::verdict::Proof;
+
+/// What to do where code may run what it is handed.
+const RUNS: &str = "the code may run or load what it gets, so handing the value to it wouldn't help: list the allowed values in \
+                    `validation: {enum: […]}`, or write the code without the value";
 
 /// Whether the shell itself takes text for code a second time, so that no program has to be named.
 fn reads_twice(by: &str) -> bool {
@@ -268,12 +273,31 @@ impl<'a> Rewriter<'a> {
             );
         }
         let Some(language) = language_of(base, named) else { return (None, None) };
+        let is_shell = matches!(language, Language::Shell | Language::Remote);
+        let code = place.and_then(|(command, place)| self.code_at(command, place));
+        let is_followed = is_shell || matches!(language, Language::Sed | Language::Sql);
+        if !is_followed && code.as_ref().is_some_and(|code| !only_computes(named, &code.text)) {
+            return (Some(RUNS.to_owned()), None);
+        }
         let rewrite = place.and_then(|(command, place)| match place {
             Position::Word(index) => self.in_word(language, base, command, index),
             Position::Document(serial) => self.in_document(language, command, serial),
         });
+        // `sed -n {A},{B}p` has numbers, `sed s/a/{X}/` has texts.
+        let may_be_number = |code: &Decoded| language != Language::Sed || !code.text.contains('/');
+        let is_bare =
+            code.is_some_and(|code| may_be_number(&code) && self.is_outside_of_strings(&code, language, finding.hole));
         let help = match (language, rewrite.is_some()) {
+            (Language::Sed, true) => {
+                Some("pass the value separately from the code, where it is a text and no pattern".to_owned())
+            }
             (_, true) => Some("pass the value separately from the code".to_owned()),
+            _ if is_bare && !matches!(language, Language::Sql | Language::Shell | Language::Remote) => {
+                let name = self.holes.get(finding.hole).map_or("", |hole| hole.name);
+                Some(format!(
+                    "if `{name}` is a number, declare it with `type: number` or `type: integer`; else write the code without it, and hand it over as data"
+                ))
+            }
             (Language::Perl, _) if place.is_some_and(|(command, place)| self.has_subscript(command, place)) => Some(
                 "to Perl, `{…}` is a subscript there, and to cycod a placeholder: write `$ENV{\"NAME\"}`".to_owned(),
             ),
@@ -306,6 +330,18 @@ impl<'a> Rewriter<'a> {
                 self.decode(&Word { parts: self.tree.documents.get(&serial)?.clone(), span: 0..0 })
             }
         }
+    }
+
+    /// Whether a value stands in code where a number could, and not in a string.
+    fn is_outside_of_strings(&self, code: &Decoded, language: Language, hole: usize) -> bool {
+        let mut is_outside = false;
+        let shown = self.placeholder(hole);
+        // What it makes doesn't matter.
+        _ = splice_strings(&code.text, language, &mut |at, is_text| {
+            is_outside |= !is_text && code.holes.get(at).is_some_and(|hole| self.placeholder(*hole) == shown);
+            Some(String::new())
+        });
+        is_outside
     }
 
     /// Whether the code is the value and nothing else.
@@ -398,6 +434,9 @@ impl<'a> Rewriter<'a> {
             if name.starts_with(|c: char| c.is_ascii_digit()) {
                 name.insert(0, '_');
             }
+            if programs::runs_variable(&name, true) || matches!(name.as_str(), "IFS" | "UID" | "EUID" | "PPID") {
+                name.insert_str(0, "VALUE_");
+            }
             while names.iter().any(|(_, taken)| *taken == name) {
                 name.push('_');
             }
@@ -461,32 +500,32 @@ impl<'a> Rewriter<'a> {
             }
             Language::Sed => self.sed_as_perl(&decoded, &names, &environment, &before, &behind),
             Language::Jq if program == "gh" => {
-                let code = splice_strings(&decoded.text, language, |at| format!("env.{}", names[name_of(at)].1))?;
+                let code = splice_strings(&decoded.text, language, &mut |at, is_text| {
+                    let variable = format!("env.{}", names[name_of(at)].1);
+                    Some(if is_text { variable } else { format!("({variable} | tonumber)") })
+                })?;
                 Some(format!("{environment}{before}{}{behind}", crate::quoted(&code)))
             }
             Language::Jq => {
-                let variable = |at: usize| format!("${}", names[at].1.to_ascii_lowercase());
-                let code = splice_strings(&decoded.text, language, |at| variable(name_of(at)))?;
-                let flags: String = names
-                    .iter()
-                    .map(|(hole, name)| format!("--arg {} \"{}\" ", name.to_ascii_lowercase(), self.placeholder(*hole)))
-                    .collect();
+                let (flags, code) = self.in_jq(&decoded, &names)?;
                 Some(format!("{before}{flags}{}{behind}", crate::quoted(&code)))
             }
             Language::Sql if program == "psql" => self.in_query(command, word, &decoded, &names),
             Language::Python => {
                 let offset = after.len();
-                let code =
-                    splice_strings(&decoded.text, language, |at| format!("sys.argv[{}]", 1 + offset + name_of(at)))?;
-                let code = if code.starts_with("import sys;") { code } else { format!("import sys; {code}") };
+                let code = splice_strings(&decoded.text, language, &mut |at, is_text| {
+                    is_text.then(|| format!("sys.argv[{}]", 1 + offset + name_of(at)))
+                })?;
+                let code = with_import(&code);
                 Some(format!("{before}{}{behind} {arguments}", crate::quoted(&code)))
             }
             Language::Node | Language::Php if is_last => {
-                let reference = |at: usize| match language {
-                    Language::Node => format!("process.argv[{}]", 1 + name_of(at)),
-                    _ => format!("$argv[{}]", 1 + name_of(at)),
-                };
-                let code = splice_strings(&decoded.text, language, reference)?;
+                let code = splice_strings(&decoded.text, language, &mut |at, is_text| {
+                    is_text.then(|| match language {
+                        Language::Node => format!("process.argv[{}]", 1 + name_of(at)),
+                        _ => format!("$argv[{}]", 1 + name_of(at)),
+                    })
+                })?;
                 Some(format!("{before}{} -- {arguments}{behind}", crate::quoted(&code)))
             }
             Language::Node
@@ -496,12 +535,29 @@ impl<'a> Rewriter<'a> {
             | Language::Awk
             | Language::Yq
             | Language::R => {
-                let code =
-                    splice_strings(&decoded.text, language, |at| from_environment(language, &names[name_of(at)].1))?;
+                let code = splice_strings(&decoded.text, language, &mut |at, is_text| {
+                    from_environment(language, &names[name_of(at)].1, is_text)
+                })?;
                 Some(format!("{environment}{before}{}{behind}", crate::quoted(&code)))
             }
             Language::Sql => None,
         }
+    }
+
+    /// A filter of `jq` with each value in a variable, and the options that set these.
+    fn in_jq(&self, decoded: &Decoded, names: &[(usize, String)]) -> Option<(String, String)> {
+        // Where it stands outside of a string, it is a number or another value of JSON.
+        let mut texts: Vec<Option<bool>> = vec![None; names.len()];
+        let code = splice_strings(&decoded.text, Language::Jq, &mut |at, is_text| {
+            let number = self.number_of(decoded, names, at);
+            let is_same = texts[number].replace(is_text).is_none_or(|before| before == is_text);
+            is_same.then(|| format!("${}", names[number].1.to_ascii_lowercase()))
+        })?;
+        let flag = |((hole, name), is_text): (&(usize, String), Option<bool>)| {
+            let option = if is_text == Some(false) { "--argjson" } else { "--arg" };
+            format!("{option} {} \"{}\" ", name.to_ascii_lowercase(), self.placeholder(*hole))
+        };
+        Some((names.iter().zip(texts).map(flag).collect(), code))
     }
 
     /// A query of `psql`, as its input, with each value in a variable.
@@ -589,14 +645,17 @@ impl<'a> Rewriter<'a> {
                 format!("{head}{option} -- {arguments} <<'{end}'\n{code}{end}")
             }
             Language::Python => {
-                let code = splice_strings(&decoded.text, language, |at| format!("sys.argv[{}]", 1 + name_of(at)))?;
+                let code = splice_strings(&decoded.text, language, &mut |at, is_text| {
+                    is_text.then(|| format!("sys.argv[{}]", 1 + name_of(at)))
+                })?;
                 let code = if code.starts_with("import sys\n") { code } else { format!("import sys\n{code}") };
                 let dash = if words.last()?.literal() == Some("-") { "" } else { " -" };
                 format!("{head}{dash} {arguments} <<'{end}'\n{code}{end}")
             }
             Language::Node | Language::Perl | Language::Ruby | Language::Php | Language::R => {
-                let code =
-                    splice_strings(&decoded.text, language, |at| from_environment(language, &names[name_of(at)].1))?;
+                let code = splice_strings(&decoded.text, language, &mut |at, is_text| {
+                    from_environment(language, &names[name_of(at)].1, is_text)
+                })?;
                 format!("{environment}{head} <<'{end}'\n{code}{end}")
             }
             _ => return None,
@@ -617,11 +676,17 @@ impl<'a> Rewriter<'a> {
         let parts: Vec<&str> = text[1..].split(delimiter).collect();
         let [pattern, replacement, flags] = parts[..] else { return None };
         let words: Vec<&str> = before.split_whitespace().collect();
-        let edits = match words.as_slice() {
-            ["sed"] | ["sed", "-e"] => "-pe",
-            ["sed", "-i"] | ["sed", "-i", "-e"] => "-i -pe",
+        let (edits, is_extended) = match words.as_slice() {
+            ["sed"] | ["sed", "-e"] => ("-pe", false),
+            ["sed", "-E" | "-r"] | ["sed", "-E" | "-r", "-e"] => ("-pe", true),
+            ["sed", "-i"] | ["sed", "-i", "-e"] => ("-i -pe", false),
+            ["sed", "-i", "-E" | "-r"] | ["sed", "-E" | "-r", "-i"] => ("-i -pe", true),
             _ => return None,
         };
+        // They are text to `sed`, and not to Perl.
+        if !is_extended && pattern.contains(['+', '?', '|', '(', ')', '{', '}']) {
+            return None;
+        }
         if !flags.chars().all(|flag| matches!(flag, 'g' | 'i' | 'I'))
             || pattern.contains(['\\', '$', '@'])
             || replacement.contains(['\\', '&'])
@@ -721,18 +786,34 @@ fn language_of(program: &str, language: &str) -> Option<Language> {
     })
 }
 
-/// How code of a language reads a variable. What comes out stands in a template again, so that a bare name in braces must not appear.
-fn from_environment(language: Language, name: &str) -> String {
-    match language {
+/// Python code that may use `sys`.
+fn with_import(code: &str) -> String {
+    const COMPOUND: [&str; 9] = ["async", "class", "def", "for", "if", "match", "try", "while", "with"];
+    let first = code.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    match first {
+        _ if code.starts_with("import sys;") || code.starts_with("import sys\n") => code.to_owned(),
+        // No such statement stands behind a `;`.
+        first if COMPOUND.contains(&first) => format!("import sys\n{code}"),
+        _ => format!("import sys; {code}"),
+    }
+}
+
+/// How code of a language reads a variable, in the place of a text or of another value. What comes out stands in a template again,
+/// so that a bare name in braces must not appear.
+fn from_environment(language: Language, name: &str, is_text: bool) -> Option<String> {
+    Some(match language {
+        // A text that looks like a number is one in these.
         Language::Perl => format!("$ENV{{\"{name}\"}}"),
+        Language::Awk => format!("ENVIRON[\"{name}\"]"),
+        Language::Yq if !is_text => format!("env({name})"),
+        _ if !is_text => return None,
         Language::Ruby => format!("ENV[\"{name}\"]"),
         Language::Node => format!("process.env.{name}"),
         Language::Php => format!("getenv(\"{name}\")"),
         Language::R => format!("Sys.getenv(\"{name}\")"),
-        Language::Awk => format!("ENVIRON[\"{name}\"]"),
         Language::Yq => format!("strenv({name})"),
-        _ => String::new(),
-    }
+        _ => return None,
+    })
 }
 
 fn fill(text: &str, write: impl Fn(usize) -> String) -> String {
@@ -776,7 +857,14 @@ fn splice_shell(text: &str, write: impl Fn(usize) -> String, leave_quotes: bool)
 }
 
 /// Code with each hole replaced by a reference, strings around it closed and joined.
-fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> String) -> Option<String> {
+///
+/// `write` is told whether the hole stands in a string. Outside of one, a value may be a number or anything else, and a text in its
+/// place means something else: `range({N})`, `.price < {N}`. There it returns nothing where the language can't say it.
+fn splice_strings(
+    text: &str,
+    language: Language,
+    write: &mut dyn FnMut(usize, bool) -> Option<String>,
+) -> Option<String> {
     let text = text.as_bytes();
     let mut out: Vec<u8> = Vec::new();
     let mut quote = 0u8;
@@ -787,13 +875,15 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
         let byte = text[at];
         match (quote, byte) {
             (_, HOLE) => {
-                let new = write(index);
+                let is_key = quote == 0 && out.ends_with(b".");
+                let is_pattern = quote == 0 && language == Language::Awk && is_in_pattern(&out);
+                let new = write(index, quote != 0 || is_key || is_pattern)?;
                 index += 1;
                 let next = text.get(at + 1).copied().unwrap_or(b' ');
                 if is_no_expression(&out, language, (quote, opened)) {
                     return None;
                 }
-                if quote == 0 && out.ends_with(b".") {
+                if is_key {
                     let new = subscript(&mut out, language, &new)?;
                     out.extend_from_slice(new.as_bytes());
                 } else if quote == 0 && (out.last().is_some_and(|byte| is_of_name(*byte)) || is_of_name(next))
@@ -801,15 +891,15 @@ fn splice_strings(text: &str, language: Language, write: impl Fn(usize) -> Strin
                 {
                     // A name of which it is a part, or a subscript of the language that looks like a placeholder.
                     return None;
-                } else if quote == 0 && language == Language::Awk && is_in_pattern(&out) {
+                } else if is_pattern {
                     if !out.ends_with(b"/") || text.get(at + 1) != Some(&b'/') {
                         return None;
                     }
                     // The pattern is the value and nothing else.
                     out.pop();
                     at += 1;
-                    let compared = out.trim_ascii_end().ends_with(b"~");
-                    out.extend_from_slice(if compared { new } else { format!("$0 ~ {new}") }.as_bytes());
+                    let is_text = out.trim_ascii_end().ends_with(b"~") || is_in_call_with_pattern(&out);
+                    out.extend_from_slice(if is_text { new } else { format!("($0 ~ {new})") }.as_bytes());
                 } else if quote == 0 {
                     out.extend_from_slice(new.as_bytes());
                 } else if quote == b'`' {
@@ -990,6 +1080,13 @@ fn is_no_expression(code: &[u8], language: Language, (quote, opened): (u8, usize
             before.last().is_some_and(|byte| is_of_name(*byte))
         }
         (Language::R, 0 | b'`') => true,
+        // The name of a module.
+        (Language::Node, b'\'' | b'"') => {
+            let before = code.get(..opened.saturating_sub(1)).unwrap_or_default().trim_ascii_end();
+            [&b"from"[..], b"import", b"require("].iter().any(|word| before.ends_with(word))
+        }
+        // The short form of an object, `{name}`.
+        (Language::Jq | Language::Yq, 0) => code.trim_ascii_end().ends_with(b"{"),
         _ => false,
     }
 }
@@ -1011,7 +1108,8 @@ fn subscript(out: &mut Vec<u8>, language: Language, new: &str) -> Option<String>
     if !matches!(language, Language::Jq | Language::Yq | Language::Node) {
         return None;
     }
-    if out.len() > 1 && is_of_name(out[out.len() - 2]) {
+    // The dot stays where nothing stands before it: `.[$key]`.
+    if out.len() > 1 && (is_of_name(out[out.len() - 2]) || b")]\"?".contains(&out[out.len() - 2])) {
         out.pop();
     }
     Some(format!("[{new}]"))
@@ -1021,6 +1119,22 @@ fn subscript(out: &mut Vec<u8>, language: Language, new: &str) -> Option<String>
 fn is_imported(code: &[u8]) -> bool {
     let word = code.trim_ascii_end().rsplit(|byte| !is_of_name(*byte)).next().unwrap_or_default();
     matches!(word, b"import" | b"from" | b"as" | b"def" | b"class" | b"del" | b"global")
+}
+
+/// Whether awk code so far leaves a call open that takes a pattern as an argument.
+fn is_in_call_with_pattern(code: &[u8]) -> bool {
+    let mut depth = 0;
+    let open = code.iter().rposition(|byte| {
+        match byte {
+            b')' => depth += 1,
+            b'(' => depth -= 1,
+            _ => {}
+        }
+        depth < 0
+    });
+    let before = open.map(|open| code[..open].trim_ascii_end()).unwrap_or_default();
+    let name = before.rsplit(|byte| !is_of_name(*byte)).next().unwrap_or_default();
+    matches!(name, b"gensub" | b"gsub" | b"match" | b"patsplit" | b"split" | b"sub")
 }
 
 /// Whether awk code so far leaves a `/pattern` open. A division counts as one, and then there is no rewrite.
