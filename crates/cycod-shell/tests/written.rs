@@ -518,3 +518,25 @@ fn no_way_to_write_a_file_and_to_run_it_is_left() {
     assert!(idle.is_empty(), "these do nothing when a value is quoted:\n{idle}");
     assert!(ran > 100, "too little was tried: {ran}");
 }
+
+/// Where a program puts a value into a text that only it knows, the value is a plain word.
+#[test]
+fn what_is_put_into_a_text_with_structure_is_a_plain_word() {
+    const INTO: [(Shell, &str); 6] = [
+        (Shell::Bash, r#"V="{X}" envsubst < d.yaml | kubectl apply -f -"#),
+        (Shell::Bash, r#"export V="{X}"; envsubst < d.tmpl > out.yaml"#),
+        (Shell::Bash, r#"t=$(cat d.tmpl); v="{X}"; echo "${t//V/$v}" > out.yaml"#),
+        (Shell::Bash, r#"echo -e "A={X}" > .env"#),
+        (Shell::Sh, r#"echo "A={X}" > .env"#),
+        (Shell::Zsh, r#"echo "A={X}" > .env"#),
+    ];
+    for (shell, script) in INTO {
+        assert!(is_refused(shell, script, "x\\nLD_PRELOAD=/tmp/e.so"), "{script}");
+        assert!(is_refused(shell, script, "x\n  command: [sh, -c, id]"), "{script}");
+        assert!(!is_refused(shell, script, "1.2.3"), "{script}");
+    }
+    // A text that is only a text takes any.
+    for script in [r#"V="{X}" envsubst < d.txt > out.txt"#, r#"echo -e "A={X}" > notes.txt"#] {
+        assert!(!is_refused(Shell::Bash, script, "x\n  command: [sh, -c, id]"), "{script}");
+    }
+}

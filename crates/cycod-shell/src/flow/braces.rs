@@ -43,10 +43,21 @@ fn brace(parts: &[Part]) -> Option<Vec<Vec<Part>>> {
                 b'}' => {
                     // Pairs inside of others follow when these have been expanded.
                     let Some((start, commas)) = open.pop() else { continue };
-                    if commas.is_empty() || !open.is_empty() {
+                    if !open.is_empty() {
                         continue;
                     }
                     let end = (index, at);
+                    if commas.is_empty() {
+                        let middle = between(parts, (start.0, start.1 + 1), end);
+                        let Some(texts) = range(&middle) else { continue };
+                        let before = between(parts, (0, 0), start);
+                        let after = between(parts, (end.0, end.1 + 1), (parts.len(), 0));
+                        let with = |text: String| {
+                            let middle = Part::Text { text: text.into(), quoted: false };
+                            before.iter().chain(std::iter::once(&middle)).chain(&after).cloned().collect()
+                        };
+                        return Some(texts.into_iter().map(with).collect());
+                    }
                     let mut cuts = vec![start];
                     cuts.extend(commas);
                     cuts.push(end);
@@ -63,6 +74,16 @@ fn brace(parts: &[Part]) -> Option<Vec<Vec<Part>>> {
         }
     }
     None
+}
+
+/// What stands for `{1..3}`, when that is not much.
+fn range(parts: &[Part]) -> Option<Vec<String>> {
+    let [Part::Text { text, quoted: false }] = parts else { return None };
+    let (first, last) = text.split_once("..")?;
+    let width = if first.starts_with('0') || last.starts_with('0') { first.len().max(last.len()) } else { 0 };
+    let (from, to): (i64, i64) = (first.parse().ok()?, last.parse().ok()?);
+    let count = usize::try_from(from.abs_diff(to)).ok()?;
+    (count < MOST_TEXTS).then(|| (from.min(to)..=from.max(to)).map(|number| format!("{number:0width$}")).collect())
 }
 
 /// The parts from one position to another.

@@ -828,7 +828,7 @@ impl Flow<'_> {
     }
 
     /// Values in these texts stay what they are without a backslash.
-    fn guard_escapes(&mut self, texts: &[Text], program: &str, noun: &'static str) {
+    pub(super) fn guard_escapes(&mut self, texts: &[Text], program: &str, noun: &'static str) {
         let holes = texts.iter().flat_map(holes_of);
         self.guard_texts(holes, &Rule::Without { characters: "\\" }, program, noun);
     }

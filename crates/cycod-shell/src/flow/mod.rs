@@ -219,6 +219,8 @@ pub(crate) struct Flow<'a> {
     /// The last names of the files that the script writes itself, and what stands in those that have only text of its author's.
     authored: BTreeSet<String>,
     codes: HashMap<String, WrittenCode>,
+    /// Values of the environment that a program has put into a text.
+    substituted: BTreeSet<usize>,
     /// A command reads or prints a text of the author's that may be code of a shell.
     holds_code: bool,
     /// What each process substitution prints, as far as it is known.
@@ -435,6 +437,7 @@ impl<'a> Flow<'a> {
             splits_otherwise: false,
             own_separator: None,
             codes: HashMap::new(),
+            substituted: BTreeSet::new(),
             holds_code: false,
             substitutions: HashMap::new(),
             in_environment: BTreeSet::new(),

@@ -7,10 +7,13 @@ use super::commands::{ECHOING, is_make};
 use super::evaluated::{UNKNOWN_CODE, behind_name};
 use super::graph::Graph;
 use super::run_files::written_by_code;
-use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, output_of};
+use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, made_of, output_of};
 use super::{Called, Flow, Input, Reason, Variable, files, small, structure, value, watch};
 use crate::programs::{self, Input as Reads, Place, PlaceKind, Seen, State, Unlisted};
 use crate::verdict::{Guard, Rule};
+
+/// What a value is in a text with a structure that is not known.
+const WITHIN: &str = "a part of a text that another program parses";
 
 /// Why a value is no data where something may have made other characters of it.
 pub(super) const RESPELT: &str =
@@ -108,8 +111,12 @@ impl Flow<'_> {
             Reads::Yaml => {
                 self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 let program = Arc::clone(program);
-                if let Input::Texts(texts) = self.input.clone() {
-                    texts.iter().for_each(|text| self.guard_code(text));
+                match self.input.clone() {
+                    Input::Texts(texts) => texts.iter().for_each(|text| {
+                        self.guard_code(text);
+                        self.guard_anywhere(text);
+                    }),
+                    input => self.guard_substituted(&input.holes(), true),
                 }
                 self.guard_input(&program, |before, _, is_json_string| before.rule_of_yaml(is_json_string));
             }
@@ -159,6 +166,21 @@ impl Flow<'_> {
         }
     }
 
+    /// What a program makes of a text that has structure may have a value anywhere.
+    fn guard_anywhere(&mut self, text: &Text) {
+        if let [Atom::Derived(holes)] | [Atom::Derived(holes), Atom::Text(_)] = text.as_slice() {
+            self.guard_texts(holes.to_vec(), &Rule::Plain, "the program that reads it", WITHIN);
+        }
+    }
+
+    /// The same for values of the environment that were put into a text which only the program knows: `envsubst < a.yaml`.
+    fn guard_substituted(&mut self, holes: &[usize], has_structure: bool) {
+        let substituted: Vec<usize> = holes.iter().filter(|hole| self.substituted.contains(hole)).copied().collect();
+        if has_structure {
+            self.guard_texts(substituted, &Rule::Plain, "the program that reads it", WITHIN);
+        }
+    }
+
     /// What the values in a text must not hold, by what stands before each.
     fn guard_document(
         &mut self,
@@ -204,7 +226,9 @@ impl Flow<'_> {
 
     /// What is printed goes to a file: its values stay the parts of what that is, by its name.
     pub(super) fn guard_file(&mut self, file: &Text, printed: &Input) {
-        let Input::Texts(texts) = printed else { return };
+        let Input::Texts(texts) = printed else {
+            return self.guard_substituted(&printed.holes(), files::kind(file) != structure::FileKind::Text);
+        };
         if let Some((program, language)) = files::runs_later(file) {
             for text in texts.iter().filter(|text| !holes_of(*text).is_empty()) {
                 match language {
@@ -216,10 +240,14 @@ impl Flow<'_> {
         }
         let kind = files::kind(file);
         if kind != structure::FileKind::Text {
+            if self.echo_escapes {
+                self.guard_escapes(texts, "echo", "text that `echo` prints to a file");
+            }
             let rule = |before: &structure::Before, is_whole: bool, is_json_string: bool| {
                 kind.rule(before, is_whole, is_json_string)
             };
             texts.iter().for_each(|text| self.guard_document(text, &kind.name().into(), &rule));
+            texts.iter().for_each(|text| self.guard_anywhere(text));
         }
         if kind == structure::FileKind::Yaml {
             texts.iter().for_each(|text| self.guard_code(text));
@@ -252,6 +280,9 @@ impl Flow<'_> {
                     if !state.entry().feeds || option.is_empty() {
                         return self.shell_code_at(state, &text, language, rest);
                     }
+                    // Its file has the name that the program gives it. Source: split(1), `--filter`.
+                    let name = made_of(&self.running.arguments);
+                    self.perhaps(|flow| flow.assign("FILE", vec![name]));
                     // It reads what stands in the files of the program.
                     let read = Input::made("", &self.running.files).and(Input::printed(&self.running.arguments));
                     let input = self.input.clone().and(read);

@@ -7,7 +7,7 @@ use super::files::{Except, by_its_code};
 use super::places::{is_file_of_code, is_of_reading, is_shell};
 use super::structure::FileKind;
 use super::value::{Atom, Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, texts_among};
-use super::{Called, Flow, Input, Kept, MOST_PRINTED, Reason, files, memory, unpacked, value, watch};
+use super::{Called, Flow, Input, Kept, MOST_PRINTED, Reason, files, memory, small, unpacked, value, watch};
 use crate::programs::{self, Loads, Place, PlaceKind, State, Writes};
 use crate::verdict::{Guard, Rule};
 
@@ -261,12 +261,15 @@ impl Flow<'_> {
 
     /// Code runs that the script has written itself: it may write what it is given to the files that it names, and start shells.
     pub(super) fn runs_code(&mut self, file: &Text, program: &Arc<str>) {
+        let language = program.trim_start_matches(['g', 'm', 'n']);
         let is_yaml = files::kind(file) == FileKind::Yaml;
         let written = code_name(file).and_then(|name| self.codes.get(&name)).into_iter().flat_map(|code| &code.texts);
         let codes: Vec<Text> = written.chain(self.printed_at(file)).cloned().collect();
         for code in &codes {
             self.takes_variables(code);
             self.touch_all(&files::names_in(code), self.running.id);
+            self.running.runs_what_it_reads |=
+                literal(code).is_some_and(|code| small::runs_what_it_reads(language, code));
             if !is_yaml {
                 self.code_for_shell(code, program);
             }
@@ -539,7 +542,10 @@ impl Flow<'_> {
         let writes = state.entry().writes;
         for name in &state.entry().prints_environment {
             match *name {
-                "*" => self.running.environment.extend(self.in_environment.iter().copied()),
+                "*" => {
+                    self.running.environment.extend(self.in_environment.iter().copied());
+                    self.substituted.extend(self.in_environment.iter().copied());
+                }
                 name => self.running.environment.extend(self.in_variables.get(name).into_iter().flatten()),
             }
         }
