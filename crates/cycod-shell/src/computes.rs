@@ -100,11 +100,13 @@ const PYTHON: Vocabulary = Vocabulary {
         "binascii",
         "calendar",
         "collections",
+        "csv",
         "datetime",
         "decimal",
         "difflib",
         "fractions",
         "functools",
+        "glob",
         "hashlib",
         "hmac",
         "html",
@@ -113,6 +115,8 @@ const PYTHON: Vocabulary = Vocabulary {
         "json",
         "math",
         "operator",
+        "os",
+        "pathlib",
         "random",
         "re",
         "secrets",
@@ -508,7 +512,10 @@ pub(crate) fn only_computes(language: &str, code: &str) -> bool {
         // It starts programs with `system` and pipes, and writes files with `>`.
         "awk" => {
             let code = without_strings(code).replace("||", "");
-            !code.contains("system") && !code.contains(['|', '@', '>'])
+            let writes =
+                |statement: &str| statement.split_once("print").is_some_and(|(_, printed)| printed.contains('>'));
+            let is_written = code.split([';', '\n', '{', '}']).any(writes);
+            !code.contains("system") && !code.contains(['|', '@']) && !is_written
         }
         // What they can load is named by words of their own.
         "jq" => !code.contains("import") && !code.contains("include"),
@@ -544,6 +551,11 @@ fn is_known(vocabulary: &Vocabulary, code: &str, has_imports: bool) -> bool {
                 }
                 continue;
             }
+            // The rest of this module starts programs.
+            let is_of_os = *word == "os" && has_imports;
+            if is_of_os && !matches!(tokens.get(at + 2), Some(Token::Word(name)) if OF_OS.contains(name)) {
+                return false;
+            }
             let is_called = matches!(tokens.get(at + 1), Some(Token::Sign('(')));
             let is_member = matches!(before, Some(Token::Sign('.')));
             let is_variable = matches!(before, Some(Token::Sign(sign)) if vocabulary.sigils.contains(*sign));
@@ -567,9 +579,16 @@ fn is_known(vocabulary: &Vocabulary, code: &str, has_imports: bool) -> bool {
     true
 }
 
+/// What Python code may use of `os`.
+const OF_OS: [&str; 9] = ["cpu_count", "environ", "getcwd", "getenv", "linesep", "listdir", "path", "sep", "stat"];
+
 /// Whether the modules of `import a, b` and `from a import b`, as text behind the first word, are known.
 fn loads_known(vocabulary: &Vocabulary, text: &str) -> bool {
-    let names = text.split(" import ").next().unwrap_or_default().replace(" . ", ".");
+    let (names, imported) = text.split_once(" import ").unwrap_or((text, ""));
+    if names.trim() == "os" && !imported.is_empty() && !OF_OS.contains(&imported.trim()) {
+        return false;
+    }
+    let names = names.replace(" . ", ".");
     names.split(',').all(|name| {
         let name = name.split(" as ").next().unwrap_or_default().trim();
         vocabulary.modules.contains(&name)
@@ -696,6 +715,7 @@ mod tests {
             ("python", "import json,sys; d=json.load(sys.stdin); print(d['\0'])"),
             ("python", "import urllib.parse as p\nfor i in range(3): print(p.quote('\0'))"),
             ("python", "from datetime import datetime; print(datetime.strptime('\0', '%Y'))"),
+            ("python", "import os, glob; print(os.sep.join(glob.glob('\0')))"),
             ("javascript", "console.log('\0'.toUpperCase())"),
             ("javascript", "require('./package.json').\0"),
             ("javascript", "console.log(JSON.parse(require('fs').readFileSync('\0')).version)"),
@@ -707,6 +727,7 @@ mod tests {
             ("ruby", "puts JSON.parse(STDIN.read)[\"\0\"]"),
             ("php", "echo strtoupper(\"\0\");"),
             ("R", "cat(toupper(\"\0\"), as.numeric(\"1\"))"),
+            ("awk", "NR>=\0 && $3 > 2 { print $1 }"),
             ("awk", "{ printf \"%s > |\", \"<\0>\" }"),
             ("jq", ".a == \"\0\""),
         ] {
@@ -717,6 +738,7 @@ mod tests {
             ("python", "import os; os.system('ls \0')"),
             ("python", "from subprocess import run; run('\0', shell=True)"),
             ("python", "import json, os; os.popen('\0')"),
+            ("python", "from os import system; system('\0')"),
             ("python", "__import__('\0')"),
             ("javascript", "require('child_process').execSync('ls \0')"),
             ("javascript", "require('\0')"),

@@ -52,7 +52,8 @@ impl Flow<'_> {
                     let program = Arc::clone(program);
                     if language == "mail" {
                         // mailutils before 3.13 took `~!` for a command in any message. Source: CVE-2021-32749.
-                        self.guard_input(&program, |_, _, _| Some(Rule::Without { characters: "~" }));
+                        let rule = Rule::Without { characters: "~" };
+                        self.guard_texts(self.input.holes(), &rule, &program, "a message");
                     }
                     self.guard_input(&program, by_itself);
                 } else if let (true, Input::Texts(texts)) = (is_shell(language), self.input.clone()) {
