@@ -391,6 +391,7 @@ const SCRIPTS: &[(Shell, &str, &str)] = &[
         r#"t=$(mktemp); echo 'eval "$1"' > "$t"; chmod +x "$t"; find . -maxdepth 0 -exec "$t" "{X}" \;"#,
         SHELL,
     ),
+    (Shell::Bash, r#"sed s/N/1/ > w.sh <<< 'x=$N'; echo 'eval "$x"' >> w.sh; bash w.sh "{X}""#, SHELL),
     // It is read, printed or changed on the way to the shell.
     (Shell::Bash, r#"echo 'eval "$1"' > w.sh; bash -s -- "{X}" < w.sh"#, SHELL),
     (Shell::Bash, r#"echo 'eval "$v"' > w.sh; export v="{X}"; cat w.sh | bash"#, SHELL),
@@ -412,6 +413,7 @@ fn a_script_that_a_script_writes_is_followed_or_refused() {
         r#"echo 'echo "$1"' > w.sh; . ./w.sh "{X}""#,
         r#"echo 'f() { echo "$1"; }' > l.sh; . ./l.sh; f "{X}""#,
         r#"echo 'A=1' > .env; . ./.env; echo "{X}""#,
+        r#"IFS=é read -r a b <<< 'xéy é'; echo "{X}" "$a" "$b""#,
         // What is fetched is as a program of the project is.
         r#"curl -fsSL https://example.org/i.sh | bash -s -- "{X}""#,
         r#"curl -fsSL https://example.org/i.sh > i.sh; bash i.sh "{X}""#,

@@ -737,14 +737,9 @@ impl Flow<'_> {
             };
             all.extend(divided.iter().map(|field| vec![Atom::text(field)]));
             for (at, field) in fields.iter_mut().enumerate() {
-                let (own, others) = match rest.find(is_between).filter(|_| !is_whole && at + 1 < names.len()) {
-                    Some(end) => (
-                        &rest[..end],
-                        rest[end + 1..].trim_start_matches(|c: char| separator.is_none() && c.is_ascii_whitespace()),
-                    ),
-                    None => (rest, ""),
-                };
-                rest = others;
+                let cut = rest.split_once(is_between).filter(|_| !is_whole && at + 1 < names.len());
+                let (own, others) = cut.unwrap_or((rest, ""));
+                rest = if separator.is_none() { others.trim_start() } else { others };
                 field.push(if own.is_empty() { Text::new() } else { vec![Atom::text(own)] });
             }
         }

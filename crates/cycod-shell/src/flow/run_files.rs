@@ -229,7 +229,7 @@ impl Flow<'_> {
                 texts.clone_into(&mut code.texts);
             }
             // Written twice, or more, it may be one behind the other.
-            let is_unclear = code.texts != texts;
+            let is_unclear = texts.is_empty() || code.texts != texts;
             self.has_grown |= is_new || is_unclear && !code.is_unclear;
             code.is_unclear |= is_unclear;
             if is_unclear {
@@ -261,6 +261,7 @@ impl Flow<'_> {
 
     /// Code runs that the script has written itself: it may write what it is given to the files that it names, and start shells.
     pub(super) fn runs_code(&mut self, file: &Text, program: &Arc<str>) {
+        // `gawk`, `mawk`, `nawk` and `gsed`.
         let language = program.trim_start_matches(['g', 'm', 'n']);
         let is_yaml = files::kind(file) == FileKind::Yaml;
         let written = code_name(file).and_then(|name| self.codes.get(&name)).into_iter().flat_map(|code| &code.texts);
@@ -668,9 +669,9 @@ fn code_may_write(language: &str, code: &Text) -> bool {
 /// The shell that runs a script by its first line; nothing where that names another interpreter.
 fn interpreter(script: &str) -> Option<Arc<str>> {
     let Some(line) = script.strip_prefix("#!") else { return Some("sh".into()) };
-    let mut words = line.lines().next().unwrap_or_default().split_ascii_whitespace();
-    let names = words.by_ref().map(|word| word.rsplit('/').next().unwrap_or(word));
-    let name = names.into_iter().find(|name| *name != "env" && !name.starts_with('-'))?;
+    let words = line.lines().next().unwrap_or_default().split_ascii_whitespace();
+    let mut names = words.map(|word| word.rsplit('/').next().unwrap_or(word));
+    let name = names.find(|name| *name != "env" && !name.starts_with('-'))?;
     programs::runs_shell_code(name).then(|| name.into())
 }
 
