@@ -1080,11 +1080,6 @@ fn is_no_expression(code: &[u8], language: Language, (quote, opened): (u8, usize
             before.last().is_some_and(|byte| is_of_name(*byte))
         }
         (Language::R, 0 | b'`') => true,
-        // The name of a module.
-        (Language::Node, b'\'' | b'"') => {
-            let before = code.get(..opened.saturating_sub(1)).unwrap_or_default().trim_ascii_end();
-            [&b"from"[..], b"import", b"require("].iter().any(|word| before.ends_with(word))
-        }
         // The short form of an object, `{name}`.
         (Language::Jq | Language::Yq, 0) => code.trim_ascii_end().ends_with(b"{"),
         _ => false,

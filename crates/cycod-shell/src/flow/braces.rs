@@ -47,27 +47,20 @@ fn brace(parts: &[Part]) -> Option<Vec<Vec<Part>>> {
                         continue;
                     }
                     let end = (index, at);
-                    if commas.is_empty() {
-                        let middle = between(parts, (start.0, start.1 + 1), end);
-                        let Some(texts) = range(&middle) else { continue };
-                        let before = between(parts, (0, 0), start);
-                        let after = between(parts, (end.0, end.1 + 1), (parts.len(), 0));
-                        let with = |text: String| {
-                            let middle = Part::Text { text: text.into(), quoted: false };
-                            before.iter().chain(std::iter::once(&middle)).chain(&after).cloned().collect()
-                        };
-                        return Some(texts.into_iter().map(with).collect());
-                    }
+                    let is_range = commas.is_empty();
                     let mut cuts = vec![start];
                     cuts.extend(commas);
                     cuts.push(end);
+                    let mut middles: Vec<Vec<Part>> =
+                        cuts.windows(2).map(|pair| between(parts, (pair[0].0, pair[0].1 + 1), pair[1])).collect();
+                    if is_range {
+                        let Some(numbers) = range(&middles[0]) else { continue };
+                        middles = numbers;
+                    }
                     let before = between(parts, (0, 0), start);
                     let after = between(parts, (end.0, end.1 + 1), (parts.len(), 0));
-                    let alternatives = cuts.windows(2).map(|pair| {
-                        let middle = between(parts, (pair[0].0, pair[0].1 + 1), pair[1]);
-                        before.iter().chain(&middle).chain(&after).cloned().collect()
-                    });
-                    return Some(alternatives.collect());
+                    let with = |middle: Vec<Part>| before.iter().chain(&middle).chain(&after).cloned().collect();
+                    return Some(middles.into_iter().map(with).collect());
                 }
                 _ => {}
             }
@@ -77,13 +70,14 @@ fn brace(parts: &[Part]) -> Option<Vec<Vec<Part>>> {
 }
 
 /// What stands for `{1..3}`, when that is not much.
-fn range(parts: &[Part]) -> Option<Vec<String>> {
+fn range(parts: &[Part]) -> Option<Vec<Vec<Part>>> {
     let [Part::Text { text, quoted: false }] = parts else { return None };
     let (first, last) = text.split_once("..")?;
     let width = if first.starts_with('0') || last.starts_with('0') { first.len().max(last.len()) } else { 0 };
     let (from, to): (i64, i64) = (first.parse().ok()?, last.parse().ok()?);
     let count = usize::try_from(from.abs_diff(to)).ok()?;
-    (count < MOST_TEXTS).then(|| (from.min(to)..=from.max(to)).map(|number| format!("{number:0width$}")).collect())
+    let part = |number: i64| vec![Part::Text { text: format!("{number:0width$}").into(), quoted: false }];
+    (count < MOST_TEXTS).then(|| (from.min(to)..=from.max(to)).map(part).collect())
 }
 
 /// The parts from one position to another.

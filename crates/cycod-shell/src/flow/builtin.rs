@@ -207,22 +207,12 @@ impl Flow<'_> {
             Some(lines) => lines,
             None => self.pieces_of_input(Some(Cut::WORD)),
         };
-        let names = rest.last().map(std::slice::from_ref).map(texts_among).unwrap_or_default();
-        for name in &names {
-            let name = match literal(name) {
-                Some(name) if is_name(name) => name,
-                None if !lines.iter().flatten().all(|atom| atom.holes().is_empty()) => {
-                    let why = "`mapfile` gives it to a variable whose name is not known";
-                    self.find_unclear(holes_of(lines.iter().flatten()), why);
-                    continue;
-                }
-                _ => "MAPFILE",
-            };
-            self.assign_fields(name, vec![Field::any_of(lines.clone())]);
+        let is_option = |field: &&Field| word_is(field, |text| !is_name(text));
+        let default = Field::Word(vec![Atom::text("MAPFILE")]);
+        let name = rest.last().filter(|last| !is_option(last)).unwrap_or(&default);
+        self.assign_list_each(name, &lines, "mapfile");
+        for name in texts_among([name]).iter().filter_map(|name| literal(name)) {
             self.calls_back(name, rest);
-        }
-        if names.is_empty() {
-            self.assign_fields("MAPFILE", vec![Field::any_of(lines)]);
         }
     }
 
@@ -683,19 +673,19 @@ impl Flow<'_> {
             self.guard_escapes(&pieces, "read", "text that `read` reads");
         }
         match array {
-            Some(array) => self.assign_list_each(&array, &pieces),
+            Some(array) => self.assign_list_each(&array, &pieces, "read"),
             None => names.iter().for_each(|name| self.assign_each(std::slice::from_ref(name), &pieces, "read")),
         }
     }
 
     /// Assigns a list of these texts to each variable that a word may name.
-    fn assign_list_each(&mut self, name: &Field, texts: &[Text]) {
+    fn assign_list_each(&mut self, name: &Field, texts: &[Text], by: &str) {
         for name in texts_among([name]) {
             match literal(&name) {
                 Some(name) => self.assign_fields(name, vec![Field::any_of(texts.to_vec())]),
                 None => {
-                    let why = "`read` gives it to a variable whose name is not known";
-                    self.find_unclear(holes_of(texts.iter().flatten()), why);
+                    let why = format!("`{by}` gives it to a variable whose name is not known");
+                    self.find_unclear(holes_of(texts.iter().flatten()), &why);
                 }
             }
         }
@@ -744,7 +734,7 @@ impl Flow<'_> {
             }
         }
         if let Some(array) = array {
-            return self.assign_list_each(array, &all);
+            return self.assign_list_each(array, &all, "read");
         }
         for (name, mut texts) in names.iter().zip(fields) {
             value::dedup(&mut texts);

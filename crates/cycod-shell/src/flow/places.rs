@@ -117,7 +117,7 @@ impl Flow<'_> {
                         self.guard_code(text);
                         self.guard_anywhere(text);
                     }),
-                    input => self.guard_substituted(&input.holes(), true),
+                    input => self.guard_substituted(&input.holes()),
                 }
                 self.guard_input(&program, |before, _, is_json_string| before.rule_of_yaml(is_json_string));
             }
@@ -175,11 +175,9 @@ impl Flow<'_> {
     }
 
     /// The same for values of the environment that were put into a text which only the program knows: `envsubst < a.yaml`.
-    fn guard_substituted(&mut self, holes: &[usize], has_structure: bool) {
+    fn guard_substituted(&mut self, holes: &[usize]) {
         let substituted: Vec<usize> = holes.iter().filter(|hole| self.substituted.contains(hole)).copied().collect();
-        if has_structure {
-            self.guard_texts(substituted, &Rule::Plain, "the program that reads it", WITHIN);
-        }
+        self.guard_texts(substituted, &Rule::Plain, "the program that reads it", WITHIN);
     }
 
     /// What the values in a text must not hold, by what stands before each.
@@ -227,8 +225,12 @@ impl Flow<'_> {
 
     /// What is printed goes to a file: its values stay the parts of what that is, by its name.
     pub(super) fn guard_file(&mut self, file: &Text, printed: &Input) {
+        let kind = files::kind(file);
         let Input::Texts(texts) = printed else {
-            return self.guard_substituted(&printed.holes(), files::kind(file) != structure::FileKind::Text);
+            if kind != structure::FileKind::Text {
+                self.guard_substituted(&printed.holes());
+            }
+            return;
         };
         if let Some((program, language)) = files::runs_later(file) {
             for text in texts.iter().filter(|text| !holes_of(*text).is_empty()) {
@@ -239,7 +241,6 @@ impl Flow<'_> {
             }
             return;
         }
-        let kind = files::kind(file);
         if kind != structure::FileKind::Text {
             if self.echo_escapes {
                 self.guard_escapes(texts, "echo", "text that `echo` prints to a file");
