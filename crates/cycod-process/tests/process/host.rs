@@ -392,8 +392,11 @@ fn on_our_terminal() {
 
 const PTY: &str = r"
 import os, pty, sys
+# When the leader of a session exits, the kernel drops what is on its way to the terminal's other side. So a shell
+# leads this one, and waits until all of the host's output has arrived here.
+leader = 'trap : INT; ' + sys.argv[1] + '; echo status $?; read _'
 pid, fd = pty.fork()
-if pid == 0: os.execvp('sh', ['sh', '-c', 'exec ' + sys.argv[1]])
+if pid == 0: os.execvp('sh', ['sh', '-c', leader])
 text, typed = b'', False
 os.write(fd, b'typed\n')
 try:
@@ -404,7 +407,9 @@ try:
         if b'ready' in text and not typed:
             typed = True
             os.write(fd, b'\x03')
-except OSError: pass
+        if b'status ' in text: break
+except OSError as problem: text += repr(problem).encode()
+os.close(fd)
 os.waitpid(pid, 0)
 sys.stdout.buffer.write(text)
 ";
