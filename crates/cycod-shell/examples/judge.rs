@@ -1,4 +1,5 @@
-//! Says what is proven about the placeholders of templates, which it reads from standard input, one a line.
+//! Says what is proven about the placeholders of templates, which it reads from standard input, one a line. `\n` is the
+//! end of a line of the template, and `\\n` a backslash and an `n`.
 
 #![expect(clippy::print_stdout, reason = "an example tells what it found")]
 
@@ -21,7 +22,7 @@ fn main() -> std::io::Result<()> {
             programs.insert(name, Nature::Text);
             continue;
         }
-        let line = line.replace("\\n", "\n");
+        let line = line.replace("\\\\n", "\u{1}").replace("\\n", "\n").replace('\u{1}', "\\n");
         let command = template::segments(&line);
         let question = Question { reader, command: &command, environment: &[], input: &[], programs: &programs };
         println!("{line}");

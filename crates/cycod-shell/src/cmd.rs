@@ -43,9 +43,8 @@ fn scan(source: &str) -> Vec<Hole> {
     let (mut quoted, mut escaped, mut comment) = (false, false, false);
     let mut command = 0;
     let mut start = true;
-    let bytes = source.as_bytes();
-    for (at, &byte) in bytes.iter().enumerate() {
-        if byte == 0 {
+    for (at, character) in source.char_indices() {
+        if character == '\0' {
             holes.push(Hole {
                 at,
                 place: if comment {
@@ -66,15 +65,20 @@ fn scan(source: &str) -> Vec<Hole> {
             escaped = false;
             continue;
         }
-        match byte {
-            b'\n' => (quoted, comment, start) = (false, false, true),
+        match character {
+            '\n' => (quoted, comment, start) = (false, false, true),
             _ if comment => {}
-            b'"' => quoted = !quoted,
-            b'^' if !quoted => escaped = true,
-            b'&' | b'|' | b'(' | b')' if !quoted => {
+            '"' => quoted = !quoted,
+            '^' if !quoted => {
+                escaped = true;
+                if start {
+                    (start, command) = (false, at);
+                }
+            }
+            '&' | '|' | '(' | ')' if !quoted => {
                 start = true;
             }
-            b' ' | b'\t' | b'@' => {}
+            ' ' | '\t' | '@' => {}
             _ if start => {
                 start = false;
                 command = at;
