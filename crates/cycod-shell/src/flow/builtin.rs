@@ -307,17 +307,20 @@ impl Flow<'_> {
 
     /// `basename` and `dirname`, which print a part of a path.
     fn part_of_path(&mut self, name: &str, rest: &[Field]) -> Option<Input> {
-        // What is left of a path begins behind a `/`, or where the path begins.
-        let cut = if name == "basename" { Cut::behind('/') } else { Some(Cut::BEGINNING) };
+        use super::variables::{beginnings_of, last_part};
         let texts = texts_among(rest);
         let mut of_values = texts.iter().filter(|text| !holes_of(*text).is_empty());
-        let cut = match (of_values.next(), of_values.next()) {
-            (Some(path), None) => cut.and_then(|cut| super::expand::cut_text(path, cut)),
+        // What is left of a path begins behind a `/`, or where the path begins.
+        let parts = match (of_values.next(), of_values.next()) {
+            (Some(path), None) if name == "basename" => {
+                last_part(path).or_else(|| Some(vec![super::expand::cut_text(path, Cut::behind('/')?)?]))
+            }
+            (Some(path), None) => Some(beginnings_of(path)),
             (Some(_), Some(_)) => None,
             (None, _) => return None,
         };
         self.places(name, rest);
-        Some(cut.map_or_else(|| Input::made("", &holes_among(rest)), |text| Input::Texts(vec![text])))
+        Some(parts.map_or_else(|| Input::made("", &holes_among(rest)), Input::Texts))
     }
 
     /// What `command -v` and `which` print of a program, which may not be there.

@@ -428,10 +428,14 @@ impl Flow<'_> {
                 if operator.starts_with('%') {
                     return values.iter().flat_map(beginnings_of).collect();
                 }
-                cut(match patterns.as_slice() {
-                    [pattern] => literal(pattern).and_then(behind_pattern),
-                    _ => None,
-                })
+                let pattern = patterns.first().filter(|_| patterns.len() == 1).and_then(|pattern| literal(pattern));
+                if operator == "##"
+                    && pattern == Some("*/")
+                    && let Some(parts) = values.iter().map(last_part).collect::<Option<Vec<_>>>()
+                {
+                    return parts.concat();
+                }
+                cut(pattern.and_then(behind_pattern))
             }
             ":" => {
                 self.arithmetic(&expansion.word);
@@ -525,19 +529,39 @@ fn substituted(parts: &[Part]) -> Option<Cut> {
     }
 }
 
-/// What may be left of a text whose end is taken away: it begins as the text does.
-fn beginnings_of(text: &Text) -> Vec<Text> {
+/// What may be left of a text whose end is taken away: it begins as the text does, or it is empty.
+pub(super) fn beginnings_of(text: &Text) -> Vec<Text> {
     let rest = || made_of(&holes_of(text));
+    let first_of = |text: &str| Atom::text(text.chars().next().map(String::from).unwrap_or_default().as_str());
     match text.as_slice() {
         [Atom::Value { hole, cut }, Atom::Text(next), ..] if let Some(part) = cut.and(Cut::BEGINNING) => {
-            let first = next.chars().next().map(String::from).unwrap_or_default();
             let whole = Atom::Value { hole: *hole, cut: *cut };
-            vec![vec![Atom::Value { hole: *hole, cut: part }], vec![whole, Atom::text(&first), rest()]]
+            vec![vec![Atom::Value { hole: *hole, cut: part }], vec![whole, first_of(next), rest()]]
         }
-        [Atom::Text(begins), _, ..] if begins.starts_with(['/', '.']) => {
-            vec![Text::new(), vec![Atom::text(&begins[..1]), rest()]]
+        [Atom::Text(begins), _, ..] => vec![Text::new(), vec![first_of(begins), rest()]],
+        [Atom::Unknown(tag), Atom::Text(next), ..] => {
+            vec![vec![Atom::Unknown(Tag::Somewhere)], vec![Atom::Unknown(tag.clone()), first_of(next), rest()]]
         }
         _ => vec![cut_text(text, Cut::BEGINNING).unwrap_or_else(|| vec![part_of(text)])],
+    }
+}
+
+/// What is left of a path behind its last `/`; nothing when that cannot be told.
+pub(super) fn last_part(path: &Text) -> Option<Vec<Text>> {
+    let slash = path.iter().rposition(|atom| matches!(atom, Atom::Text(text) if text.contains('/')))?;
+    let Atom::Text(text) = &path[slash] else { return None };
+    let begins = &text[text.rfind('/')? + 1..];
+    let rest = &path[slash + 1..];
+    let with = |begins: &[Atom]| -> Text { begins.iter().chain(&rest[1..]).cloned().collect() };
+    match rest {
+        // There may be another `/` in the value, and what stands behind it has none.
+        [Atom::Value { hole, cut }] | [Atom::Value { hole, cut }, Atom::Text(_)] => {
+            let part = Atom::Value { hole: *hole, cut: cut.and(Cut::behind('/')?)? };
+            let whole = Atom::Value { hole: *hole, cut: *cut };
+            let later = with(&[part]);
+            Some(if begins.is_empty() { vec![later] } else { vec![with(&[Atom::text(begins), whole]), later] })
+        }
+        _ => None,
     }
 }
 
