@@ -108,8 +108,10 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
         Reason::Written => (
             Proof::Code,
             Code::EvaluatedAgain,
-            format!("the value of `{name}` is part of a file that the script writes and then runs"),
-            "write the file without the value, and hand the value to it as an argument".to_owned(),
+            format!(
+                "the value of `{name}` is part of a file that the command writes, and then runs or takes for settings"
+            ),
+            "write the file without the value, and hand the value over as an argument or in the environment".to_owned(),
         ),
         Reason::Unpacked => (
             Proof::Code,
@@ -195,7 +197,7 @@ fn says_why_unproven(reason: &Reason, name: &str) -> Option<(Code, String, Strin
             Code::UnprovenPlace,
             format!("`{name}` is part of an option of `{program}`, so that the value chooses options"),
             format!(
-                "write the option yourself; or give the parameter a `format`, such as `format: \"--name={{value}}\"`; {vouch}"
+                "if `{name}` is a number, declare it with `type: integer`; else list its values in `validation: {{enum: […]}}`; {vouch}"
             ),
         ),
         Reason::Subcommand { program } => (
