@@ -123,6 +123,8 @@ struct Inherited {
     has_settings: bool,
     remembers: bool,
     lists: bool,
+    /// What it reads is text to it, or it reads nothing.
+    reads_text: bool,
 }
 
 impl Default for Inherited {
@@ -136,6 +138,7 @@ impl Default for Inherited {
             has_settings: true,
             remembers: true,
             lists: false,
+            reads_text: false,
         }
     }
 }
@@ -325,6 +328,7 @@ impl Compiler {
             has_settings: self.flag(table, "settings", above.has_settings),
             remembers: self.flag(table, "remembers", above.remembers),
             lists: self.flag(table, "lists", above.lists),
+            reads_text: above.reads_text || table.get("stdin").and_then(Item::as_str) == Some("text"),
         }
     }
 
@@ -514,6 +518,8 @@ impl Compiler {
             }
         }
         self.place = format!("{place}, default");
+        // Any other command may be a shell of the program's own.
+        self.inherited.reads_text = false;
         let otherwise =
             table.get("default").and_then(Item::as_table_like).map(|item| self.entry(item, Some(&syntax_name)));
         self.place = place;
@@ -792,7 +798,8 @@ impl Compiler {
         let text = match table.get("stdin") {
             None if syntax == Syntax::Undescribed => "code:undescribed".to_owned(),
             None if syntax == Syntax::Opaque => "code:code".to_owned(),
-            None => "text".to_owned(),
+            None if self.inherited.reads_text => "text".to_owned(),
+            None => "unknown".to_owned(),
             Some(_) => self.text(table, "stdin").unwrap_or("text").to_owned(),
         };
         let mut words = text.split_whitespace();

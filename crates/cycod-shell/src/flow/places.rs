@@ -82,8 +82,13 @@ impl Flow<'_> {
                     }
                 }
             }
-            Reads::Arguments if let Some(why) = state.lost() => self.find_unclear(holes, why),
-            Reads::Text | Reads::Arguments | Reads::Unknown => {
+            // An option that is not known may say that it runs what it reads.
+            _ if let Some(why) = state.lost() => self.find_unclear(holes, why),
+            Reads::Unknown => {
+                let why = format!("cycod does not know what `{program}` does with what it reads");
+                self.find_unclear(holes, &why);
+            }
+            Reads::Text | Reads::Arguments => {
                 self.find_all(holes, &Reason::Input { program: Arc::clone(program) });
                 let program = Arc::clone(program);
                 self.guard_input(&program, by_itself);

@@ -277,6 +277,8 @@ static UNKNOWN_PLACE: Place<'static> = Place::new(PlaceKind::Unknown);
 static CODE_PLACE: Place<'static> = Place::new(PlaceKind::CodeIn("code"));
 static UNDESCRIBED_PLACE: Place<'static> = Place::new(PlaceKind::CodeIn(UNDESCRIBED_LANGUAGE));
 static WITHHELD_PLACE: Place<'static> = Place::new(PlaceKind::CodeIn(WITHHELD_LANGUAGE));
+/// What stands before the name of a script, which an interpreter runs.
+const SCRIPT: &str = "script ";
 static PROGRAM_PLACE: Place<'static> = Place::new(PlaceKind::Program);
 
 fn all(kind: PlaceKind<'static>, syntax: Syntax, unlisted: Unlisted) -> Entry<'static> {
@@ -403,6 +405,15 @@ fn program_of_image(image: &str) -> Option<(Known, &'static str)> {
     Some((in_table(program)?.first().copied()?, program))
 }
 
+/// The program that a script of this name is, whatever runs it, and how it is called.
+fn script(path: &str) -> Option<(Known, &str)> {
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    // Where packages put their programs, a script is the program of its name.
+    let is_of_package = ["node_modules/.bin", "vendor/bin"].iter().any(|place| directory.ends_with(place));
+    let known = table::named(&format!("{SCRIPT}{name}")).or_else(|| in_table(name).filter(|_| is_of_package))?;
+    Some((known.first().copied()?, name))
+}
+
 /// What files are to the programs that read them, by their names.
 pub(crate) fn file_names() -> &'static FileNames<'static> {
     &table::FILES
@@ -513,10 +524,9 @@ pub(crate) fn runners() -> Vec<String> {
     }
     let mut runners = Vec::new();
     // A module is no command, `coproc` names a command, and `eval` and `trap` run the text of their words.
-    for name in table::names()
-        .into_iter()
-        .filter(|name| !name.starts_with("-m ") && !["coproc", "eval", "trap"].contains(&name.as_str()))
-    {
+    for name in table::names().into_iter().filter(|name| {
+        !name.starts_with("-m ") && !name.starts_with(SCRIPT) && !["coproc", "eval", "trap"].contains(&name.as_str())
+    }) {
         for entry in table::named(&name).unwrap_or_default() {
             collect(entry, &name, &mut runners);
         }

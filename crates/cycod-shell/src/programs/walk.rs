@@ -654,6 +654,11 @@ impl State {
         }
         self.is_done = place.kind == PlaceKind::CodeIn("sh-joined");
         self.names_input |= self.operand == 0 && source(word).is_descriptor();
+        if let Some((entry, name)) = literal(word).and_then(super::script)
+            && (matches!(place.kind, PlaceKind::Program) || place.is_script(word))
+        {
+            return Step::to(Self::new(entry, name, self.outer));
+        }
         let most = self.most_operands();
         self.operand = (self.operand + 1).min(most);
         self.behind = self.behind.map(|count| (count + 1).min(most));

@@ -13,7 +13,7 @@ pub(crate) fn segments(template: &str) -> Vec<Segment<'_>> {
         let name = rest[start + 1..end].split(':').next()?;
         let is_name = name.starts_with(|c: char| c.is_ascii_uppercase())
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        is_name.then_some((start, end))
+        (is_name && !rest[..start].ends_with('$')).then_some((start, end))
     }) {
         segments.push(Segment::Text(&rest[..start]));
         let mut words = rest[start + 1..end].split(':');
