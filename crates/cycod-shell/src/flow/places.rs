@@ -651,9 +651,9 @@ impl Flow<'_> {
         if holes.is_empty() {
             return;
         }
-        // A value that is all of it is what the author means to be asked.
-        let is_code =
-            |opening: &str| beginning(text).starts_with(opening) && (text.len() > 2 || beginning(text) != opening);
+        // A value that is all of a field is what the author means to be asked; a command behind a `|` is nobody's question.
+        let is_asked = |opening: &str| opening.ends_with('=') && text.len() <= 2 && beginning(text) == opening;
+        let is_code = |opening: &str| beginning(text).starts_with(opening) && !is_asked(opening);
         if let Some((language, _)) = place.code_behind.iter().find(|(_, opening)| is_code(opening)) {
             return self.find_code(holes, program, language);
         }

@@ -233,7 +233,7 @@ fn without_target(name: &str) -> Option<&str> {
         "x86_64",
         "xtensa",
     ];
-    const TOOLS: [&str; 22] = [
+    const TOOLS: [&str; 23] = [
         "addr2line",
         "ar",
         "as",
@@ -245,6 +245,7 @@ fn without_target(name: &str) -> Option<&str> {
         "g++",
         "gcc",
         "gcov",
+        "gdb",
         "gfortran",
         "ld",
         "nm",

@@ -402,7 +402,9 @@ impl State {
             see(Seen::Place { place, text: &behind(word, 1), is_option_read: false, option: "+" });
             return Step::to(self);
         }
-        let (name, attached) = match text.split_once('=') {
+        // `-only-testing:NAME`: the colon is listed as part of the option.
+        let colon = text.find(':').map(|at| text.split_at(at + 1)).filter(|(name, _)| self.find(name).is_some());
+        let (name, attached) = match colon.or_else(|| text.split_once('=')) {
             Some((name, attached)) => (name, Some(attached)),
             None => (text, None),
         };
