@@ -108,9 +108,7 @@ pub(crate) fn says_how(reason: &Reason, name: &str) -> Option<(Proof, Code, Stri
         Reason::Written => (
             Proof::Code,
             Code::EvaluatedAgain,
-            format!(
-                "the value of `{name}` is part of a file that the command writes, and then runs or takes for settings"
-            ),
+            format!("`{name}` is part of a file that the command writes, and then runs or takes for settings"),
             "write the file without the value, and hand the value over as an argument or in the environment".to_owned(),
         ),
         Reason::Unpacked => (

@@ -182,6 +182,8 @@ pub(crate) enum Rule {
     Without { characters: &'static str },
     /// Does not hold this text.
     Lacks { text: &'static str },
+    /// Is none of these words.
+    NoWord { words: &'static [&'static str] },
     /// Does not end with one of these characters.
     End { characters: &'static str },
     /// Goes on behind the host of an address, and not with the host itself; where that is one word, a letter or digit goes on with it.
@@ -208,6 +210,7 @@ impl Guard {
             | Rule::Prefix { .. }
             | Rule::Without { .. }
             | Rule::Lacks { .. }
+            | Rule::NoWord { .. }
             | Rule::End { .. }
             | Rule::Path { .. }
             | Rule::Below { .. }
@@ -263,6 +266,11 @@ impl Guard {
                 text.contains(|c| characters.contains(c) || self.cut.becomes(c, characters))
             }
             Rule::Lacks { text: lacks } => text.contains(lacks) || self.cut.changes(text),
+            // A part of it may be any.
+            Rule::NoWord { words } if self.cut != Cut::WHOLE => {
+                words.iter().any(|word| text.contains(word)) || self.cut.changes(text)
+            }
+            Rule::NoWord { words } => words.contains(&text),
             // A part may end anywhere.
             Rule::End { characters } if self.cut != Cut::WHOLE => {
                 text.contains(|c| characters.contains(c) || self.cut.becomes(c, characters))
@@ -357,6 +365,10 @@ impl Guard {
                 format!("{value} holds `{text}`, for which `{program}` puts something else"),
                 format!("give a value without `{text}`"),
             ),
+            Rule::NoWord { .. } => (
+                format!("{value} would end the command that `{program}` starts"),
+                "give another value".to_owned(),
+            ),
             Rule::End { characters } => (
                 format!("{value} ends with {}, which means something to `{program}`", listed(characters)),
                 "give a value that ends otherwise".to_owned(),
@@ -414,6 +426,10 @@ impl Guard {
             }
             Rule::Without { characters } => format!("without {}", listed(characters)),
             Rule::Lacks { text } => format!("without `{text}`"),
+            Rule::NoWord { words } => {
+                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+                format!("not {}, which would end the command that `{program}` starts", words.join(" or "))
+            }
             Rule::End { characters } => format!("not ending with {}", listed(characters)),
             Rule::Path { .. } => "beginning with `/`, `?` or `#`, because it comes after a host".to_owned(),
             Rule::Below { ends: "" } => "without `..`, because it is in the path of an address".to_owned(),

@@ -51,6 +51,8 @@ pub(crate) struct State {
     is_done: bool,
     /// The word before was the `{}` of `find`.
     is_behind_mark: bool,
+    /// Operands with values, by their number: an option behind them may say what they are.
+    earlier: Vec<(usize, Text)>,
     /// The command in whose arguments this one stands, up to `;`.
     outer: Option<Arc<State>>,
 }
@@ -66,6 +68,7 @@ impl PartialEq for State {
                 == (other.is_first, other.names_input, other.passed_own_end)
             && (&self.lost, self.is_done, self.is_behind_mark) == (&other.lost, other.is_done, other.is_behind_mark)
             && (&self.runs, self.runs_ended, self.dropped_end) == (&other.runs, other.runs_ended, other.dropped_end)
+            && self.earlier == other.earlier
             && self.outer == other.outer
     }
 }
@@ -143,6 +146,7 @@ impl State {
             lost: None,
             is_done: false,
             is_behind_mark: false,
+            earlier: Vec::new(),
             outer,
         }
     }
@@ -243,7 +247,29 @@ impl State {
                 _ => {}
             }
         }
-        self.inside(word, see)
+        let step = self.inside(word, see);
+        step.next.iter().for_each(|next| self.read_earlier(next, see));
+        step
+    }
+
+    /// Reads the operands before an option once more if it says what they are, as `--execute` in `jupyter nbconvert a --execute`.
+    fn read_earlier(&self, next: &Self, see: &mut dyn FnMut(Seen<'_>)) {
+        if next.seen == self.seen || !std::ptr::eq(next.entry, self.entry) {
+            return;
+        }
+        for (number, word) in &self.earlier {
+            let place = |state: &Self| Some(&Self { operand: *number, ..state.clone() }.operand_at()?.place);
+            match (place(self), place(next)) {
+                (Some(before), Some(after)) if !std::ptr::eq(before, after) => {
+                    see(Seen::Place { place: after, text: word, is_option_read: false, option: "" });
+                }
+                (_, None) => see(Seen::Lost {
+                    text: word,
+                    why: &format!("an option behind it changes what it is to `{}`", self.label),
+                }),
+                _ => {}
+            }
+        }
     }
 
     fn inside(&self, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
@@ -661,11 +687,23 @@ impl State {
         {
             return Step::to(Self::new(entry, name, self.outer));
         }
+        self.note_earlier(word);
         let most = self.most_operands();
         self.operand = (self.operand + 1).min(most);
         self.behind = self.behind.map(|count| (count + 1).min(most));
         self.ended |= matches!(self.entry.syntax, Syntax::Posix | Syntax::LongFirst);
         Step::to(self)
+    }
+
+    /// Keeps an operand that an option behind it may change.
+    fn note_earlier(&mut self, word: &Text) {
+        let changes = !self.entry.when.is_empty() || self.entry.operands.iter().any(|operand| operand.unless != 0);
+        let is_read = !self.ended && matches!(self.entry.syntax, Syntax::Gnu | Syntax::Long);
+        let has_values = word.iter().any(|atom| !atom.holes().is_empty());
+        let noted = (self.operand, word.clone());
+        if changes && is_read && has_values && !self.earlier.contains(&noted) {
+            self.earlier.push(noted);
+        }
     }
 
     /// How many operands are counted: those that follow are all alike, and states that differ only there would be read again.
