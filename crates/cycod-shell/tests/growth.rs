@@ -12,6 +12,7 @@ const DIMENSIONS: &[(&str, Grown)] = &[
     ("placeholders in one word", |n| format!("echo \"{}\"", "{X}".repeat(n))),
     ("words", |n| format!("git log {} {{X}}", "a ".repeat(n))),
     ("options", |n| format!("git log {} {{X}}", "--oneline ".repeat(n))),
+    ("operands before an option", |n| format!("jupyter nbconvert {} --execute", "{X} ".repeat(n))),
     ("clusters", |n| format!("ls -{} {{X}}", "l".repeat(n))),
     ("unknown options", |n| format!("rg {} {{X}}", "--none a ".repeat(n))),
     ("statements", |n| "git log -- \"{X}\"\n".repeat(n)),

@@ -15,6 +15,9 @@ use crate::flow::value::{Atom, Text, beginning, literal};
 /// Operands beyond this number are all like this one; no table says more.
 const MOST_OPERANDS: usize = 8;
 
+/// How many operands are kept for an option that may come behind them.
+const MOST_EARLIER: usize = 16;
+
 /// How far the words of one command have been read.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
@@ -177,7 +180,7 @@ impl State {
             PlaceKind::Unknown => {
                 // The arguments of a program of which nothing more is known are its own.
                 let is_its_own = self.entry.after_end.is_none()
-                    && self.replaced().is_none()
+                    && self.replaced(self.seen).is_none()
                     && self.entry.operands.first().is_some_and(|first| first.place.kind == PlaceKind::Unknown);
                 let has_code = self.entry.watched.iter().any(|option| is_given(option) && is_code(option));
                 !is_its_own && !has_code && !self.names_input && self.entry.syntax != Syntax::None
@@ -258,9 +261,9 @@ impl State {
             return;
         }
         for (number, word) in &self.earlier {
-            let place = |state: &Self| Some(&Self { operand: *number, ..state.clone() }.operand_at()?.place);
+            let place = |state: &Self| Some(&state.operand_with(state.seen, *number)?.place);
             match (place(self), place(next)) {
-                (Some(before), Some(after)) if !std::ptr::eq(before, after) => {
+                (Some(before), Some(after)) if before != after => {
                     see(Seen::Place { place: after, text: word, is_option_read: false, option: "" });
                 }
                 (_, None) => see(Seen::Lost {
@@ -619,7 +622,7 @@ impl State {
         }
         // Where the entry says what stands behind `--`, that is no subcommand.
         let is_behind = self.behind.is_some() && self.entry.after_end.is_some();
-        if self.operand == 0 && self.entry.has_subcommands() && self.replaced().is_none() && !is_behind {
+        if self.operand == 0 && self.entry.has_subcommands() && self.replaced(self.seen).is_none() && !is_behind {
             return self.subcommand(word, see);
         }
         let Some(operand) = self.operand_at() else {
@@ -687,7 +690,7 @@ impl State {
         {
             return Step::to(Self::new(entry, name, self.outer));
         }
-        self.note_earlier(word);
+        self.note_earlier(word, see);
         let most = self.most_operands();
         self.operand = (self.operand + 1).min(most);
         self.behind = self.behind.map(|count| (count + 1).min(most));
@@ -695,15 +698,34 @@ impl State {
         Step::to(self)
     }
 
-    /// Keeps an operand that an option behind it may change.
-    fn note_earlier(&mut self, word: &Text) {
-        let changes = !self.entry.when.is_empty() || self.entry.operands.iter().any(|operand| operand.unless != 0);
+    /// Keeps an operand that an option behind it may change. Where there are many, it is read as all that it may be at once.
+    fn note_earlier(&mut self, word: &Text, see: &mut dyn FnMut(Seen<'_>)) {
         let is_read = !self.ended && matches!(self.entry.syntax, Syntax::Gnu | Syntax::Long);
-        let has_values = word.iter().any(|atom| !atom.holes().is_empty());
-        let noted = (self.operand, word.clone());
-        if changes && is_read && has_values && !self.earlier.contains(&noted) {
-            self.earlier.push(noted);
+        if !is_read || word.iter().all(|atom| atom.holes().is_empty()) {
+            return;
         }
+        let others = self.others();
+        let noted = (self.operand, word.clone());
+        if others.is_empty() || self.earlier.contains(&noted) {
+            return;
+        }
+        if self.earlier.len() < MOST_EARLIER {
+            self.earlier.push(noted);
+            return;
+        }
+        for place in others {
+            see(Seen::Place { place, text: word, is_option_read: false, option: "" });
+        }
+    }
+
+    /// What the next operand may be because of an option that was not given yet.
+    fn others(&self) -> Vec<&'static Place<'static>> {
+        let unless = self.entry.operands.iter().fold(0, |bits, operand| bits | operand.unless);
+        let bits = self.entry.when.iter().fold(unless, |bits, (watched, _)| bits | 1 << watched) & !self.seen;
+        let now = self.operand_at().map(|operand| &operand.place);
+        let place = |bit: u32| Some(&self.operand_with(self.seen | 1 << bit, self.operand)?.place);
+        let places = (0..u32::BITS).filter(|bit| bits & 1 << bit != 0).filter_map(place);
+        places.filter(|place| now != Some(*place)).collect()
     }
 
     /// How many operands are counted: those that follow are all alike, and states that differ only there would be read again.
@@ -714,24 +736,26 @@ impl State {
     }
 
     /// What operands are because of an option that was given.
-    fn replaced(&self) -> Option<&'static [Operand<'static>]> {
-        self.entry
-            .when
-            .iter()
-            .find(|(watched, _)| self.seen & (1 << watched) != 0)
-            .map(|(_, operands)| operands.as_slice())
+    fn replaced(&self, seen: u32) -> Option<&'static [Operand<'static>]> {
+        let when = self.entry.when.iter().find(|(watched, _)| seen & (1 << watched) != 0);
+        when.map(|(_, operands)| operands.as_slice())
     }
 
     /// What the next operand is.
     fn operand_at(&self) -> Option<&'static Operand<'static>> {
+        self.operand_with(self.seen, self.operand)
+    }
+
+    /// What the operand of this number is once these options were given.
+    fn operand_with(&self, seen: u32, number: usize) -> Option<&'static Operand<'static>> {
         let entry = self.entry;
         let behind = self.behind.and_then(|count| Some((entry.after_end.as_deref()?, count)));
-        let (operands, mut wanted) = match (self.replaced(), behind) {
-            (Some(operands), _) => (operands, self.operand),
+        let (operands, mut wanted) = match (self.replaced(seen), behind) {
+            (Some(operands), _) => (operands, number),
             (None, Some(behind)) => behind,
-            (None, None) => (entry.operands.as_slice(), self.operand),
+            (None, None) => (entry.operands.as_slice(), number),
         };
-        for operand in operands.iter().filter(|operand| self.seen & operand.unless == 0) {
+        for operand in operands.iter().filter(|operand| seen & operand.unless == 0) {
             if operand.many || wanted == 0 {
                 return Some(operand);
             }
