@@ -410,7 +410,8 @@ fn program_of_image(image: &str) -> Option<(Known, &'static str)> {
 fn script(path: &str) -> Option<(Known, &str)> {
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     // Where packages put their programs, a script is the program of its name.
-    let is_of_package = ["node_modules/.bin", "vendor/bin"].iter().any(|place| directory.ends_with(place));
+    let is_of_package = ["/bin", "/usr/bin", "/usr/local/bin"].contains(&directory)
+        || ["node_modules/.bin", "vendor/bin", "venv/bin"].iter().any(|place| directory.ends_with(place));
     let known = table::named(&format!("{SCRIPT}{name}")).or_else(|| in_table(name).filter(|_| is_of_package))?;
     Some((known.first().copied()?, name))
 }

@@ -257,7 +257,14 @@ impl State {
 
     /// Reads the operands before an option once more if it says what they are, as `--execute` in `jupyter nbconvert a --execute`.
     fn read_earlier(&self, next: &Self, see: &mut dyn FnMut(Seen<'_>)) {
-        if next.seen == self.seen || !std::ptr::eq(next.entry, self.entry) {
+        if !std::ptr::eq(next.entry, self.entry) {
+            return;
+        }
+        if let (None, Some(why)) = (&self.lost, &next.lost) {
+            // Nor is it known what the option says of them.
+            self.earlier.iter().for_each(|(_, word)| see(Seen::Lost { text: word, why }));
+        }
+        if next.seen == self.seen {
             return;
         }
         for (number, word) in &self.earlier {
@@ -687,6 +694,7 @@ impl State {
         self.names_input |= self.operand == 0 && source(word).is_descriptor();
         if let Some((entry, name)) = literal(word).and_then(super::script)
             && (matches!(place.kind, PlaceKind::Program) || place.is_script(word))
+            && self.operand_with(self.seen, self.operand + 1).is_some_and(|next| next.place.kind == PlaceKind::Unknown)
         {
             return Step::to(Self::new(entry, name, self.outer));
         }
