@@ -735,28 +735,26 @@ impl Flow<'_> {
 
     /// `find` puts the name of a file for each `{}` in the words of its command, which a `;` or a `+` ends.
     fn replaced_by_names(&mut self, text: &Text, program: &Arc<str>, starter: &Arc<str>) {
-        if text.iter().all(|atom| !matches!(atom, Atom::Text(_))) {
-            for atom in text {
-                match atom {
-                    Atom::Value { hole, cut } if self.is_text(*hole) => {
-                        let rule = Rule::NoWord { words: &[";", "+"] };
-                        let guard = Guard { rule, cut: *cut, program: Arc::clone(starter) };
-                        let reason = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
-                        self.find_guarded(*hole, reason, Some(guard));
-                    }
-                    Atom::Derived(holes) | Atom::Output(holes) => {
-                        let why = format!("what is made of it may end the command that `{starter}` starts");
-                        self.find_unclear(holes.iter().copied(), &why);
-                    }
-                    _ => {}
+        let reason = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
+        let is_all_made = text.iter().all(|atom| !matches!(atom, Atom::Text(_)));
+        for atom in text.iter().filter(|_| is_all_made) {
+            match atom {
+                Atom::Value { hole, cut } if self.is_text(*hole) => {
+                    let rule = Rule::NoWord { words: &[";", "+"] };
+                    let guard = Guard { rule, cut: *cut, program: Arc::clone(starter) };
+                    self.find_guarded(*hole, reason.clone(), Some(guard));
                 }
+                Atom::Derived(holes) | Atom::Output(holes) => {
+                    let why = format!("what is made of it may end the command that `{starter}` starts");
+                    self.find_unclear(holes.iter().copied(), &why);
+                }
+                _ => {}
             }
         }
         for hole in holes_of(text).into_iter().filter(|hole| self.is_text(*hole)).collect::<Vec<_>>() {
             let rule = Rule::Lacks { text: "{}" };
             let guard = Guard { rule, cut: Cut::WHOLE, program: Arc::clone(program) };
-            let reason = Reason::Argument { program: Arc::clone(program), noun: "argument", option: "" };
-            self.find_guarded(hole, reason, Some(guard));
+            self.find_guarded(hole, reason.clone(), Some(guard));
         }
     }
 
