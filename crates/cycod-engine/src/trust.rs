@@ -50,7 +50,7 @@ pub use skill_file::SkillFile;
 pub use skills::{BrokenSkill, ScopedSkill, Skills};
 pub use team::exported;
 pub use texts::{Difference, Mark};
-use trusted::{Known, Stands, TOOL, Taken, Trusted, key, scope_text};
+use trusted::{Known, Stands, TOOL, Taken, Trusted, key, scope_text, unreadable};
 pub use trusted::{TRUST_FILE, TRUSTED_DIRECTORIES};
 
 use crate::Engine;
@@ -263,15 +263,13 @@ impl Engine {
             }
             let Ok(opened) = loader.load(entry) else { return Ok(None) };
             let here = &self.host().working_directory;
-            let mut subjects = self.local_among(&Arc::new(opened.tool), &find).into_iter();
-            Ok(Some(
-                subjects
-                    .find_map(|(tool, directory)| {
-                        let standing = self.subject(trusted, &tool, &directory, &find, here).standing;
-                        (standing != Standing::Trusted).then_some(standing)
-                    })
-                    .unwrap_or(Standing::Trusted),
-            ))
+            for (tool, directory) in self.local_among(&Arc::new(opened.tool), &find) {
+                let standing = self.subject(trusted, &tool, &directory, &find, here)?.standing;
+                if standing != Standing::Trusted {
+                    return Ok(Some(standing));
+                }
+            }
+            Ok(Some(Standing::Trusted))
         };
         entries.iter().map(&mut standing).collect()
     }
@@ -430,7 +428,7 @@ impl Engine {
         let Some(changed) = changed else { return self.resulting(Arc::unwrap_or_clone(tool)) };
         let trusted = self.trusted().ok();
         let accepted =
-            trusted.as_ref().and_then(|trusted| trusted.accepted(Path::new(&changed.key.scope), &changed.key));
+            trusted.as_ref().and_then(|trusted| trusted.accepted(Path::new(&changed.key.scope), &changed.key).ok()?);
         let accepted = accepted.map(|pin| &pin.definition["tools"][tool.name.key()]);
         let accepted = accepted.filter(|_| changed.name().eq_ignore_ascii_case(tool.name.as_str()));
         let (accepted, document) = (accepted.unwrap_or(&Json::Null), &tool.origin.document);
@@ -542,8 +540,8 @@ impl Engine {
         let directories = set(TRUSTED_DIRECTORIES).map(std::env::split_paths).into_iter().flatten();
         Ok(Trusted {
             pins: match self.pins() {
-                pins if look.knows_missing(pins.path()) => BTreeMap::new(),
-                pins => pins.all().map_err(|error| unreadable(&error))?,
+                pins if look.knows_missing(pins.path()) => pins.none(),
+                pins => pins.read().map_err(|error| unreadable(&error))?,
             },
             directories: directories
                 .filter(|path| path.is_absolute())
@@ -589,7 +587,7 @@ impl Engine {
             return Ok(Vec::new());
         }
         let trusted = self.trusted()?;
-        Ok(local.into_iter().map(|(tool, directory)| self.subject(&trusted, &tool, &directory, find, here)).collect())
+        local.into_iter().map(|(tool, directory)| self.subject(&trusted, &tool, &directory, find, here)).collect()
     }
 
     /// `tool`, if it is one of the project, else the first such on every way from it; each with its directory.
@@ -615,13 +613,13 @@ impl Engine {
         directory: &Path,
         find: Find<'_>,
         here: &Path,
-    ) -> TrustSubject {
+    ) -> Result<TrustSubject, Refusal> {
         let used = reached(tool, find);
         let workspace = &self.host().workspace;
         let fingerprint = self.fingerprint_at(tool, &used, here);
         let Stands { standing, difference, runs_as_trusted, doubtful } =
-            trusted.standing(directory, tool.name.as_str(), &fingerprint, workspace);
-        TrustSubject {
+            trusted.standing(directory, tool.name.as_str(), &fingerprint, workspace)?;
+        Ok(TrustSubject {
             key: key(directory, tool.name.as_str()),
             tool: Arc::clone(tool),
             used,
@@ -631,7 +629,7 @@ impl Engine {
             difference,
             doubtful,
             is_in_trusted_directory: trusted.has_directory(directory),
-        }
+        })
     }
 }
 
@@ -670,11 +668,6 @@ fn in_project(directory: &Path, look: &Look) -> PathBuf {
     let inside: PathBuf = directory.iter().skip(directory.iter().count().saturating_sub(2)).collect();
     let project = directory.ancestors().nth(2);
     project.map_or_else(|| directory.to_owned(), |project| look.of(project).as_deref().unwrap_or(project).join(inside))
-}
-
-fn unreadable(error: &StoreError) -> Refusal {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    Refusal::new(Code::UntrustedTool, format!("cannot determine what is trusted: {error}{cause}"))
 }
 
 fn now() -> u64 {

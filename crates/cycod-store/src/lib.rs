@@ -49,7 +49,7 @@ pub use kept::StoredOutput;
 pub use keys::{bearer_token, key_file, secret_key};
 pub use maker::Maker;
 pub use outputs::{Outputs, Retention};
-pub use pins::{Pin, PinKey, Pins};
+pub use pins::{Pin, PinFile, PinKey, Pins};
 pub use run_journal::{Finished, JournalEvent, RunJournal, RunReader};
 pub use run_state::RunState;
 pub use search::{FoundLine, Search, SearchResult};

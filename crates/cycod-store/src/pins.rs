@@ -1,6 +1,9 @@
-use std::{collections::BTreeMap, path::Path};
+//! Definitions that were accepted, each with its digest, in a private file.
 
-use serde_json::{Map, Value, json};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range, path::Path, sync::OnceLock};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::{Digest, StoreError, Whole, canonical::digest};
 
@@ -40,7 +43,7 @@ impl Pin {
     }
 }
 
-/// A file of definitions that were accepted.
+/// A file of definitions that were accepted: a line with their number, then a line for each.
 ///
 /// A file that cannot be understood is an error, never an empty one: nothing is accepted by accident.
 #[derive(Clone, Debug)]
@@ -57,14 +60,33 @@ impl Pins {
         self.0.path()
     }
 
-    /// Reads all pins.
-    pub fn all(&self) -> Result<BTreeMap<PinKey, Pin>, StoreError> {
+    /// No pins, as if there were no file.
+    pub fn none(&self) -> PinFile {
+        PinFile { pins: self.clone(), text: String::new(), lines: BTreeMap::new() }
+    }
+
+    /// Reads what is pinned, and leaves the definitions until they are asked for.
+    ///
+    /// # Errors
+    /// When the file cannot be read or understood.
+    pub fn read(&self) -> Result<PinFile, StoreError> {
         self.parse(self.0.read()?)
     }
 
+    /// Reads all pins.
+    ///
+    /// # Errors
+    /// As [`Pins::read`], and when a digest does not fit its definition.
+    pub fn all(&self) -> Result<BTreeMap<PinKey, Pin>, StoreError> {
+        self.read()?.all()
+    }
+
     /// Reads one pin.
+    ///
+    /// # Errors
+    /// As [`Pins::read`], and when its digest does not fit its definition.
     pub fn get(&self, key: &PinKey) -> Result<Option<Pin>, StoreError> {
-        Ok(self.all()?.remove(key))
+        Ok(self.read()?.get(key)?.cloned())
     }
 
     /// Sets a pin.
@@ -82,43 +104,130 @@ impl Pins {
     /// Changes any number of pins at once.
     pub fn update<T>(&self, change: impl FnOnce(&mut BTreeMap<PinKey, Pin>) -> T) -> Result<T, StoreError> {
         self.0.update(|content| {
-            let before = self.parse(content)?;
+            let before = self.parse(content)?.all()?;
             let mut pins = before.clone();
             let result = change(&mut pins);
-            Ok(((pins != before).then(|| to_json(&pins).to_string().into_bytes()), result))
+            Ok(((pins != before).then(|| to_lines(&pins).into_bytes()), result))
         })
     }
 
-    fn parse(&self, content: Option<Vec<u8>>) -> Result<BTreeMap<PinKey, Pin>, StoreError> {
-        let Some(content) = content else { return Ok(BTreeMap::new()) };
-        let malformed = |why: String| StoreError::Malformed {
+    fn parse(&self, content: Option<Vec<u8>>) -> Result<PinFile, StoreError> {
+        let mut file = self.none();
+        let Some(content) = content else { return Ok(file) };
+        file.text = String::from_utf8(content).map_err(|error| self.malformed(&error))?;
+        let mut lines = file.text.split_inclusive('\n');
+        let head = lines.next().unwrap_or_default();
+        let mut at = head.len();
+        let head: Head = serde_json::from_str(head).map_err(|error| self.malformed(&error))?;
+        if head.version == 1 {
+            let pins = from_json(&file.text).ok_or_else(|| self.malformed(&MISFIT))?;
+            let line = |pin| Line { place: 0..0, pin: OnceLock::from(pin) };
+            file.lines = pins.into_iter().map(|(key, pin)| (key, line(pin))).collect();
+            return Ok(file);
+        }
+        for line in lines {
+            let key: LineKey<'_> = serde_json::from_str(line).map_err(|error| self.malformed(&error))?;
+            let place = at..at + line.len();
+            at = place.end;
+            file.lines.insert(PinKey::new(&key.kind, &key.scope, &key.name), Line { place, pin: OnceLock::new() });
+        }
+        if head.version != 2 || head.pins.as_u64() != Some(file.lines.len() as u64) {
+            return Err(self.malformed(&"it is of another version, or not whole"));
+        }
+        Ok(file)
+    }
+
+    fn malformed(&self, why: &impl ToString) -> StoreError {
+        StoreError::Malformed {
             path: self.0.path().to_owned(),
             expected: "a file of accepted definitions",
-            why,
-        };
-        let json: Value = serde_json::from_slice(&content).map_err(|error| malformed(error.to_string()))?;
-        from_json(&json).ok_or_else(|| malformed("it has another form, or a digest does not fit its definition".into()))
+            why: why.to_string(),
+        }
     }
 }
 
-fn to_json(pins: &BTreeMap<PinKey, Pin>) -> Value {
-    let pins = pins.iter().map(|(key, pin)| {
-        json!({
-            "kind": key.kind, "scope": key.scope, "name": key.name, "digest": pin.digest.to_string(),
-            "accepted_at": pin.accepted_at, "definition": pin.definition,
-        })
-    });
-    json!({"version": 1, "pins": pins.collect::<Vec<_>>()})
+const MISFIT: &str = "it has another form, or a digest does not fit its definition";
+
+/// A file of pins as it was read. What it says of each, beside the names, is checked when it is asked for.
+#[derive(Debug)]
+pub struct PinFile {
+    pins: Pins,
+    text: String,
+    lines: BTreeMap<PinKey, Line>,
 }
 
-fn from_json(json: &Value) -> Option<BTreeMap<PinKey, Pin>> {
-    let text = |pin: &Map<String, Value>, key: &str| pin.get(key)?.as_str().map(str::to_owned);
-    json.get("version")?.as_u64().filter(|version| *version == 1)?;
-    let pins = json.get("pins")?.as_array()?.iter().map(|pin| {
-        let pin = pin.as_object()?;
-        let key = PinKey { kind: text(pin, "kind")?, scope: text(pin, "scope")?, name: text(pin, "name")? };
-        let accepted = Pin::new(pin.get("definition")?.clone(), pin.get("accepted_at")?.as_u64()?);
-        (accepted.digest.to_string() == text(pin, "digest")?).then_some((key, accepted))
-    });
-    pins.collect()
+#[derive(Debug)]
+struct Line {
+    place: Range<usize>,
+    pin: OnceLock<Pin>,
+}
+
+impl PinFile {
+    /// What the pins are about.
+    pub fn keys(&self) -> impl Iterator<Item = &PinKey> {
+        self.lines.keys()
+    }
+
+    /// The pin of a key.
+    ///
+    /// # Errors
+    /// When its line cannot be understood, or its digest does not fit its definition.
+    pub fn get(&self, key: &PinKey) -> Result<Option<&Pin>, StoreError> {
+        let Some(line) = self.lines.get(key) else { return Ok(None) };
+        if line.pin.get().is_none() {
+            let pin = serde_json::from_str(&self.text[line.place.clone()]).ok().and_then(|pin| from_pin(&pin));
+            let (_, pin) = pin.ok_or_else(|| self.pins.malformed(&MISFIT))?;
+            let _ = line.pin.set(pin);
+        }
+        Ok(line.pin.get())
+    }
+
+    fn all(&self) -> Result<BTreeMap<PinKey, Pin>, StoreError> {
+        let pins = self.keys().map(|key| Ok(self.get(key)?.map(|pin| (key.clone(), pin.clone()))));
+        pins.filter_map(Result::transpose).collect()
+    }
+}
+
+/// The first line.
+#[derive(Deserialize)]
+struct Head {
+    version: u64,
+    /// How many follow.
+    pins: Value,
+}
+
+/// What a line is about. The rest of it is passed over.
+#[derive(Deserialize)]
+struct LineKey<'a> {
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    scope: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+fn to_lines(pins: &BTreeMap<PinKey, Pin>) -> String {
+    let mut lines = format!("{}\n", json!({"version": 2, "pins": pins.len()}));
+    for (key, pin) in pins {
+        let line = json!({
+            "kind": key.kind, "scope": key.scope, "name": key.name, "digest": pin.digest.to_string(),
+            "accepted_at": pin.accepted_at, "definition": pin.definition,
+        });
+        lines.push_str(&format!("{line}\n"));
+    }
+    lines
+}
+
+/// Reads the first version of the file: one object with a list of all pins, in one line.
+fn from_json(text: &str) -> Option<BTreeMap<PinKey, Pin>> {
+    let json: Value = serde_json::from_str(text).ok()?;
+    json.get("pins")?.as_array()?.iter().map(from_pin).collect()
+}
+
+fn from_pin(pin: &Value) -> Option<(PinKey, Pin)> {
+    let text = |key: &str| pin.get(key)?.as_str().map(str::to_owned);
+    let key = PinKey { kind: text("kind")?, scope: text("scope")?, name: text("name")? };
+    let accepted = Pin::new(pin.get("definition")?.clone(), pin.get("accepted_at")?.as_u64()?);
+    (accepted.digest.to_string() == text("digest")?).then_some((key, accepted))
 }

@@ -42,9 +42,9 @@ impl Engine {
 
     /// Whether the user has marked this project as their own.
     pub fn is_mine(&self) -> bool {
-        let Ok(pins) = self.pins().all() else { return false };
+        let Ok(pins) = self.pins().read() else { return false };
         let own = self.project_key();
-        if pins.contains_key(&own) {
+        if pins.keys().any(|key| *key == own) {
             return true;
         }
         let mut marked = pins.keys().filter(|key| key.kind == PROJECT).peekable();

@@ -151,7 +151,7 @@ impl Engine {
             return None;
         }
         let trusted = self.trusted().ok()?;
-        let accepted = &trusted.accepted(Path::new(&subject.key.scope), &subject.key)?.definition;
+        let accepted = &trusted.accepted(Path::new(&subject.key.scope), &subject.key).ok()??.definition;
         let now = subject.fingerprint.content();
         let mut difference = Difference::default();
         let changed = |part: &str| -> Vec<String> {

@@ -7,8 +7,9 @@ use std::{
 };
 
 use cycod_definition::{Starts, Tool};
+use cycod_diagnostic::{Code, Refusal};
 use cycod_policy::Standing;
-use cycod_store::{Digest, Pin, PinKey};
+use cycod_store::{Digest, Pin, PinFile, PinKey, StoreError};
 
 use super::{
     fingerprint::{Doubtful, Fingerprint, Used},
@@ -27,7 +28,7 @@ pub(super) const TOOL: &str = "tool";
 /// What the person trusts, as it was read.
 #[derive(Debug)]
 pub(crate) struct Trusted {
-    pub(super) pins: BTreeMap<PinKey, Pin>,
+    pub(super) pins: PinFile,
     pub(super) directories: Vec<PathBuf>,
     pub(super) team: BTreeMap<String, Digest>,
 }
@@ -70,26 +71,35 @@ impl Trusted {
         self.directories.iter().any(|trusted| directory.starts_with(trusted))
     }
 
+    /// What is pinned of tools of this name, in whatever project.
+    fn keys<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a PinKey> {
+        self.pins.keys().filter(move |key| key.kind == TOOL && key.name == name)
+    }
+
+    fn pin(&self, key: &PinKey) -> Result<Option<&Pin>, Refusal> {
+        self.pins.get(key).map_err(|error| unreadable(&error))
+    }
+
     /// Every pin of a tool of this name, in whatever project.
-    pub(super) fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Pin> {
-        self.pins.iter().filter(move |(key, _)| key.kind == TOOL && key.name == name).map(|(_, pin)| pin)
+    fn named(&self, name: &str) -> Result<Vec<&Pin>, Refusal> {
+        self.keys(name).filter_map(|key| self.pin(key).transpose()).collect()
     }
 
     /// What was trusted of a tool: here, else in another working tree of the same repository, the last time.
-    pub(super) fn accepted(&self, directory: &Path, key: &PinKey) -> Option<&Pin> {
-        if let Some(pin) = self.pins.get(key) {
-            return Some(pin);
+    pub(super) fn accepted(&self, directory: &Path, key: &PinKey) -> Result<Option<&Pin>, Refusal> {
+        if let Some(pin) = self.pin(key)? {
+            return Ok(Some(pin));
         }
-        let others = self.pins.iter().filter(|(other, _)| other.kind == TOOL && other.name == key.name);
-        let mut others = others.peekable();
-        others.peek()?;
-        let here = project_of(directory)?;
-        let is_ours = |other: &PinKey| {
+        let mut others = self.keys(&key.name).peekable();
+        let Some(here) = others.peek().and_then(|_| project_of(directory)) else { return Ok(None) };
+        let is_ours = |other: &&PinKey| {
             let other = Path::new(&other.scope);
             let is_alike = || other.iter().rev().take(2).eq(directory.iter().rev().take(2));
             is_alike() && project_of(other).is_some_and(|other| other == here)
         };
-        others.filter(|(other, _)| is_ours(other)).map(|(_, pin)| pin).max_by_key(|pin| pin.accepted_at)
+        let ours: Vec<&Pin> =
+            others.filter(is_ours).filter_map(|key| self.pin(key).transpose()).collect::<Result<_, _>>()?;
+        Ok(ours.into_iter().max_by_key(|pin| pin.accepted_at))
     }
 
     /// How a tool stands, when that can be told without reading it.
@@ -98,37 +108,43 @@ impl Trusted {
             return Some(Standing::Trusted);
         }
         let key = key(directory, name);
-        let is_unknown = self.named(&key.name).next().is_none() && !self.team.contains_key(&key.name);
+        let is_unknown = self.keys(&key.name).next().is_none() && !self.team.contains_key(&key.name);
         is_unknown.then_some(Standing::Untrusted)
     }
 
     /// How a tool stands, and what is different about it.
     ///
     /// What was trusted once is trusted wherever it is met again: in another clone, another worktree, a project that was moved.
-    pub(super) fn standing(&self, directory: &Path, name: &str, is: &Fingerprint, workspace: &Path) -> Stands {
+    pub(super) fn standing(
+        &self,
+        directory: &Path,
+        name: &str,
+        is: &Fingerprint,
+        workspace: &Path,
+    ) -> Result<Stands, Refusal> {
         if let Some(standing) = self.without_looking(directory, name) {
-            return Stands { standing, difference: None, runs_as_trusted: false, doubtful: is.doubtful(None) };
+            return Ok(Stands { standing, difference: None, runs_as_trusted: false, doubtful: is.doubtful(None) });
         }
         let key = key(directory, name);
         let is_complete = is.incomplete().is_none();
-        let mut known = self.named(&key.name);
+        let known = self.named(&key.name)?;
         if is_complete
             && (self.team.get(&key.name) == Some(&is.digest())
-                || known.any(|pin| is.is_within(&pin.definition, workspace)))
+                || known.iter().any(|pin| is.is_within(&pin.definition, workspace)))
         {
             let doubtful = Doubtful::default();
-            return Stands { standing: Standing::Trusted, difference: None, runs_as_trusted: true, doubtful };
+            return Ok(Stands { standing: Standing::Trusted, difference: None, runs_as_trusted: true, doubtful });
         }
-        let runs_as_trusted = is_complete && self.named(&key.name).any(|pin| is.runs_as(&pin.definition, workspace));
-        let accepted = self.accepted(directory, &key);
+        let runs_as_trusted = is_complete && known.iter().any(|pin| is.runs_as(&pin.definition, workspace));
+        let accepted = self.accepted(directory, &key)?;
         let doubtful = is.doubtful(accepted.map(|pin| &pin.definition));
-        match accepted {
+        Ok(match accepted {
             Some(pin) => {
                 let difference = Some(is.difference(&pin.definition));
                 Stands { standing: Standing::Changed, difference, runs_as_trusted, doubtful }
             }
             None => Stands { standing: Standing::Untrusted, difference: None, runs_as_trusted, doubtful },
-        }
+        })
     }
 }
 
@@ -146,4 +162,10 @@ pub(super) fn key(directory: &Path, name: &str) -> PinKey {
 
 pub(super) fn scope_text(directory: &Path) -> String {
     directory.to_string_lossy().into_owned()
+}
+
+/// Says that what is trusted is not known.
+pub(super) fn unreadable(error: &StoreError) -> Refusal {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    Refusal::new(Code::UntrustedTool, format!("cannot determine what is trusted: {error}{cause}"))
 }
