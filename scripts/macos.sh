@@ -4,10 +4,10 @@
 # of C, the linker and the headers of macOS from zig, which is on PyPI. Everything goes below target/macos.
 #
 #     scripts/macos.sh check [PROCESSOR]    checks that the whole program compiles, in some ten minutes for each processor
-#     scripts/macos.sh build [PROCESSOR]    builds and links the program, and prints its path
+#     scripts/macos.sh build [PROCESSOR] [PROFILE]  builds and links the program, with a profile of Cargo (dev), and prints its path
 #     scripts/macos.sh clean                removes what was built
 #
-# PROCESSOR is aarch64 or x86_64; without it, both.
+# PROCESSOR is aarch64, x86_64 or both, which is the default.
 #
 # What is linked shows that nothing is missing but what the libraries of Apple have: zig brings the names in libSystem, and each
 # other name has to begin as those of a library that is linked. It says nothing about whether macOS runs the program.
@@ -71,10 +71,12 @@ stubs() { # stubs FILE: the names, one a line
     done
 }
 
-program() { # program TRIPLE: builds the program
+program() { # program TRIPLE PROFILE: builds the program, and prints its path
+    [ "$2" = dev ] && folder=debug || folder=$2
+    built=$place/build/$1/$folder/cycod
     # What would strip it is not part of Debian's compiler.
-    export CARGO_PROFILE_DEV_STRIP=none
-    set -- rustc "$1" -p cycod --bin cycod -- -L "native=$place/stubs" -C "link-arg=-F$place/stubs" -C "link-arg=-L$place/stubs"
+    export CARGO_PROFILE_DEV_STRIP=none CARGO_PROFILE_RELEASE_STRIP=none
+    set -- rustc "$1" -p cycod --bin cycod --profile "$2" --config 'profile.release.package.cycod.strip="none"' -- -L "native=$place/stubs" -C "link-arg=-F$place/stubs" -C "link-arg=-L$place/stubs"
     # The first time the linker lists what the program takes from Apple's libraries.
     : >"$place/names"
     stubs "$place/names"
@@ -86,9 +88,10 @@ program() { # program TRIPLE: builds the program
     [ -z "$others" ] || { echo "macos: no library is known to have" $others >&2 && return 1; }
     stubs "$place/names"
     cargo "$@" >&2
+    echo "$built"
 }
 
-triples=$(for processor in ${2:-aarch64 x86_64}; do echo "$processor-apple-darwin"; done)
+triples=$(for processor in $(echo "${2:-both}" | sed 's/^both$/aarch64 x86_64/'); do echo "$processor-apple-darwin"; done)
 case ${1:-} in
 check)
     toolchain
@@ -99,15 +102,14 @@ check)
 build)
     toolchain
     for triple in $triples; do
-        program "$triple"
-        echo "$place/build/$triple/debug/cycod"
+        program "$triple" "${3:-dev}"
     done
     ;;
 clean)
     rm -rf "$place"
     ;;
 *)
-    echo "usage: scripts/macos.sh check [PROCESSOR] | build [PROCESSOR] | clean" >&2
+    echo "usage: scripts/macos.sh check [PROCESSOR] | build [PROCESSOR] [PROFILE] | clean" >&2
     exit 2
     ;;
 esac

@@ -128,6 +128,33 @@ else
     skip "the archive for Windows"
 fi
 
+for mac in "$dist"/cycod-*-apple-darwin.tar.gz; do
+    [ -f "$mac" ] || { skip "the packages for macOS" && break; }
+    python3 - "$mac" << 'end'
+import struct, sys, tarfile
+# <https://github.com/apple-oss-distributions/xnu>, EXTERNAL_HEADERS/mach-o/loader.h
+archive, name = tarfile.open(sys.argv[1]), sys.argv[1].rsplit("/", 1)[-1].removesuffix(".tar.gz")
+program = archive.getmember(f"{name}/cycod")
+assert program.mode & 0o777 == 0o755
+program = archive.extractfile(program).read()
+magic, processor, _, kind, count, _, _, _ = struct.unpack_from("<8I", program)
+arm = "aarch64" in name
+assert (magic, processor, kind) == (0xFEEDFACF, 0x100000C if arm else 0x1000007, 2)
+at, libraries, signed = 32, [], False
+for _ in range(count):
+    command, size = struct.unpack_from("<2I", program, at)
+    if command in (0xC, 0x80000018, 0x8000001F):
+        (offset,) = struct.unpack_from("<I", program, at + 8)
+        libraries.append(program[at + offset : at + size].split(b"\0")[0].decode())
+    signed |= command == 0x1D
+    at += size
+assert libraries and all(library.startswith(("/usr/lib/", "/System/Library/")) for library in libraries), libraries
+# Apple's processors run no program without a signature.
+assert signed or not arm
+end
+    tried "the headers of $(basename "$mac") (no Mac ran it)"
+done
+
 # What the action runs, with the files of this directory instead of a release.
 action=$(dirname "$0")/../.github/actions/setup-cycod/action.yml
 if command -v bash > /dev/null && command -v curl > /dev/null && python3 -c 'import yaml' 2> /dev/null; then

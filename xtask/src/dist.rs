@@ -4,6 +4,7 @@
 //! Files are written in one order, without the time and the user of the build, so the same program gives the same packages.
 //! Programs of the system do the packing; the report names what is left out where one is missing.
 
+mod target;
 mod windows;
 
 use std::{
@@ -14,6 +15,7 @@ use std::{
 
 use serde_json::{Value, json};
 
+use self::target::{System, TARGETS, Target};
 use crate::order;
 
 const SHELLS: [(&str, &str); 4] =
@@ -29,47 +31,14 @@ const LICENSE: &str = "MIT OR Apache-2.0";
 
 const NEEDS_URL: &str = "needs --url, the address of the release's files";
 
-/// The targets of a release, with the names that package managers give them.
-const TARGETS: [Target; 2] = [
-    Target {
-        triple: "x86_64-unknown-linux-gnu",
-        debian: "amd64",
-        oci: "amd64",
-        npm: "x64",
-        wheel: "manylinux_2_17_x86_64.musllinux_1_1_x86_64",
-        brew: "on_intel",
-        linker: None,
-    },
-    Target {
-        triple: "aarch64-unknown-linux-gnu",
-        debian: "arm64",
-        oci: "arm64",
-        npm: "arm64",
-        wheel: "manylinux_2_17_aarch64.musllinux_1_1_aarch64",
-        brew: "on_arm",
-        linker: Some("aarch64-linux-gnu-gcc"),
-    },
-];
-
-struct Target {
-    triple: &'static str,
-    debian: &'static str,
-    oci: &'static str,
-    npm: &'static str,
-    wheel: &'static str,
-    brew: &'static str,
-    /// What links for it on another machine.
-    linker: Option<&'static str>,
-}
-
 /// What is asked for.
 struct Options {
     profile: String,
     out: PathBuf,
-    /// Where the files of the release will be; without it, no formula of Homebrew.
+    /// Where the files of the release will be; without it, nothing that names them.
     url: Option<String>,
-    /// A program that was built for Windows; without it, no packages for Windows.
-    windows: Option<PathBuf>,
+    /// Programs that were built elsewhere, for macOS and Windows.
+    programs: Vec<(&'static Target, PathBuf)>,
 }
 
 type Step<T> = Result<T, String>;
@@ -82,7 +51,7 @@ pub(crate) fn dist(root: &Path, arguments: &[&str]) -> Result<String, Vec<String
 
 fn options(root: &Path, arguments: &[&str]) -> Step<Options> {
     let mut options =
-        Options { profile: "release".to_owned(), out: root.join("target/dist"), url: None, windows: None };
+        Options { profile: "release".to_owned(), out: root.join("target/dist"), url: None, programs: Vec::new() };
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         let mut value = || rest.next().map(|value| (*value).to_owned()).ok_or(format!("`{word}` needs a value"));
@@ -90,9 +59,12 @@ fn options(root: &Path, arguments: &[&str]) -> Step<Options> {
             "--profile" => options.profile = value()?,
             "--out" => options.out = env::current_dir().unwrap_or_default().join(value()?),
             "--url" => options.url = Some(value()?.trim_end_matches('/').to_owned()),
-            "--windows" => options.windows = Some(env::current_dir().unwrap_or_default().join(value()?)),
+            "--program" => {
+                let program = env::current_dir().unwrap_or_default().join(value()?);
+                options.programs.push((Target::of(&program)?, program));
+            }
             _ => {
-                let usage = "cargo xtask dist [--profile NAME] [--out DIR] [--url URL] [--windows PROGRAM]";
+                let usage = "cargo xtask dist [--profile NAME] [--out DIR] [--url URL] [--program FILE]...";
                 return Err(format!("usage: {usage}, not `{word}`"));
             }
         }
@@ -119,38 +91,14 @@ fn build(root: &Path, options: &Options) -> Step<String> {
     {
         release.left_out.push(format!("a new order of functions: {}", problems.join("; ")));
     }
+    let pages = release.pages(&host, output)?;
     let mut archives = Vec::new();
-    let mut pages = None;
     for target in &TARGETS {
-        if let Err(why) = can_build(root, target, &host) {
-            release.left_out.push(format!("{}: {why}", target.triple));
-            continue;
+        match release.program(target, &host, output) {
+            Ok(program) => archives.push((target, release.packages(target, &program, &pages, &metadata)?)),
+            Err(Missing::Here(why)) => release.left_out.push(format!("{}: {why}", target.triple)),
+            Err(Missing::Failed(why)) => return Err(why),
         }
-        let profile = ["build", "--locked", "-p", "cycod", "--profile", &options.profile, "--target", target.triple];
-        cargo(root, target, &profile)?;
-        let folder = if options.profile == "dev" { "debug" } else { &options.profile };
-        let built = Path::new(output).join(target.triple).join(folder).join("cycod");
-        let program = release.stage(&format!("program/{}", target.triple))?.join("cycod");
-        let strip = if target.triple == host { None } else { target.linker };
-        let strip = strip.map_or("strip".to_owned(), |linker| linker.replace("gcc", "strip"));
-        run(root, &strip, &["-o", &text(&program), &text(&built)])?;
-        is_static(&program)?;
-        // Only a program of this machine can print its pages; the others have the same.
-        if target.triple == host {
-            pages = Some(release.pages(&program)?);
-        }
-        let Some(pages) = &pages else {
-            return Err(format!("{host} is none of the targets, so no program can print the completions"));
-        };
-        archives.push((target, release.archive(target, &program, pages)?));
-        release.debian(target, &program, pages)?;
-        release.npm_platform(target, &program)?;
-        release.wheel(target, &program)?;
-        release.image(target, &program)?;
-        release.bill(target, &metadata)?;
-    }
-    if let Some(pages) = &pages {
-        release.windows(pages)?;
     }
     release.npm_main(&archives)?;
     release.image_index()?;
@@ -162,17 +110,36 @@ fn build(root: &Path, options: &Options) -> Step<String> {
     Ok(said.join("\n"))
 }
 
-/// Why a target can't be built here.
-fn can_build(root: &Path, target: &Target, host: &str) -> Step<()> {
+/// Why there is no program for a platform.
+enum Missing {
+    /// It can't be made here; the release goes without it.
+    Here(String),
+    /// What should have made it failed.
+    Failed(String),
+}
+
+impl From<String> for Missing {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
+/// Why cargo can't build for a platform here.
+fn can_build(root: &Path, target: &Target, host: &str) -> Result<(), Missing> {
     if target.triple == host {
         return Ok(());
     }
+    if target.system != System::Linux {
+        let script = if target.system == System::Windows { "windows" } else { "macos" };
+        let from = format!("it needs --program, with a program that `sh scripts/{script}.sh` builds");
+        return Err(Missing::Here(from));
+    }
     let libraries = run(root, &compiler(), &["--print", "target-libdir", "--target", target.triple])?;
     if !Path::new(String::from_utf8_lossy(&libraries).trim()).exists() {
-        return Err(format!("its standard library is missing: rustup target add {}", target.triple));
+        return Err(Missing::Here(format!("its standard library is missing: rustup target add {}", target.triple)));
     }
     match target.linker {
-        Some(linker) if !has(linker) => Err(format!("`{linker}` is missing")),
+        Some(linker) if !has(linker) => Err(Missing::Here(format!("`{linker}` is missing"))),
         _ => Ok(()),
     }
 }
@@ -209,24 +176,65 @@ impl Release<'_> {
         can
     }
 
-    /// Completions and man pages.
-    fn pages(&self, program: &Path) -> Step<PathBuf> {
+    /// The program for a platform: one that was given, or one that cargo builds.
+    fn program(&self, target: &Target, host: &str, output: &str) -> Result<PathBuf, Missing> {
+        if let Some((_, given)) = self.options.programs.iter().find(|(for_, _)| for_.triple == target.triple) {
+            return Ok(given.clone());
+        }
+        can_build(self.root, target, host)?;
+        let profile = &self.options.profile;
+        cargo(
+            self.root,
+            target,
+            &["build", "--locked", "-p", "cycod", "--profile", profile, "--target", target.triple],
+        )?;
+        let folder = if profile == "dev" { "debug" } else { profile };
+        let built = Path::new(output).join(target.triple).join(folder).join("cycod");
+        let program = self.stage(&format!("program/{}", target.triple))?.join("cycod");
+        let strip = if target.triple == host { None } else { target.linker };
+        let strip = strip.map_or("strip".to_owned(), |linker| linker.replace("gcc", "strip"));
+        run(self.root, &strip, &["-o", &text(&program), &text(&built)])?;
+        target::is_static(&program)?;
+        Ok(program)
+    }
+
+    /// Completions and man pages. Only a program of this machine can print them; the others have the same.
+    fn pages(&self, host: &str, output: &str) -> Step<PathBuf> {
+        let here = TARGETS.iter().find(|target| target.triple == host);
+        let here = here.ok_or_else(|| format!("no release is made on {host}: it is none of its platforms"))?;
+        let program = self.program(here, host, output).map_err(|(Missing::Here(why) | Missing::Failed(why))| why)?;
         let pages = self.stage("pages")?;
         for (shell, name) in SHELLS {
-            let script = run(self.root, &text(program), &["completions", shell])?;
+            let script = run(self.root, &text(&program), &["completions", shell])?;
             write(&pages.join("completions").join(name), script)?;
         }
-        run(self.root, &text(program), &["man", "--output", &text(&pages.join("man"))])?;
+        run(self.root, &text(&program), &["man", "--output", &text(&pages.join("man"))])?;
         Ok(pages)
+    }
+
+    /// All packages of a platform; says the name of its archive.
+    fn packages(&mut self, target: &Target, program: &Path, pages: &Path, metadata: &Value) -> Step<String> {
+        if target.system == System::Linux {
+            self.debian(target, program, pages)?;
+            self.image(target, program)?;
+        }
+        self.npm_platform(target, program)?;
+        self.wheel(target, program)?;
+        self.bill(target, metadata)?;
+        self.archive(target, program, pages)
     }
 
     fn archive(&mut self, target: &Target, program: &Path, pages: &Path) -> Step<String> {
         let name = format!("cycod-{}-{}", self.version, target.triple);
         let stage = self.stage("archive")?;
         let content = stage.join(&name);
-        copy(program, &content.join("cycod"), 0o755)?;
+        copy(program, &content.join(target.program()), 0o755)?;
         for file in DOCUMENTS {
             copy(&self.root.join(file), &content.join(file), 0o644)?;
+        }
+        if target.system == System::Windows {
+            copy(&pages.join("completions/_cycod.ps1"), &content.join("completions/_cycod.ps1"), 0o644)?;
+            return self.windows(&stage, &name);
         }
         copy_all(&pages.join("completions"), &content.join("completions"))?;
         copy_all(&pages.join("man"), &content.join("man"))?;
@@ -239,7 +247,7 @@ impl Release<'_> {
         if !self.can("dpkg-deb", "the .deb") {
             return Ok(());
         }
-        let stage = self.stage(&format!("deb/{}", target.debian))?;
+        let stage = self.stage(&format!("deb/{}", target.architecture()))?;
         copy(program, &stage.join("usr/bin/cycod"), 0o755)?;
         let share = stage.join("usr/share");
         for (shell, place) in [
@@ -260,22 +268,25 @@ impl Release<'_> {
              Recommends: bash, git\nSection: devel\nPriority: optional\n\
              Description: tools for people and language models\n Write a shell command or a workflow once, in a small file; cycod \
              makes it a\n command, a function-calling schema and a tool of the Model Context Protocol.\n",
-            self.version, target.debian
+            self.version,
+            target.architecture()
         );
         write(&stage.join("DEBIAN/control"), control.into_bytes())?;
-        let file = self.done(&format!("cycod_{}_{}.deb", self.version, target.debian));
+        let file = self.done(&format!("cycod_{}_{}.deb", self.version, target.architecture()));
         run(self.root, "dpkg-deb", &["--build", "--root-owner-group", &text(&stage), &text(&file)])?;
         Ok(())
     }
 
     /// The package with the program of one platform; the main package takes the one that fits.
     fn npm_platform(&mut self, target: &Target, program: &Path) -> Step<()> {
-        let stage = self.stage(&format!("npm/{}", target.npm))?;
-        copy(program, &stage.join("package/bin/cycod"), 0o755)?;
-        let name = format!("cycod-linux-{}", target.npm);
+        let (system, processor) = target.npm();
+        let name = format!("cycod-{system}-{processor}");
+        let stage = self.stage(&format!("npm/{name}"))?;
+        let file = format!("bin/{}", target.program());
+        copy(program, &stage.join("package").join(&file), 0o755)?;
         let manifest = json!({
-            "name": name, "version": self.version, "license": LICENSE, "os": ["linux"], "cpu": [target.npm],
-            "description": format!("cycod for Linux on {}", target.npm), "files": ["bin/cycod"],
+            "name": name, "version": self.version, "license": LICENSE, "os": [system], "cpu": [processor],
+            "description": format!("cycod for {system} on {processor}"), "files": [file],
         });
         write(&stage.join("package/package.json"), pretty(&manifest))?;
         tar(&stage, "package", &self.done(&format!("{name}-{}.tgz", self.version)))
@@ -283,8 +294,9 @@ impl Release<'_> {
 
     fn npm_main(&mut self, archives: &[(&Target, String)]) -> Step<()> {
         let stage = self.stage("npm/main")?;
-        let platforms: serde_json::Map<String, Value> =
-            archives.iter().map(|(target, _)| (format!("cycod-linux-{}", target.npm), json!(self.version))).collect();
+        let platforms: serde_json::Map<String, Value> = (archives.iter().map(|(target, _)| target.npm()))
+            .map(|(system, processor)| (format!("cycod-{system}-{processor}"), json!(self.version)))
+            .collect();
         let manifest = json!({
             "name": "cycod", "version": self.version, "license": LICENSE, "description": ABOUT,
             "bin": {"cycod": "cycod.js"}, "files": ["cycod.js"], "engines": {"node": ">=18"},
@@ -302,9 +314,9 @@ impl Release<'_> {
         if !self.can("zip", "the wheel") {
             return Ok(());
         }
-        let stage = self.stage(&format!("wheel/{}", target.npm))?;
+        let stage = self.stage(&format!("wheel/{}", target.triple))?;
         let (name, info) = (format!("cycod-{}", self.version), format!("cycod-{}.dist-info", self.version));
-        let script = format!("{name}.data/scripts/cycod");
+        let script = format!("{name}.data/scripts/{}", target.program());
         copy(program, &stage.join(&script), 0o755)?;
         let readme = fs::read_to_string(self.root.join("README.md")).unwrap_or_default();
         let about = format!(
@@ -317,7 +329,7 @@ impl Release<'_> {
         let wheel = format!("Wheel-Version: 1.0\nGenerator: cycod\nRoot-Is-Purelib: false\n{tags}");
         write(&stage.join(&info).join("WHEEL"), wheel.into_bytes())?;
         let mut record = String::new();
-        for file in [script, format!("{info}/METADATA"), format!("{info}/WHEEL")] {
+        for file in [script.clone(), format!("{info}/METADATA"), format!("{info}/WHEEL")] {
             let path = stage.join(&file);
             let size = fs::metadata(&path).map(|metadata| metadata.len()).unwrap_or_default();
             record.push_str(&format!("{file},sha256={},{size}\n", base64_url(&digest(&path)?)));
@@ -325,9 +337,8 @@ impl Release<'_> {
         record.push_str(&format!("{info}/RECORD,,\n"));
         write(&stage.join(&info).join("RECORD"), record.into_bytes())?;
         let files = ["METADATA", "WHEEL", "RECORD"].map(|file| format!("{info}/{file}"));
-        let data = format!("{name}.data/scripts/cycod");
         let [about, tags, record] = files.each_ref().map(String::as_str);
-        self.zip(&stage, &format!("{name}-py3-none-{}.whl", target.wheel), &[&data, about, tags, record])
+        self.zip(&stage, &format!("{name}-py3-none-{}.whl", target.wheel), &[&script, about, tags, record])
     }
 
     /// Packs files and directories of a directory, in the order of their names here.
@@ -347,56 +358,35 @@ impl Release<'_> {
     }
 
     /// The archive for Windows, and what scoop and winget read of it.
-    fn windows(&mut self, pages: &Path) -> Step<()> {
-        let Some(program) = &self.options.windows else {
-            let made = "the program that `sh scripts/windows.sh build release` makes";
-            self.left_out.push(format!("the packages for Windows: they need --windows, {made}"));
-            return Ok(());
-        };
-        if !windows::is_program(&fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?) {
-            return Err(format!("{}: not a program for Windows on x86-64", program.display()));
-        }
-        if !self.can("zip", "the packages for Windows") {
-            return Ok(());
-        }
-        let name = format!("cycod-{}-{}", self.version, windows::TRIPLE);
-        let stage = self.stage("windows")?;
-        let content = stage.join(&name);
-        copy(program, &content.join("cycod.exe"), 0o755)?;
-        for file in DOCUMENTS {
-            copy(&self.root.join(file), &content.join(file), 0o644)?;
-        }
-        copy(&pages.join("completions/_cycod.ps1"), &content.join("completions/_cycod.ps1"), 0o644)?;
+    fn windows(&mut self, stage: &Path, name: &str) -> Step<String> {
         let file = format!("{name}.zip");
-        self.zip(&stage, &file, &[&name])?;
+        if !self.can("zip", "the archive for Windows") {
+            return Ok(file);
+        }
+        self.zip(stage, &file, &[name])?;
         let Some(url) = &self.options.url else {
             self.left_out.push(format!("the files for scoop and winget: {NEEDS_URL}"));
-            return Ok(());
+            return Ok(file);
         };
         let digest = digest(&self.options.out.join(&file))?;
-        let archive = windows::Archive {
-            version: self.version,
-            about: ABOUT,
-            license: LICENSE,
-            url,
-            name: &name,
-            digest: &digest,
-        };
+        let archive =
+            windows::Archive { version: self.version, about: ABOUT, license: LICENSE, url, name, digest: &digest };
         write(&self.done("cycod.json"), pretty(&archive.scoop()))?;
         // JSON is YAML.
         let mut files = archive.winget().into_iter();
-        files.try_for_each(|(name, file)| write(&self.done(&format!("winget/{name}")), pretty(&file)))
+        files.try_for_each(|(name, file)| write(&self.done(&format!("winget/{name}")), pretty(&file)))?;
+        Ok(file)
     }
 
     /// An image with the program alone, to copy it from or to begin with.
     fn image(&mut self, target: &Target, program: &Path) -> Step<()> {
-        let stage = self.stage(&format!("oci/{}", target.oci))?;
+        let stage = self.stage(&format!("oci/{}", target.architecture()))?;
         copy(program, &stage.join("root/usr/bin/cycod"), 0o755)?;
         let (plain, packed) = (stage.join("layer.tar"), stage.join("layer.tar.gz"));
         tar_with(&stage.join("root"), "usr", &plain, &[])?;
         tar(&stage.join("root"), "usr", &packed)?;
         let config = json!({
-            "architecture": target.oci, "os": "linux", "config": {"Entrypoint": ["/usr/bin/cycod"], "Env": ["PATH=/usr/bin:/bin"]},
+            "architecture": target.architecture(), "os": "linux", "config": {"Entrypoint": ["/usr/bin/cycod"], "Env": ["PATH=/usr/bin:/bin"]},
             "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{}", digest(&plain)?)]},
         });
         let config =
@@ -408,7 +398,7 @@ impl Release<'_> {
         });
         let manifest = serde_json::to_vec(&manifest).unwrap_or_default();
         let mut manifest = self.blob("application/vnd.oci.image.manifest.v1+json", manifest)?;
-        manifest["platform"] = json!({"architecture": target.oci, "os": "linux"});
+        manifest["platform"] = json!({"architecture": target.architecture(), "os": "linux"});
         manifest["annotations"] = json!({"org.opencontainers.image.ref.name": self.version});
         self.images.push(manifest);
         Ok(())
@@ -471,16 +461,19 @@ impl Release<'_> {
             return Ok(());
         };
         let mut formula = format!(
-            "class Cycod < Formula\n  desc \"{ABOUT}\"\n  homepage \"{url}\"\n  version \"{}\"\n  license any_of: [\"MIT\", \"Apache-2.0\"]\n  \
-             depends_on :linux\n\n",
+            "class Cycod < Formula\n  desc \"{ABOUT}\"\n  homepage \"{url}\"\n  version \"{}\"\n  \
+             license any_of: [\"MIT\", \"Apache-2.0\"]\n\n",
             self.version
         );
         for (target, file) in archives {
+            let Some((system, processor)) = target.brew() else { continue };
             let digest = digest(&self.options.out.join(file))?;
             formula.push_str(&format!(
-                "  {} do\n    url \"{url}/{file}\"\n    sha256 \"{digest}\"\n  end\n\n",
-                target.brew
+                "  {system} do\n    {processor} do\n      url \"{url}/{file}\"\n      sha256 \"{digest}\"\n    end\n  end\n\n",
             ));
+        }
+        if archives.iter().all(|(target, _)| target.system == System::Linux) {
+            formula.push_str("  depends_on :linux\n\n");
         }
         formula.push_str(
             "  def install\n    bin.install \"cycod\"\n    bash_completion.install \"completions/cycod.bash\" => \"cycod\"\n    \
@@ -598,28 +591,11 @@ fn base64_url(hex: &str) -> String {
     said
 }
 
-/// Whether a program needs no interpreter and no library: its headers name none.
-fn is_static(program: &Path) -> Step<()> {
-    let bytes = fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
-    let number = |at: usize, length: usize| {
-        let bytes = bytes.get(at..at + length)?;
-        Some(bytes.iter().rev().fold(0, |number: usize, byte| number << 8 | usize::from(*byte)))
-    };
-    let interpreter = || {
-        let (start, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
-        Some((0..count).any(|index| number(start + index * size, 4) == Some(3)))
-    };
-    match interpreter() {
-        Some(false) if bytes.starts_with(b"\x7fELF") => Ok(()),
-        _ => Err(format!("{}: not a static program for Linux", program.display())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::{base64_url, is_static, options};
+    use super::{base64_url, options};
 
     #[test]
     fn digests_as_wheels_have_them() {
@@ -631,18 +607,12 @@ mod tests {
     }
 
     #[test]
-    fn only_static_programs_are_packed() {
-        assert!(is_static(Path::new("/nothing")).is_err());
-        assert!(is_static(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))).is_err());
-        #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        assert_eq!(is_static(&std::env::current_exe().expect("this test")), Ok(()));
-    }
-
-    #[test]
     fn options_are_checked() {
         let check = |words: &[&str]| options(Path::new("/root"), words).map(|options| options.profile);
         assert_eq!(check(&["--profile", "dev"]), Ok("dev".to_owned()));
         assert!(check(&["--profile"]).is_err());
         assert!(check(&["--what"]).is_err());
+        let no_program = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        assert!(check(&["--program", no_program]).is_err_and(|why| why.contains("not a program for a platform")));
     }
 }

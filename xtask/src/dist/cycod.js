@@ -6,10 +6,11 @@ const { spawn } = require('node:child_process');
 const name = `cycod-${process.platform}-${process.arch}`;
 let program;
 try {
-  program = require.resolve(`${name}/bin/cycod`);
+  program = require.resolve(`${name}/bin/cycod${process.platform === 'win32' ? '.exe' : ''}`);
 } catch {
   console.error(`error: the package \`${name}\` is missing, so there is no cycod for this platform`);
-  console.error('  cycod has packages for Linux on x64 and arm64; npm must not leave optional dependencies out');
+  const platforms = Object.keys(require('./package.json').optionalDependencies).join(', ');
+  console.error(`  there are: ${platforms}; npm must not leave optional dependencies out`);
   process.exit(1);
 }
 const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' });

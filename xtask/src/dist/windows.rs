@@ -2,8 +2,6 @@
 
 use serde_json::{Value, json};
 
-pub(super) const TRIPLE: &str = "x86_64-pc-windows-gnu";
-
 /// How winget knows the package: by its publisher and its name.
 const ID: &str = "cycod.cycod";
 
@@ -64,16 +62,9 @@ impl Archive<'_> {
     }
 }
 
-/// Whether a file is a program for Windows on x86-64, as far as its headers say so.
-pub(super) fn is_program(file: &[u8]) -> bool {
-    let headers = file.get(60..64).map(|at| u32::from_le_bytes([at[0], at[1], at[2], at[3]]) as usize);
-    let machine = headers.and_then(|at| file.get(at..at.saturating_add(6)));
-    file.starts_with(b"MZ") && machine == Some(b"PE\0\0\x64\x86")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Archive, is_program};
+    use super::Archive;
 
     const ARCHIVE: Archive<'_> = Archive {
         version: "1.2.3",
@@ -100,12 +91,5 @@ mod tests {
         assert!(files.iter().all(|(_, file)| file["PackageVersion"] == "1.2.3"));
         let nested = &files[1].1["NestedInstallerFiles"][0]["RelativeFilePath"];
         assert_eq!(nested, "cycod-1.2.3-x86_64-pc-windows-gnu\\cycod.exe");
-    }
-
-    #[test]
-    fn only_programs_for_windows_are_packed() {
-        assert!(!is_program(b"MZ"));
-        let this = std::env::current_exe().and_then(std::fs::read).expect("this test");
-        assert_eq!(is_program(&this), cfg!(all(windows, target_arch = "x86_64")));
     }
 }
