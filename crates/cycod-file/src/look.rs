@@ -69,8 +69,13 @@ impl Look {
     /// Whether something may be at a path. A short list of its directory answers for all names in that.
     pub fn may_be_there(&self, path: &Path) -> bool {
         let Some((parent, name)) = split(path) else { return true };
-        if self.knows_missing_in(path, Some((parent, name))) || self.is_missing(parent) {
+        if self.knows_missing_in(path, Some((parent, name))) {
             return false;
+        }
+        match self.found(parent) {
+            Found::Nothing => return false,
+            Found::Real(_, Some(stamp)) if stamp.size > Names::LARGEST => return true,
+            Found::Real(..) | Found::Unknown => {}
         }
         let mut names = lock(&self.names);
         if let Some(names) = names.get(parent.as_os_str()) {
@@ -219,6 +224,9 @@ pub fn is_nothing(error: &io::Error) -> bool {
 struct Names(Option<Vec<u8>>);
 
 impl Names {
+    /// A directory that takes more bytes than this has many names, or had them once, and listing it takes long.
+    const LARGEST: u64 = 16 << 10;
+
     #[cfg(target_os = "linux")]
     fn of(directory: &Path) -> Self {
         use rustix::fs::{Mode, OFlags, RawDir, open};
