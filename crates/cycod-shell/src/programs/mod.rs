@@ -15,7 +15,7 @@ mod walk;
 
 use std::sync::LazyLock;
 
-use crate::flow::value::{Text, literal};
+use crate::flow::value::{Text, beginning, literal};
 
 use entry::{Condition, Number, Operand, Options, Syntax, Takes};
 pub(crate) use entry::{Entry, FileNames, Input, Into as UnpacksInto, Loads, Place, PlaceKind, Unlisted, Writes};
@@ -40,6 +40,8 @@ pub(crate) fn find(name: &str, statements: &Statements<'_>) -> Vec<Known> {
         Said::Nature(nature) => vec![of_nature(nature)],
         Said::Withheld => vec![&*WITHHELD],
         Said::Nothing => match known {
+            // It may as well be a script of the project that has the same name.
+            Some(known) if is_of_project && !name.starts_with('/') => [known, &[&*OF_PROJECT]].concat(),
             Some(known) => known.to_vec(),
             None if is_of_project => vec![&*OF_PROJECT],
             None if is_built => {
@@ -337,8 +339,15 @@ impl Entry<'static> {
         }
     }
 
-    fn has_subcommands(&self) -> bool {
-        !self.subcommands.is_empty() || self.otherwise.is_some()
+    /// Whether a word may be the name of a subcommand. Where the program takes operands in its place, only one that is listed is.
+    fn may_be_subcommand(&self, word: &Text) -> bool {
+        let (begun, is_whole) = literal(word).map_or_else(|| (beginning(word), false), |word| (word, true));
+        let is_listed = |name: &&str| match is_whole {
+            true => *name == begun || name.contains('*') && fits(name, begun),
+            false => begun.is_empty() || name.starts_with(begun) || name.contains('*'),
+        };
+        let is_any = self.operands.is_empty() && !self.subcommands.is_empty();
+        is_any || self.otherwise.is_some() || self.subcommands.iter().any(|(names, _)| names.iter().any(is_listed))
     }
 
     fn subcommand(&self, name: &str) -> Option<Known> {
@@ -409,10 +418,10 @@ fn program_of_image(image: &str) -> Option<(Known, &'static str)> {
 /// The program that a script of this name is, whatever runs it, and how it is called.
 fn script(path: &str) -> Option<(Known, &str)> {
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-    // Where packages put their programs, a script is the program of its name.
-    let is_of_package = ["/bin", "/usr/bin", "/usr/local/bin"].contains(&directory)
-        || ["node_modules/.bin", "vendor/bin", "venv/bin"].iter().any(|place| directory.ends_with(place));
-    let known = table::named(&format!("{SCRIPT}{name}")).or_else(|| in_table(name).filter(|_| is_of_package))?;
+    // What is installed is the program of its name; in the project, it may be any script.
+    let is_of_package = |part: &str| matches!(part, "node_modules" | "vendor" | "venv" | ".venv");
+    let is_installed = path.starts_with('/') || directory.split('/').any(is_of_package);
+    let known = table::named(&format!("{SCRIPT}{name}")).or_else(|| in_table(name).filter(|_| is_installed))?;
     Some((known.first().copied()?, name))
 }
 
@@ -506,7 +515,9 @@ pub(crate) fn runners() -> Vec<String> {
         place.runs_its_file() && place.text_behind.is_empty() && place.kind != PlaceKind::CodeIn("name")
     }
     fn collect(entry: Known, words: &str, runners: &mut Vec<String>) {
-        if let Some(Operand { place, unless: 0, .. }) = entry.operands.first().filter(|_| !entry.has_subcommands())
+        if let Some(Operand { place, unless: 0, .. }) = entry.operands.first()
+            && entry.subcommands.is_empty()
+            && entry.otherwise.is_none()
             && runs(place)
         {
             runners.push(words.to_owned());

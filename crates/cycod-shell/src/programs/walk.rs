@@ -629,7 +629,8 @@ impl State {
         }
         // Where the entry says what stands behind `--`, that is no subcommand.
         let is_behind = self.behind.is_some() && self.entry.after_end.is_some();
-        if self.operand == 0 && self.entry.has_subcommands() && self.replaced(self.seen).is_none() && !is_behind {
+        let may_be_subcommand = self.operand == 0 && self.entry.may_be_subcommand(word);
+        if may_be_subcommand && self.replaced(self.seen).is_none() && !is_behind {
             return self.subcommand(word, see);
         }
         let Some(operand) = self.operand_at() else {
