@@ -173,19 +173,20 @@ fn what_is_known_of_a_program_counts_before_a_manifest() {
 #[test]
 fn a_plugin_is_the_program_of_its_name() {
     let mut programs = Programs::default();
-    let commands = "kubectl hlf ca --name={X} --hosts {Y}; cargo ndk -o {Z} build; gh act {W}; cargo -q ndk -c {V}";
+    let commands =
+        "kubectl hlf ca --name={X} --hosts {Y}; cargo shepherd -o {Z} build; gh act {W}; cargo -q shepherd -c {V}";
     check(
         commands,
         &programs,
         &expect![[r#"
         unproven: cycod does not know `kubectl-hlf`, so it does not know what that does with `X`
         unproven: cycod does not know `kubectl-hlf`, so it does not know what that does with `Y`; not beginning with `-`, which `kubectl-hlf` would read as an option
-        unproven: cycod does not know `cargo-ndk`, so it does not know what that does with `Z`; not beginning with `-`, which `cargo-ndk` would read as an option
+        unproven: cycod does not know `cargo-shepherd`, so it does not know what that does with `Z`; not beginning with `-`, which `cargo-shepherd` would read as an option
         unproven: cycod does not know `gh-act`, so it does not know what that does with `W`; not beginning with `-`, which `gh-act` would read as an option
-        code: `V` is in code that `cargo-ndk` parses: no quoting keeps it data there
+        code: `V` is in code that `cargo-shepherd` parses: no quoting keeps it data there
     "#]],
     );
-    for name in ["kubectl-hlf", "cargo-ndk", "gh-act"] {
+    for name in ["kubectl-hlf", "cargo-shepherd", "gh-act"] {
         programs.insert(name, Nature::Text);
     }
     check(
@@ -194,9 +195,9 @@ fn a_plugin_is_the_program_of_its_name() {
         &expect![[r#"
         data: `kubectl-hlf` takes it as text
         data: `kubectl-hlf` takes it as text; not beginning with `-`, which `kubectl-hlf` would read as an option
-        data: `cargo-ndk` takes it as text; not beginning with `-`, which `cargo-ndk` would read as an option
+        data: `cargo-shepherd` takes it as text; not beginning with `-`, which `cargo-shepherd` would read as an option
         data: `gh-act` takes it as text; not beginning with `-`, which `gh-act` would read as an option
-        data: `cargo-ndk` takes it as text; not beginning with `-`, which `cargo-ndk` would read as an option
+        data: `cargo-shepherd` takes it as text; not beginning with `-`, which `cargo-shepherd` would read as an option
     "#]],
     );
     // What a table describes is no plugin.

@@ -41,7 +41,7 @@ pub(crate) fn find(name: &str, statements: &Statements<'_>) -> Vec<Known> {
         Said::Withheld => vec![&*WITHHELD],
         Said::Nothing => match known {
             // It may as well be a script of the project that has the same name.
-            Some(known) if is_of_project && !name.starts_with('/') => [known, &[&*OF_PROJECT]].concat(),
+            Some(known) if is_of_project && !name.starts_with('/') => [known, &[&*OF_SAME_NAME]].concat(),
             Some(known) => known.to_vec(),
             None if is_of_project => vec![&*OF_PROJECT],
             None if is_built => {
@@ -325,6 +325,9 @@ static OPAQUE: LazyLock<Entry<'static>> = LazyLock::new(|| opaque("code"));
 static WITHHELD: LazyLock<Entry<'static>> = LazyLock::new(|| opaque(WITHHELD_LANGUAGE));
 // What it loads belongs to its file, which is named.
 static OF_PROJECT: LazyLock<Entry<'static>> = LazyLock::new(|| Entry { loads: Loads::Nothing, ..loose() });
+/// A script of the project that has the name of a described program, which says what its options take.
+static OF_SAME_NAME: LazyLock<Entry<'static>> =
+    LazyLock::new(|| Entry { loads: Loads::Nothing, ..all(PlaceKind::Unknown, Syntax::Long, Unlisted::Loose) });
 /// A program that the project builds. Where it was installed, and so what it loads, is not known.
 static BUILT: LazyLock<Entry<'static>> = LazyLock::new(loose);
 static UNKNOWN: LazyLock<Entry<'static>> = LazyLock::new(|| Entry { input: Input::Unknown, ..loose() });
