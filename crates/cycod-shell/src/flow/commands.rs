@@ -15,7 +15,7 @@ use super::{
     value,
 };
 use crate::piece::Shell;
-use crate::programs::{self, Input as Reads, Known, State};
+use crate::programs::{self, Input as Reads, Known, Named, State};
 use crate::script::{Part, Word};
 use crate::verdict::Rule;
 
@@ -456,8 +456,8 @@ impl Flow<'_> {
         }
         let takes_input = is_xargs && Xargs::takes_input(fields);
         let within = Within { has_input: within.has_input && !takes_input, ..within };
-        let plugin = step.plugin.map(|name| self.plugin(&name, state)).unwrap_or_default();
-        for next in step.next.into_iter().chain(plugin) {
+        let named = step.named.map(|named| self.named(&named, state)).unwrap_or_default();
+        for next in step.next.into_iter().chain(named) {
             let part = within.part.filter(|_| !state.ends_before(&next));
             queue.add(to, Arc::new(Reading::Words(next)), Within { part, ..within });
         }
@@ -492,10 +492,17 @@ impl Flow<'_> {
         self.guard_texts(holes, &Rule::Plain, "make", "a variable");
     }
 
-    /// What reads the words behind the name of a plugin.
-    fn plugin(&self, name: &str, state: &State) -> Vec<State> {
-        let entries = programs::find(name, self.statements).into_iter();
-        entries.map(|entry| State::new(entry, name, state.outer().cloned())).collect()
+    /// What reads the words behind a name that is part of a word.
+    fn named(&mut self, named: &Named, state: &State) -> Vec<State> {
+        let (name, is_module) = match named {
+            Named::Plugin(name) => {
+                let entries = programs::find(name, self.statements).into_iter();
+                return entries.map(|entry| State::new(entry, name, state.outer().cloned())).collect();
+            }
+            Named::Program(name) => (name, false),
+            Named::Module(name) => (name, true),
+        };
+        self.name(&vec![Atom::text(name)], state.outer(), (is_module, false))
     }
 
     /// Finds what runs by the name of a command, which may be one of a module, and one that another program starts.

@@ -23,7 +23,7 @@ pub use project::{Built, Directory, Project, ScriptPath, Scripts};
 use stated::Said;
 pub(crate) use stated::Statements;
 pub use stated::{Grounds, Nature, Programs, SharedPrograms};
-pub(crate) use walk::{Seen, State};
+pub(crate) use walk::{Named, Seen, State};
 
 /// The tables live as long as the process.
 pub(crate) type Known = &'static Entry<'static>;
@@ -420,6 +420,10 @@ fn program_of_image(image: &str) -> Option<(Known, &'static str)> {
 
 /// The program that a script of this name is, whatever runs it, and how it is called.
 fn script(path: &str) -> Option<(Known, &str)> {
+    if let Some(name) = path.strip_prefix("npm:") {
+        let known = in_table(package(name).unwrap_or(name)).and_then(<[_]>::first);
+        return Some((known.copied().unwrap_or(&UNKNOWN), name));
+    }
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     // What is installed is the program of its name; in the project, it may be any script.
     let is_of_package = |part: &str| matches!(part, "node_modules" | "vendor" | "venv" | ".venv");

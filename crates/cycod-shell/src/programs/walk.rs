@@ -114,8 +114,16 @@ pub(crate) struct Step {
     pub(crate) module: bool,
     /// The word, and all that follow, are words of another program.
     pub(crate) again: Option<State>,
-    /// The word is the name of a plugin: what follows are words of this program.
-    pub(crate) plugin: Option<String>,
+    /// The word names a plugin, or ends with a name: what follows are words of this program.
+    pub(crate) named: Option<Named>,
+}
+
+/// What a word names whose arguments follow.
+#[derive(Debug)]
+pub(crate) enum Named {
+    Plugin(String),
+    Program(String),
+    Module(String),
 }
 
 impl Step {
@@ -125,6 +133,10 @@ impl Step {
 
     fn command(outer: Option<Arc<State>>) -> Self {
         Self { command: Some(outer), ..Self::default() }
+    }
+
+    fn named(named: Named) -> Self {
+        Self { named: Some(named), ..Self::default() }
     }
 }
 
@@ -469,10 +481,7 @@ impl State {
             if let Some(attached) = attached {
                 let part = behind(word, text.len() - attached.len());
                 match option.arguments.first() {
-                    Some(place) => {
-                        see(Seen::Place { place, text: &part, is_option_read: false, option: option.name });
-                        self.expect(option, 1);
-                    }
+                    Some(place) => return self.attached(option, place, &part, see),
                     None if goes_on => see(Seen::Option { text: word }),
                     None => {}
                 }
@@ -494,6 +503,23 @@ impl State {
             return Step::to(self);
         }
         self.cluster(text, word, see)
+    }
+
+    /// Reads the argument that is part of the word of an option. As a name, it begins the words of what it names.
+    fn attached(
+        mut self,
+        option: Opt,
+        place: &'static Place<'static>,
+        part: &Text,
+        see: &mut dyn FnMut(Seen<'_>),
+    ) -> Step {
+        match (place.kind, literal(part)) {
+            (PlaceKind::Module, Some(name)) => return Step::named(Named::Module(name.to_owned())),
+            (PlaceKind::Command, Some(name)) => return Step::named(Named::Program(name.to_owned())),
+            _ => see(Seen::Place { place, text: part, is_option_read: false, option: option.name }),
+        }
+        self.expect(option, 1);
+        Step::to(self)
     }
 
     /// Reads `-abc`, in which the last letters may be an argument.
@@ -527,10 +553,7 @@ impl State {
                 }
             }
             if end < text.len() || goes_on {
-                let part = behind(word, end);
-                see(Seen::Place { place, text: &part, is_option_read: false, option: option.name });
-                self.expect(option, 1);
-                return Step::to(self);
+                return self.attached(option, place, &behind(word, end), see);
             }
             return self.behind_option(option);
         }
@@ -790,7 +813,7 @@ impl State {
         };
         let Some(entry) = self.entry.subcommand(name) else {
             if !self.entry.plugins.is_empty() {
-                return Step { plugin: Some(format!("{}{name}", self.entry.plugins)), ..Step::default() };
+                return Step::named(Named::Plugin(format!("{}{name}", self.entry.plugins)));
             }
             let why = format!("`{} {name}` is not described", self.label);
             self.lost = Some(why.into());
