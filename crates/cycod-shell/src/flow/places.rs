@@ -325,7 +325,14 @@ impl Flow<'_> {
             Owned::Subcommand { text } => {
                 self.find_by_kind(holes_of(&text), &Reason::Subcommand { program }, "the name of a subcommand");
             }
-            Owned::Lost { text, why } => self.find_unclear(holes_of(&text), &why),
+            Owned::Lost { text, why } => {
+                self.find_unclear(holes_of(&text), &why);
+                // A file that stands where nobody knows what it is may be code.
+                let file = literal(&text).filter(|word| !word.starts_with('-') && !word.is_empty());
+                if file.is_some() {
+                    self.runs_file(&text);
+                }
+            }
         }
     }
 
@@ -949,7 +956,9 @@ impl Owned {
             }
             Seen::Option { text } if has_values(text) => Self::Option { text: text.to_vec() },
             Seen::Subcommand { text } if has_values(text) => Self::Subcommand { text: text.to_vec() },
-            Seen::Lost { text, why } if has_values(text) => Self::Lost { text: text.to_vec(), why: why.to_owned() },
+            Seen::Lost { text, why } if has_values(text) || copies => {
+                Self::Lost { text: text.to_vec(), why: why.to_owned() }
+            }
             _ => return None,
         })
     }

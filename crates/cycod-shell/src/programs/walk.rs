@@ -394,6 +394,14 @@ impl State {
         self.lists().find_map(|options| options.find(name))
     }
 
+    /// The listed option of which this is a special form: `-filter` of ffmpeg for `-filter:v:0`, which is for one stream, and for
+    /// `-/filter`, which takes a file that holds the argument.
+    fn find_general(&self, name: &str) -> Option<Opt> {
+        let plain = name.strip_prefix("-/").map_or_else(|| name.to_owned(), |rest| format!("-{rest}"));
+        let ends = plain.match_indices(':').map(|(at, _)| at).chain([plain.len()]).collect::<Vec<_>>();
+        ends.into_iter().rev().find_map(|end| self.find(&plain[..end]))
+    }
+
     /// Finds a long option that may be shortened. When several would fit, all that differ in their arguments are told.
     fn find_long(&self, name: &str) -> Option<Opt> {
         if let Some(exact) = self.find(name) {
@@ -586,6 +594,13 @@ impl State {
     /// Goes on behind an option that no table lists. `attached` is the length of the argument that is part of the word.
     fn unlisted(mut self, name: &str, attached: Option<usize>, word: &Text, see: &mut dyn FnMut(Seen<'_>)) -> Step {
         let goes_on = word.len() > 1;
+        if attached.is_none()
+            && self.entry.unlisted == Unlisted::Text
+            && let Some(option) = self.find_general(name)
+        {
+            self.note(option);
+            return self.behind_option(option);
+        }
         if let Some(length) = attached.filter(|_| goes_on || self.entry.unlisted == Unlisted::Loose) {
             let from = beginning(word).len() - length;
             let part = behind(word, from);
@@ -601,6 +616,9 @@ impl State {
                 }
                 _ => see(Seen::Lost { text: word, why: &self.why(name) }),
             }
+        } else if let Some(length) = attached {
+            let part = behind(word, beginning(word).len() - length);
+            see(Seen::Lost { text: &part, why: &self.why(name) });
         }
         match self.entry.unlisted {
             Unlisted::Strict => self.lose(name),
