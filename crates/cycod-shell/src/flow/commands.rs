@@ -216,8 +216,7 @@ impl Flow<'_> {
         let id = self.whole.unwrap_or_else(|| identity(fields));
         let repeated = repeated(fields);
         self.guard_start_file(fields);
-        let reads_filters =
-            fields.iter().any(|field| matches!(field, Field::Word(text) if literal(text) == Some("lavfi")));
+        let reads_filters = reads_filters(fields);
         let arguments = holes.clone();
         let running = Running { id, words, repeated, arguments, files: in_files, reads_filters, ..Running::default() };
         let outer = std::mem::replace(&mut self.running, running);
@@ -797,3 +796,12 @@ fn with_implied_name(fields: &[Field]) -> Cow<'_, [Field]> {
 
 /// What `fd` puts the name of a file for, or a part of it.
 const NAMES_OF_FD: [&str; 5] = ["{}", "{/}", "{//}", "{.}", "{/.}"];
+
+/// Whether ffmpeg may read what an input names as filters or as a script: by its format, which an author wrote or a value is.
+fn reads_filters(fields: &[Field]) -> bool {
+    let is = |field: &Field, words: &[&str]| matches!(field, Field::Word(text) if literal(text).is_some_and(|word| words.contains(&word)));
+    let last_input = fields.iter().rposition(|field| is(field, &["-i"])).unwrap_or(fields.len());
+    let is_chosen = |pair: &[Field]| is(&pair[0], &["-f"]) && !holes_among(&pair[1..]).is_empty();
+    fields.iter().any(|field| is(field, &["lavfi", "vapoursynth", "avisynth"]))
+        || fields[..last_input].windows(2).any(is_chosen)
+}

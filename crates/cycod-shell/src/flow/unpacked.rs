@@ -93,7 +93,9 @@ impl Unpacked {
         let mut named: BTreeSet<String> = names.iter().cloned().collect();
         if is_relative {
             named.extend(self.visited.iter().cloned());
-            named.extend(self.directories.iter().filter_map(directory_name));
+            named.extend(
+                self.directories.iter().flat_map(|path| directories(path).into_iter().chain(directory_name(path))),
+            );
         }
         let is_somewhere = |directory: &Text| directory_name(directory).is_none() && literal(directory).is_none();
         let is_below =

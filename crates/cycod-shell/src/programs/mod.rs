@@ -41,7 +41,7 @@ pub(crate) fn find(name: &str, statements: &Statements<'_>) -> Vec<Known> {
         Said::Withheld => vec![&*WITHHELD],
         Said::Nothing => match known {
             // It may as well be a script of the project that has the same name.
-            Some(known) if is_of_project && !name.starts_with('/') => [known, &[&*OF_SAME_NAME]].concat(),
+            Some(known) if is_of_project && !is_installed(name) => [known, &[&*OF_SAME_NAME]].concat(),
             Some(known) => known.to_vec(),
             None if is_of_project => vec![&*OF_PROJECT],
             None if is_built => {
@@ -424,12 +424,18 @@ fn script(path: &str) -> Option<(Known, &str)> {
         let known = in_table(package(name).unwrap_or(name)).and_then(<[_]>::first);
         return Some((known.copied().unwrap_or(&UNKNOWN), name));
     }
-    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let name = path.rsplit('/').next().unwrap_or(path);
     // What is installed is the program of its name; in the project, it may be any script.
-    let is_of_package = |part: &str| matches!(part, "node_modules" | "vendor" | "venv" | ".venv");
-    let is_installed = path.starts_with('/') || directory.split('/').any(is_of_package);
-    let known = table::named(&format!("{SCRIPT}{name}")).or_else(|| in_table(name).filter(|_| is_installed))?;
+    let known = table::named(&format!("{SCRIPT}{name}")).or_else(|| in_table(name).filter(|_| is_installed(path)))?;
     Some((known.first().copied()?, name))
+}
+
+/// Whether a path is one of where programs of the machine are, or those of a package that the project uses.
+fn is_installed(path: &str) -> bool {
+    const MACHINE: [&str; 8] = ["bin", "sbin", "lib", "usr", "opt", "nix", "snap", "gnu"];
+    const PACKAGE: [&str; 4] = ["node_modules", "vendor", "venv", ".venv"];
+    let of_machine = |path: &str| path.split('/').next().is_some_and(|first| MACHINE.contains(&first));
+    path.strip_prefix('/').is_some_and(of_machine) || path.split('/').rev().skip(1).any(|part| PACKAGE.contains(&part))
 }
 
 /// What files are to the programs that read them, by their names.
