@@ -22,6 +22,8 @@ for link in stdin:0 stdout:1 stderr:2; do $b ln -s "/proc/self/fd/${link#*:}" "/
 $b mount -t devpts devpts /root/dev/pts
 for directory in dev/shm tmp run; do $b mount -t tmpfs -o mode=1777 tmp "/root/$directory"; done
 $b mount -t securityfs security /root/sys/kernel/security
+$b mount -t cgroup2 cgroup /root/sys/fs/cgroup
+echo '+cpu +memory +pids' >/root/sys/fs/cgroup/cgroup.subtree_control
 $b ip link set lo up
 # Not `chroot`: in one, the kernel allows no namespaces of users.
 exec $b switch_root /root /bin/sh -c '

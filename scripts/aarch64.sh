@@ -55,7 +55,7 @@ machine() {
     root=$place/root
     [ ! "$place/initrd" -nt scripts/aarch64-init.sh ] || return 0
     # Its kernel is 6.12, the first that confines everything that a tool can ask for.
-    foreign trixie "$root" bash dash coreutils findutils grep sed gawk procps python3-minimal git jq sqlite3 mount util-linux \
+    foreign trixie "$root" bash dash coreutils findutils grep sed gawk procps python3 git jq sqlite3 mount util-linux \
         busybox-static linux-image-arm64
     echo '127.0.0.1 localhost' >"$root/etc/hosts"
     kernel=$(basename "$root"/lib/modules/*)
@@ -117,13 +117,14 @@ shell)
     build -p cycod --test cli --test smoke >"$place/program"
     {
         echo 'failed=0'
+        echo 'run() { echo "== $3"; cd "$2" && CARGO_MANIFEST_DIR=$2 timeout "$1" "$3" $4 || failed=1; }'
         while IFS="$(printf '\t')" read -r directory program; do
-            echo "echo '== $program'; cd '$directory' && timeout 1200 '$program' || failed=1"
+            echo "run 1200 '$directory' '$program'"
         done <"$place/programs"
         while IFS="$(printf '\t')" read -r directory program; do
             case $program in
-            */cli-*) echo "echo '== $program'; cd '$directory' && timeout 2400 '$program' $program_suites || failed=1" ;;
-            *) echo "echo '== $program'; cd '$directory' && timeout 1200 '$program' || failed=1" ;;
+            */cli-*) echo "run 2400 '$directory' '$program' '$program_suites'" ;;
+            *) echo "run 1200 '$directory' '$program'" ;;
             esac
         done <"$place/program"
         echo 'exit $failed'
