@@ -280,7 +280,7 @@ impl Release<'_> {
     /// The package with the program of one platform; the main package takes the one that fits.
     fn npm_platform(&mut self, target: &Target, program: &Path) -> Step<()> {
         let (system, processor) = target.npm();
-        let name = format!("cycod-{system}-{processor}");
+        let name = target.npm_package();
         let stage = self.stage(&format!("npm/{name}"))?;
         let file = format!("bin/{}", target.program());
         copy(program, &stage.join("package").join(&file), 0o755)?;
@@ -294,9 +294,8 @@ impl Release<'_> {
 
     fn npm_main(&mut self, archives: &[(&Target, String)]) -> Step<()> {
         let stage = self.stage("npm/main")?;
-        let platforms: serde_json::Map<String, Value> = (archives.iter().map(|(target, _)| target.npm()))
-            .map(|(system, processor)| (format!("cycod-{system}-{processor}"), json!(self.version)))
-            .collect();
+        let platforms: serde_json::Map<String, Value> =
+            archives.iter().map(|(target, _)| (target.npm_package(), json!(self.version))).collect();
         let manifest = json!({
             "name": "cycod", "version": self.version, "license": LICENSE, "description": ABOUT,
             "bin": {"cycod": "cycod.js"}, "files": ["cycod.js"], "engines": {"node": ">=18"},

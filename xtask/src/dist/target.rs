@@ -81,6 +81,12 @@ impl Target {
         (system, if self.processor == Processor::X86 { "x64" } else { "arm64" })
     }
 
+    /// The npm package with its program.
+    pub(super) fn npm_package(&self) -> String {
+        let (system, processor) = self.npm();
+        format!("cycod-{system}-{processor}")
+    }
+
     /// The processor, as Debian and OCI name it.
     pub(super) fn architecture(&self) -> &'static str {
         if self.processor == Processor::X86 { "amd64" } else { "arm64" }

@@ -328,8 +328,7 @@ impl Flow<'_> {
             Owned::Lost { text, why } => {
                 self.find_unclear(holes_of(&text), &why);
                 // A file that stands where nobody knows what it is may be code.
-                let file = literal(&text).filter(|word| !word.starts_with('-') && !word.is_empty());
-                if file.is_some() {
+                if literal(&text).is_some_and(|word| !word.starts_with('-') && !word.is_empty()) {
                     self.runs_file(&text);
                 }
             }
