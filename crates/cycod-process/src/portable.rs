@@ -9,7 +9,7 @@
 //! being ended is looked at again and again, because a group has no end that can be waited for. On Windows a run looks
 //! again and again for as long as it lasts.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -24,7 +24,7 @@ use crate::{EndedProcess, Ending, Input, Leftovers, MemoryEnforcement, Spec, Sta
 #[cfg_attr(windows, path = "portable/windows.rs")]
 mod system;
 
-use system::{ASKS, Child, Group, Handle, MEMORY, ending_of, start, wait_for_end, wake};
+use system::{ASKS, Child, Drain, Group, Handle, MEMORY, OutputPipe, ending_of, start, wait_for_end, wake};
 
 /// How often a run looks at what cannot wake it.
 const TICK: Duration = Duration::from_millis(5);
@@ -36,10 +36,20 @@ const LONG: Duration = Duration::from_secs(3600);
 /// What a run hears from its threads.
 enum News {
     Output(Stream, Vec<u8>),
-    /// One of the two pipes is at its end.
-    Closed,
+    /// What was in a pipe when the run asked for it has all come, and somebody may write more.
+    Drained(Stream),
+    /// A pipe is at its end.
+    Closed(Stream),
     /// The program has ended, or the caller asked to stop.
     Awake,
+}
+
+/// How far a pipe has been read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PipeState {
+    Open,
+    Drained,
+    Closed,
 }
 
 #[derive(Debug, Default)]
@@ -70,16 +80,20 @@ impl Session {
             // A program that closes its input early is not at fault.
             reading.detach(move || drop(stdin.write_all(&bytes))).map_err(prepare)?;
         }
-        if let Some(stdout) = child.stdout.take() {
+        let mut drains = Vec::with_capacity(2);
+        let pipes = [
+            (child.stdout.take().map(Handle::from), Stream::Stdout),
+            (child.stderr.take().map(Handle::from), Stream::Stderr),
+        ];
+        for (pipe, stream) in pipes {
+            let Some(pipe) = pipe else { continue };
+            let (pipe, drain) = OutputPipe::new(pipe).map_err(prepare)?;
             let send = send.clone();
-            reading.detach(move || pump(stdout, Stream::Stdout, &send)).map_err(prepare)?;
-        }
-        if let Some(stderr) = child.stderr.take() {
-            let send = send.clone();
-            reading.detach(move || pump(stderr, Stream::Stderr, &send)).map_err(prepare)?;
+            reading.detach(move || pump(pipe, stream, &send)).map_err(prepare)?;
+            drains.push((stream, drain));
         }
         let is_woken = wake(&child, stop, move || send.send(News::Awake).is_ok());
-        let ended = Watch { spec, stop, group: &group, begun, child, receive, is_woken }.run(sink);
+        let ended = Watch { spec, stop, group: &group, begun, child, receive, drains, is_woken }.run(sink);
         if group.is_alive() {
             self.left.lock().unwrap_or_else(PoisonError::into_inner).push(group);
         }
@@ -115,6 +129,8 @@ struct Watch<'a> {
     begun: Instant,
     child: Child,
     receive: Receiver<News>,
+    /// How to ask for what is in the pipes.
+    drains: Vec<(Stream, Drain)>,
     /// Whether the end of the program and requests to stop wake us.
     is_woken: bool,
 }
@@ -149,7 +165,7 @@ impl Watch<'_> {
     fn run(mut self, sink: &mut dyn FnMut(Stream, &[u8])) -> EndedProcess {
         let mut stopping: Option<Ending_> = None;
         let mut exit = None;
-        let mut open = 2;
+        let mut pipes = [PipeState::Open; 2];
         let quiet = self.spec.quiet;
         let after = |at: Instant| quiet.map(|quiet| at + quiet);
         let mut quiet_at = after(self.begun);
@@ -166,7 +182,7 @@ impl Watch<'_> {
             }
             if let Some((_, at)) = exit {
                 let tree_gone = stopping.is_none() || !self.group.is_alive();
-                if tree_gone && (open == 0 || now >= at + self.spec.linger) {
+                if tree_gone && (pipes == [PipeState::Closed; 2] || now >= at + self.spec.linger) {
                     break;
                 }
             } else if stopping.is_none()
@@ -201,28 +217,16 @@ impl Watch<'_> {
                     sink(stream, &bytes);
                     quiet_at = after(Instant::now());
                 }
-                Ok(News::Closed) => open -= 1,
-                Ok(News::Awake) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(News::Closed(stream)) => pipes[stream as usize] = PipeState::Closed,
+                Ok(News::Awake | News::Drained(_)) | Err(RecvTimeoutError::Timeout) => {}
                 // Every thread is gone, and none of them will tell that.
                 Err(RecvTimeoutError::Disconnected) => {
-                    open = 0;
+                    pipes = [PipeState::Closed; 2];
                     thread::sleep(TICK);
                 }
             }
         }
-        // What the program wrote before it ended is in the channel or in the pipe; take what is there.
-        while open > 0 {
-            match self.receive.recv_timeout(TICK) {
-                Ok(News::Output(stream, bytes)) => sink(stream, &bytes),
-                Ok(News::Closed) => open -= 1,
-                Ok(News::Awake) => {}
-                Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => open = 0,
-            }
-            if exit.is_some_and(|(_, at)| at.elapsed() > self.spec.linger * 2) {
-                break;
-            }
-        }
+        self.drain(&mut pipes, sink);
         let ending = match (stopping, exit) {
             (Some(Ending_ { cause: Cause::Memory, .. }), _) => Ending::MemoryExceeded,
             (Some(Ending_ { cause: Cause::Deadline, killed, .. }), _) => Ending::TimedOut { killed },
@@ -239,8 +243,27 @@ impl Watch<'_> {
             cpu: Duration::ZERO,
             peak_memory: self.group.peak_memory(),
             memory: self.spec.limits.memory.map_or(MemoryEnforcement::Unlimited, |_| MEMORY),
-            pipe_held: open > 0,
+            pipe_held: pipes != [PipeState::Closed; 2],
             confined: system::enforced(self.spec),
+        }
+    }
+
+    /// Takes what is in the pipes when the program has ended: all that it wrote. It waits for the threads that read them, however
+    /// late they get to run, and not for what others write later.
+    fn drain(&mut self, pipes: &mut [PipeState; 2], sink: &mut dyn FnMut(Stream, &[u8])) {
+        while pipes.contains(&PipeState::Open) {
+            for (stream, drain) in &mut self.drains {
+                if pipes[*stream as usize] == PipeState::Open {
+                    drain.ask();
+                }
+            }
+            match self.receive.recv_timeout(TICK) {
+                Ok(News::Output(stream, bytes)) => sink(stream, &bytes),
+                Ok(News::Drained(stream)) => pipes[stream as usize] = PipeState::Drained,
+                Ok(News::Closed(stream)) => pipes[stream as usize] = PipeState::Closed,
+                Ok(News::Awake) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => *pipes = [PipeState::Closed; 2],
+            }
         }
     }
 }
@@ -327,14 +350,28 @@ fn within(longest: Duration, mut state: impl FnMut() -> bool) -> bool {
 
 /// Reads one pipe to its end. When the run has stopped listening it still reads, so that a background process that
 /// goes on writing neither blocks nor dies of a closed pipe.
-fn pump(mut pipe: impl Read, stream: Stream, send: &SyncSender<News>) {
+fn pump(mut pipe: OutputPipe, stream: Stream, send: &SyncSender<News>) {
     let mut buffer = vec![0; 128 * 1024];
+    // How many of the bytes are still to come that the run has asked for.
+    let mut asked = None;
     loop {
-        match pipe.read(&mut buffer) {
-            Ok(length) if length > 0 => drop(send.send(News::Output(stream, buffer[..length].to_vec()))),
+        if asked == Some(0) {
+            asked = None;
+            if pipe.is_at_end() {
+                break;
+            }
+            drop(send.send(News::Drained(stream)));
+        }
+        let room = buffer.len().min(asked.unwrap_or(usize::MAX));
+        match pipe.read(&mut buffer[..room]) {
+            Ok(None) => asked = Some(pipe.available()),
+            Ok(Some(length)) if length > 0 => {
+                drop(send.send(News::Output(stream, buffer[..length].to_vec())));
+                asked = asked.map(|left| left - length);
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Ok(_) | Err(_) => break,
+            Ok(Some(_)) | Err(_) => break,
         }
     }
-    drop(send.send(News::Closed));
+    drop(send.send(News::Closed(stream)));
 }

@@ -16,6 +16,11 @@ fn main() {
         Some("--copy") => drop(std::io::copy(&mut std::io::stdin(), &mut std::io::stdout())),
         Some("--channel") => tests::talk_over_descriptors(),
         Some("--wait") => std::thread::sleep(std::time::Duration::from_secs(60)),
+        Some("--write") => {
+            use std::io::Write;
+            std::io::stderr().write_all(&[b'y'; 300_000]).expect("it is read");
+            std::io::stdout().write_all(&[b'x'; 300_000]).expect("it is read");
+        }
         Some("--fill") => println!("{}", vec![1_u8; 400 << 20].len()),
         Some("--compute") => while std::hint::black_box(true) {},
         Some("--exit") => std::process::exit(arguments.next().and_then(|code| code.parse().ok()).unwrap_or(0)),
@@ -58,9 +63,10 @@ mod tests {
     use windows_sys::Win32::Storage::FileSystem::{CREATE_NEW, CreateFileW, FILE_ATTRIBUTE_NORMAL};
 
     pub(super) fn all() {
-        let tests: [(&str, fn()); 20] = [
+        let tests: [(&str, fn()); 21] = [
             ("arguments_arrive_as_they_are", arguments_arrive_as_they_are),
             ("an_exit_code_and_input_arrive", an_exit_code_and_input_arrive),
+            ("a_slow_reader_gets_everything_after_the_end", a_slow_reader_gets_everything_after_the_end),
             ("a_deadline_ends_the_whole_tree", a_deadline_ends_the_whole_tree),
             ("a_stop_ends_the_whole_tree", a_stop_ends_the_whole_tree),
             ("what_is_left_ends_with_the_session", what_is_left_ends_with_the_session),
@@ -174,6 +180,20 @@ mod tests {
         };
         let (ended, output) = run(&spec, &stop());
         assert_eq!((ended.ending, output.trim_end()), (Ending::Exited(3), "given"));
+    }
+
+    fn a_slow_reader_gets_everything_after_the_end() {
+        let behind = cmd(&format!("start /b \"\" {0} --wait & {0} --write", named()));
+        for (program, is_held) in [(own(&["--write"]), false), (behind, true)] {
+            let spec = Spec { linger: Duration::ZERO, ..Spec::new(program) };
+            let mut bytes = [0, 0];
+            let ended = Session::new().expect("a session").run(&spec, &stop(), &mut |stream, piece| {
+                bytes[usize::from(stream == Stream::Stderr)] += piece.len();
+                std::thread::sleep(Duration::from_millis(10));
+            });
+            let ended = ended.expect("it starts");
+            assert_eq!((ended.ending, bytes, ended.pipe_held), (Ending::Exited(0), [300_000; 2], is_held));
+        }
     }
 
     fn a_deadline_ends_the_whole_tree() {

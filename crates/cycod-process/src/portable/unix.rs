@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, PipeReader, PipeWriter, Read, Seek, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
@@ -237,6 +237,62 @@ pub(super) fn wake(child: &Child, stop: &Stop, mut awake: impl FnMut() -> bool +
         }
     };
     Thread::named("cycod-wake").detach(wait).is_ok()
+}
+
+/// Our end of a pipe that a program writes to, for the thread that reads it.
+#[derive(Debug)]
+pub(super) struct OutputPipe {
+    pipe: File,
+    /// At its end when the run asks; none once the thread knows.
+    asked: Option<PipeReader>,
+}
+
+/// The run's request to the thread that reads a pipe: to bring what is in there now.
+#[derive(Debug)]
+pub(super) struct Drain(Option<PipeWriter>);
+
+impl Drain {
+    pub(super) fn ask(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl OutputPipe {
+    pub(super) fn new(pipe: Handle) -> io::Result<(OutputPipe, Drain)> {
+        let (asked, ask) = io::pipe()?;
+        Ok((OutputPipe { pipe: pipe.into(), asked: Some(asked) }, Drain(Some(ask))))
+    }
+
+    /// Reads as `Read` does, or returns none when the run asks, once.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        if let Some(asked) = &self.asked {
+            match readable([self.pipe.as_raw_fd(), asked.as_raw_fd()], None) {
+                [_, true] => {
+                    self.asked = None;
+                    return Ok(None);
+                }
+                [true, false] => {}
+                [false, false] => return Err(io::ErrorKind::Interrupted.into()),
+            }
+        }
+        self.pipe.read(buffer).map(Some)
+    }
+
+    /// Whether the pipe is empty and nobody can write to it anymore.
+    pub(super) fn is_at_end(&self) -> bool {
+        let mut pipe = libc::pollfd { fd: self.pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid entry for the length of the call.
+        unsafe { libc::poll(&raw mut pipe, 1, 0) };
+        pipe.revents & libc::POLLHUP != 0 && self.available() == 0
+    }
+
+    /// How many bytes are in the pipe.
+    pub(super) fn available(&self) -> usize {
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: the descriptor is open, and the number outlives the call.
+        unsafe { libc::ioctl(self.pipe.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
+        usize::try_from(bytes).unwrap_or(0)
+    }
 }
 
 /// Waits until the program has ended, at most for `longest`; tells whether this system can.

@@ -11,6 +11,7 @@ use windows_sys::Win32::System::Console::STD_INPUT_HANDLE;
 use crate::windows::{Console, Job, JobLimits, Process, own_stream, start_in};
 use crate::{Ending, Enforced, Input, MemoryEnforcement, ProcessLimits, Spec, StartError, Stop, Terminal};
 
+pub(super) use crate::windows::{Drain, OutputPipe};
 pub(super) use std::os::windows::io::OwnedHandle as Handle;
 
 /// Windows has no request to stop that every program hears, so a tree that is to end is ended at once.

@@ -11,6 +11,7 @@ mod inbox;
 mod job;
 mod machine;
 mod mark;
+mod output;
 mod private;
 mod protected;
 mod start;
@@ -20,6 +21,7 @@ pub use inbox::{Inbox, Received};
 pub(crate) use job::{Hold, Job, JobLimits, hold_above};
 pub use machine::{MachineFlaw, create_machine_directory, machine_flaw, system_drive};
 pub(crate) use mark::is_marked;
+pub(crate) use output::{Drain, OutputPipe};
 pub use private::{
     FileCreation, FileExposure, FileWriting, create_private_directory, file_exposure, open_private_file, path_exposure,
 };
