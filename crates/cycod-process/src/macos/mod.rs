@@ -4,12 +4,16 @@
 //! Nothing here has ever run on macOS. What is known of the language of profiles comes from profiles that others have
 //! published, and from the Scheme that it is made of.
 
+#[cfg(target_os = "macos")]
+mod computing;
 mod profile;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Confinement, Mechanism, Program, StartError};
+#[cfg(target_os = "macos")]
+pub(crate) use computing::compute_only;
 pub(crate) use profile::Profile;
 
 /// A part of the system, which users can't change. Another one of its name, earlier on the search path, would confine nothing.
