@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use cycod_definition::{Beside, ProgramsFile, Project, ScriptPath, Scripts, digest};
+use cycod_definition::{Beside, ProgramsFile, Project, ScriptPath, Scripts};
 use cycod_file::Look;
 
 use crate::{manifests, programs, read, shelf::Cache};
@@ -62,12 +62,13 @@ impl NeighborPlaces {
 }
 
 /// A number for what lies beside tools: another one where another thing is said. Scripts are not in it.
+#[cfg(unix)]
 pub(crate) fn key(beside: &Beside) -> u64 {
     let mut text = programs::key(beside.programs.as_ref());
     for built in beside.project.built() {
         text.get_or_insert_default().push_str(&format!("\n{}\t{}", built.name, built.manifest));
     }
-    text.map_or(0, |text| u64::from_str_radix(&digest(&text)[..16], 16).map_or(1, |key| key.max(1)))
+    text.map_or(0, |text| u64::from_str_radix(&cycod_definition::digest(&text)[..16], 16).map_or(1, |key| key.max(1)))
 }
 
 /// What was read, each once.

@@ -73,6 +73,7 @@ pub(crate) fn built(root: &Path, look: &Look, cache: Option<&Cache>) -> Arc<[Bui
 
 impl Known {
     /// What a project says that has no manifest.
+    #[cfg(unix)]
     fn without(root: &Path, look: &Look) -> Option<Self> {
         let seen = NAMES.map(|name| {
             let path = root.join(name);

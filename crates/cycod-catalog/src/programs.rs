@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use cycod_definition::{ProgramsFile, SharedPrograms};
+use cycod_definition::ProgramsFile;
 use cycod_diagnostic::SourceFile;
 use cycod_file::is_nothing;
 
@@ -28,10 +28,13 @@ pub fn read_programs(path: &Path) -> Option<Arc<ProgramsFile>> {
 }
 
 /// A text for what a file says: another one for another text; nothing when there is no file.
+#[cfg(unix)]
 pub(crate) fn key(file: Option<&Arc<ProgramsFile>>) -> Option<String> {
     let file = file?;
     Some(match file.says() {
-        SharedPrograms::Broken { text: None } => format!("unreadable {}", file.problem().unwrap_or_default()),
+        cycod_definition::SharedPrograms::Broken { text: None } => {
+            format!("unreadable {}", file.problem().unwrap_or_default())
+        }
         _ => format!("text {}", file.source.text),
     })
 }

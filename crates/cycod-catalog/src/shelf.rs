@@ -43,6 +43,7 @@ pub(crate) struct Shelf {
     /// Why the directory could not be listed; one that does not exist is merely empty.
     pub(crate) problem: Option<io::Error>,
     /// What lies beside its tools.
+    #[cfg(unix)]
     beside: Beside,
 }
 
@@ -74,7 +75,7 @@ impl Shelf {
         #[cfg(not(unix))]
         let shelf = {
             let _ = cache;
-            Self::open_plainly(directory, beside())
+            Self::open_plainly(directory, &beside())
         };
         shelf
     }
@@ -87,24 +88,25 @@ impl Shelf {
             #[cfg(unix)]
             known: None,
             problem: None,
+            #[cfg(unix)]
             beside: Beside::default(),
         }
     }
 
     /// Lists the directory and reads every file.
     #[cfg(not(unix))]
-    fn open_plainly(directory: ToolDirectory, beside: Beside) -> Self {
+    fn open_plainly(directory: ToolDirectory, beside: &Beside) -> Self {
         let (names, problem) = match list(&directory) {
             Ok(names) => (names, None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => (Vec::new(), None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let readings = read_all(&directory.path, &names, &beside);
+        let readings = read_all(&directory.path, &names, beside);
         let fresh = names.into_iter().zip(readings).filter_map(|(file_name, read)| {
             let (reading, _) = read?;
             Some(Item { file_name, reading })
         });
-        Self { fresh: fresh.collect(), directory, problem, beside }
+        Self { fresh: fresh.collect(), directory, problem }
     }
 
     /// Every file.

@@ -205,11 +205,13 @@ impl Image {
     }
 
     /// When its skills began to be read.
+    #[cfg(unix)]
     pub(crate) fn written(&self) -> i64 {
         self.u64_at(32).cast_signed()
     }
 
     /// The directory that it is of.
+    #[cfg(unix)]
     pub(crate) fn root(&self) -> &str {
         self.text(64)
     }
@@ -266,6 +268,7 @@ impl Image {
     }
 
     /// The directories that were listed, each with its state then.
+    #[cfg(unix)]
     pub(crate) fn directories(&self) -> impl Iterator<Item = (&str, Mark, bool)> {
         (0..self.directories as usize).map(|directory| {
             let at = HEAD + self.skills as usize * SKILL + directory * DIRECTORY;

@@ -130,6 +130,7 @@ impl<R: Read> FrameReader<R> {
     }
 
     /// Returns whether a further line, the end, or that there is neither, can be told without reading.
+    #[cfg(unix)]
     pub(crate) fn has_next(&mut self) -> bool {
         let found = self.buffer[self.searched..].iter().position(|&byte| byte == b'\n');
         self.searched = found.map_or(self.buffer.len(), |at| self.searched + at);
@@ -137,6 +138,7 @@ impl<R: Read> FrameReader<R> {
     }
 
     /// Returns whether the end of the input has been read.
+    #[cfg(unix)]
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
