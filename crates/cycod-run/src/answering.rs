@@ -234,7 +234,8 @@ mod portable {
 
     impl Answering {
         pub(crate) fn open(_: Patience) -> io::Result<Option<Self>> {
-            Ok(None)
+            let why = "on this system, a program shares the user's; leave `interactive-options.timeout` out to wait without a limit";
+            Err(io::Error::new(io::ErrorKind::Unsupported, why))
         }
 
         pub(crate) fn input(&self) -> Input {
