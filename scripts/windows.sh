@@ -149,7 +149,9 @@ run)
     interpreters
     failed=0
     sh scripts/windows-checks.sh "$program" "$place/checks" || failed=1
-    CYCOD=$program python3 tests/windows/lifecycle.py || failed=1
+    for test in lifecycle console; do
+        CYCOD=$program python3 tests/windows/$test.py || failed=1
+    done
     # shellcheck disable=SC2046,SC2086 # lists of words
     suite $(printf -- '-p %s ' $suites) >"$place/programs"
     suite -p cycod-process --lib --test windows >>"$place/programs"

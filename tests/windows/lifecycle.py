@@ -7,7 +7,6 @@ import itertools
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "hostile")]
 from outside import CYCOD, Table, eventually, expect, marked  # noqa: E402
 
 from endings import calls, cancel_on_stdio, watch  # noqa: E402
+from home import user_directory  # noqa: E402
 from raw import Stdio  # noqa: E402
 
 # Each waits in a `ping` whose argument nothing can shed: how many milliseconds it waits for an answer.
@@ -34,9 +34,7 @@ class Home:
     """The home directory of the user of Wine's Windows, with tools in it."""
 
     def __init__(self):
-        said = subprocess.run(["wine", "cmd", "/c", "echo %USERPROFILE%"], capture_output=True, check=True).stdout
-        said = subprocess.run(["wine", "winepath", "-u", said.decode().strip()], capture_output=True, check=True).stdout
-        self.path, self.environment = Path(said.decode().strip()), dict(os.environ)
+        self.path, self.environment = user_directory(), dict(os.environ)
         self.own = self.path / ".cycod"
 
     def __enter__(self):

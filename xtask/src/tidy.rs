@@ -604,7 +604,7 @@ const TERMINAL: [(&str, &[&str]); 14] = [
     ("stdio_pipes", &["crates/cycod-mcp-server/src/streams.rs"]),
     ("rustix::stdio", &[]),
     ("rustix::io::write", &["crates/cycod/src/printer/streams.rs"]),
-    ("open(\"/dev/tty\")", &["crates/cycod/src/printer/tty.rs"]),
+    ("open(\"/dev/tty\")", &["crates/cycod/src/printer/tty/unix.rs"]),
     ("\"/dev/stdout", &[]),
     ("\"/dev/stderr", &[]),
     ("rustyline::", &["crates/cycod/src/commands/chat/editor.rs"]),

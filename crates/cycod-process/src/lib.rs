@@ -63,7 +63,7 @@ pub use spec::{Input, ProcessLimits, SCRIPT_PATH, Spec, Stream, Terminal};
 pub use stop::{Stop, Urgency};
 #[cfg(windows)]
 pub use windows::{
-    ControlPipe, FileCreation, FileExposure, FileWriting, Inbox, MachineFlaw, Received, create_machine_directory,
-    create_private_directory, file_exposure, is_pipe_deserted, machine_flaw, open_private_file, path_exposure,
-    protect_for_user, speak, system_drive, unprotect_for_user,
+    ConsoleKeys, ControlPipe, FileCreation, FileExposure, FileWriting, Inbox, MachineFlaw, Received, UserConsole,
+    console_size, create_machine_directory, create_private_directory, file_exposure, is_pipe_deserted, machine_flaw,
+    open_private_file, path_exposure, protect_for_user, shows_styles, speak, system_drive, unprotect_for_user,
 };

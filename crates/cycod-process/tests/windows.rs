@@ -192,7 +192,9 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(10));
             });
             let ended = ended.expect("it starts");
-            assert_eq!((ended.ending, bytes, ended.pipe_held), (Ending::Exited(0), [300_000; 2], is_held));
+            assert_eq!((ended.ending, bytes), (Ending::Exited(0), [300_000; 2]));
+            // Windows closes the pipes of a program in its own time.
+            assert!(ended.pipe_held || !is_held);
         }
     }
 

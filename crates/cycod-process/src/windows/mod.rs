@@ -6,6 +6,7 @@
 //! `cmd.exe`, and runs batch files. So programs are started here by `CreateProcessW`, and only here.
 
 mod access;
+mod console;
 mod control;
 mod inbox;
 mod job;
@@ -16,6 +17,7 @@ mod private;
 mod protected;
 mod start;
 
+pub use console::{ConsoleKeys, UserConsole, console_size, shows_styles};
 pub use control::{ControlPipe, is_pipe_deserted, speak};
 pub use inbox::{Inbox, Received};
 pub(crate) use job::{Hold, Job, JobLimits, hold_above};

@@ -1,8 +1,13 @@
 //! What a person types and nobody sees.
 
-use std::fmt;
+use std::{
+    fmt,
+    io::{self, IsTerminal, stdin},
+};
 
 use cycod_secret::Zeroizing;
+
+use super::talk_is_terminal;
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -26,13 +31,46 @@ impl fmt::Display for Unasked {
 ///
 /// # Errors
 /// When there is no terminal, and when the person gives up.
-#[cfg(unix)]
 pub(crate) fn ask_hidden(question: &str) -> Result<Zeroizing<String>, Unasked> {
-    use std::io::{IsTerminal, Read, stdin};
+    if !(stdin().is_terminal() && talk_is_terminal()) {
+        return Err(Unasked::Failed("there is no terminal to ask on".to_owned()));
+    }
+    let line = system::ask(question)?;
+    let text = str::from_utf8(&line).map_err(|_| Unasked::Failed("what was typed is not UTF-8 text".to_owned()))?;
+    Ok(Zeroizing::new(text.to_owned()))
+}
 
+/// What one key after another types, up to the end of the line or of what is typed.
+fn line(mut next: impl FnMut() -> io::Result<Option<u8>>) -> Result<Zeroizing<Vec<u8>>, Unasked> {
+    let mut line = Zeroizing::new(Vec::with_capacity(4096));
+    loop {
+        let byte = next().map_err(|error| Unasked::Failed(format!("cannot read the answer: {error}")))?;
+        match byte {
+            // Ctrl-D ends what is typed, Ctrl-C and Ctrl-\ give up, Ctrl-U begins anew.
+            None | Some(b'\n' | b'\r' | 0x04) => return Ok(line),
+            Some(0x03 | 0x1c) => return Err(Unasked::GaveUp),
+            Some(0x15) => line.clear(),
+            Some(0x08 | 0x7f) => while line.pop().is_some_and(|last| last & 0xc0 == 0x80) {},
+            Some(other) => line.push(other),
+        }
+    }
+}
+
+fn cannot_hide(error: impl fmt::Display) -> Unasked {
+    Unasked::Failed(format!("cannot hide what is typed: {error}"))
+}
+
+#[cfg(unix)]
+mod system {
+    use std::{
+        fs::File,
+        io::{self, Read, stdin},
+    };
+
+    use cycod_secret::Zeroizing;
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
-    use super::talk;
+    use super::{super::talk, Unasked, cannot_hide, line};
 
     /// The terminal as it was, which it is again however this ends.
     struct Restore(Termios);
@@ -44,50 +82,61 @@ pub(crate) fn ask_hidden(question: &str) -> Result<Zeroizing<String>, Unasked> {
         }
     }
 
-    if !(stdin().is_terminal() && super::talk_is_terminal()) {
-        return Err(Unasked::Failed("there is no terminal to ask on".to_owned()));
+    pub(super) fn ask(question: &str) -> Result<Zeroizing<Vec<u8>>, Unasked> {
+        let mut modes = tcgetattr(stdin()).map_err(cannot_hide)?;
+        let _restore = Restore(modes.clone());
+        // Byte by byte: an interrupt that ended the program would leave the terminal silent.
+        modes.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+        modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(stdin(), OptionalActions::Flush, &modes).map_err(cannot_hide)?;
+        talk(question);
+        // Not through the buffer of standard input, which keeps what went through it.
+        let mut input = File::from(rustix::io::dup(stdin()).map_err(cannot_hide)?);
+        line(|| {
+            let mut byte = [0];
+            loop {
+                match input.read(&mut byte) {
+                    Ok(count) => return Ok((count > 0).then_some(byte[0])),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        })
     }
-    let failed = |error: rustix::io::Errno| Unasked::Failed(format!("cannot hide what is typed: {error}"));
-    let mut modes = tcgetattr(stdin()).map_err(failed)?;
-    let _restore = Restore(modes.clone());
-    // Byte by byte: an interrupt that ended the program would leave the terminal silent.
-    modes.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
-    modes.special_codes[SpecialCodeIndex::VMIN] = 1;
-    modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-    tcsetattr(stdin(), OptionalActions::Flush, &modes).map_err(failed)?;
-    talk(question);
-    let mut line = Zeroizing::new(Vec::with_capacity(4096));
-    // Not through the buffer of standard input, which keeps what went through it.
-    let mut input = std::fs::File::from(rustix::io::dup(stdin()).map_err(failed)?);
-    loop {
-        let mut byte = [0];
-        match input.read(&mut byte) {
-            Ok(1..) => {}
-            Ok(0) => break,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(Unasked::Failed(format!("cannot read the answer: {error}"))),
-        }
-        match byte[0] {
-            b'\n' | b'\r' => break,
-            // Ctrl-D ends what is typed, Ctrl-C and Ctrl-\ give up, Ctrl-U begins anew.
-            0x04 => break,
-            0x03 | 0x1c => return Err(Unasked::GaveUp),
-            0x15 => line.clear(),
-            0x08 | 0x7f => while line.pop().is_some_and(|last| last & 0xc0 == 0x80) {},
-            other => line.push(other),
-        }
-    }
-    let text = str::from_utf8(&line).map_err(|_| Unasked::Failed("what was typed is not UTF-8 text".to_owned()))?;
-    Ok(Zeroizing::new(text.to_owned()))
 }
 
-/// There is no way to hide what is typed.
-///
-/// # Errors
-/// Always.
-#[cfg(not(unix))]
-pub(crate) fn ask_hidden(_: &str) -> Result<Zeroizing<String>, Unasked> {
-    Err(Unasked::Failed(
-        "what is typed cannot be hidden on this system; give it by standard input or a file".to_owned(),
-    ))
+#[cfg(windows)]
+mod system {
+    use std::time::Duration;
+
+    use cycod_process::UserConsole;
+    use cycod_secret::Zeroizing;
+
+    use super::{super::talk, Unasked, cannot_hide, line};
+
+    /// As long as a person takes.
+    const PATIENCE: Duration = Duration::from_secs(3600);
+
+    pub(super) fn ask(question: &str) -> Result<Zeroizing<Vec<u8>>, Unasked> {
+        let console = UserConsole::open().map_err(cannot_hide)?;
+        let mut keys = console.keys().map_err(cannot_hide)?;
+        keys.forget().map_err(cannot_hide)?;
+        talk(question);
+        let mut came = Zeroizing::new(Vec::new());
+        let mut taken = 0;
+        let typed = line(|| {
+            while taken == came.len() {
+                taken = 0;
+                came.clear();
+                keys.read(PATIENCE, &mut |character| {
+                    came.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                })?;
+            }
+            taken += 1;
+            Ok(Some(came[taken - 1]))
+        });
+        talk("\n");
+        typed
+    }
 }

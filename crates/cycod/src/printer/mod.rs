@@ -64,9 +64,9 @@ impl Printer {
     pub(crate) fn new(terminal: &Terminal) -> Self {
         let (out, err) = (Stream::out(), Stream::err());
         Self {
-            colour: terminal.colours(err.is_terminal),
+            colour: terminal.colours(err.has_styles),
             is_terminal: err.is_terminal,
-            data_colour: terminal.colours(out.is_terminal),
+            data_colour: terminal.colours(out.has_styles),
             width: out.is_terminal.then(|| terminal.width()),
             out,
             err,

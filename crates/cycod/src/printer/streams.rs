@@ -1,6 +1,8 @@
 //! Where bytes leave for the standard streams: nothing else in this program writes to them.
 
 use std::io::{self, IsTerminal, Write};
+#[cfg(windows)]
+use std::os::windows::io::AsRawHandle;
 
 use cycod_engine::diagnostic::{Passing, Shown};
 
@@ -10,6 +12,8 @@ pub(super) struct Stream {
     which: Which,
     /// Whether it ends at a terminal; then only [`Shown`] text goes there.
     pub(super) is_terminal: bool,
+    /// Whether it ends at a terminal that obeys escape sequences.
+    pub(super) has_styles: bool,
     /// What a program writes to the terminal, and has not ended yet.
     passing: Passing,
 }
@@ -21,12 +25,16 @@ enum Which {
 }
 
 impl Stream {
+    #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
     pub(super) fn out() -> Self {
-        Self { which: Which::Out, is_terminal: out_is_terminal(), passing: Passing::default() }
+        let has_styles = has_styles(&io::stdout());
+        Self { which: Which::Out, is_terminal: out_is_terminal(), has_styles, passing: Passing::default() }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
     pub(super) fn err() -> Self {
-        Self { which: Which::Err, is_terminal: err_is_terminal(), passing: Passing::default() }
+        let has_styles = has_styles(&io::stderr());
+        Self { which: Which::Err, is_terminal: err_is_terminal(), has_styles, passing: Passing::default() }
     }
 
     /// Writes a text of ours.
@@ -92,17 +100,16 @@ pub(super) fn rows() -> Option<usize> {
     size().map(|(_, rows)| rows).filter(|&rows| rows > 0)
 }
 
-#[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
 fn size() -> Option<(usize, usize)> {
     size_of(&io::stdout())
 }
 
-/// The columns and rows of the terminal behind standard error.
-#[cfg(unix)]
+/// The columns and rows of the terminal behind standard error, if lines on it can change.
 #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
 pub(super) fn talk_size() -> Option<(usize, usize)> {
-    size_of(&io::stderr()).filter(|&(columns, rows)| columns > 0 && rows > 0)
+    let size = size_of(&io::stderr()).filter(|&(columns, rows)| columns > 0 && rows > 0);
+    size.filter(|_| has_styles(&io::stderr()))
 }
 
 #[cfg(unix)]
@@ -111,14 +118,19 @@ fn size_of(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<(usize, usi
     Some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-#[cfg(not(unix))]
-fn size() -> Option<(usize, usize)> {
-    None
+#[cfg(windows)]
+fn size_of(console: &impl AsRawHandle) -> Option<(usize, usize)> {
+    cycod_process::console_size(console)
 }
 
-#[cfg(not(unix))]
-pub(super) fn talk_size() -> Option<(usize, usize)> {
-    None
+#[cfg(unix)]
+fn has_styles(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal()
+}
+
+#[cfg(windows)]
+fn has_styles(stream: &(impl IsTerminal + AsRawHandle)) -> bool {
+    stream.is_terminal() && cycod_process::shows_styles(stream)
 }
 
 /// Writes to standard output at once. The standard library's own handle looks through everything for line breaks,
