@@ -31,7 +31,7 @@ fn escape(marker: &str, then: &str) -> Spec {
 fn nothing_survives_a_deadline() {
     let marker = marker();
     let mut spec = escape(&marker, "sleep 1 while 1");
-    spec.deadline = Some(Instant::now() + Duration::from_millis(400));
+    spec.deadline = Some(Instant::now() + PACE * Duration::from_millis(400));
     spec.grace = Duration::from_millis(100);
     let session = Session::new().expect("a session opens");
     let run = run_in(&session, &spec);
@@ -108,7 +108,7 @@ fn a_storm_of_forks_is_ended() {
         .expect("the program starts");
     assert_eq!(ended.ending, Ending::Stopped { killed: true });
     assert_eq!(marked(&marker), []);
-    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(begun.elapsed() < PACE * Duration::from_secs(20));
 }
 
 #[test]
@@ -212,14 +212,14 @@ fn a_stopped_warden_does_not_prolong_a_run() {
         let marker = marker();
         let mut spec = perl(&format!("use POSIX; $| = 1; {text}"));
         spec.program = spec.program.env(marker.as_str(), "1");
-        spec.deadline = Some(Instant::now() + Duration::from_secs(1));
+        spec.deadline = Some(Instant::now() + PACE * Duration::from_secs(1));
         spec.grace = Duration::from_millis(200);
         let session = Session::new().expect("a session opens");
         let begun = Instant::now();
         let run = run_in(&session, &spec);
         assert!(matches!(run.ended.ending, Ending::TimedOut { .. }), "{text}: {:?}", run.ended.ending);
         assert_eq!(run.out(), "ready\n");
-        assert!(begun.elapsed() < Duration::from_secs(3), "{text}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < PACE * Duration::from_secs(3), "{text}: {:?}", begun.elapsed());
         assert_eq!(marked(&marker), [], "{text}");
         let finishing = Instant::now();
         assert_eq!(session.finish(), Leftovers::default());

@@ -6,6 +6,10 @@ use std::time::{Duration, Instant};
 
 use cycod_process::{EndedProcess, Program, Session, Spec, StartError, Stop, Stream, find_program};
 
+/// How many times as long a program may take to start as on a machine of our own: AArch64 is an emulated one
+/// (`scripts/aarch64.sh`).
+pub(crate) const PACE: u32 = if cfg!(target_arch = "aarch64") { 10 } else { 1 };
+
 pub(crate) fn path(name: &str) -> PathBuf {
     find_program(name.as_ref(), "/usr/local/bin:/usr/bin:/bin".as_ref(), "/".as_ref())
         .expect("the program is installed")
