@@ -24,17 +24,34 @@ enum Which {
     Err,
 }
 
-impl Stream {
-    #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
-    pub(super) fn out() -> Self {
-        let has_styles = has_styles(&io::stdout());
-        Self { which: Which::Out, is_terminal: out_is_terminal(), has_styles, passing: Passing::default() }
+impl Which {
+    /// Whether the terminal at its end obeys escape sequences.
+    #[cfg(unix)]
+    fn shows_styles(self) -> bool {
+        true
     }
 
+    #[cfg(windows)]
     #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
+    fn shows_styles(self) -> bool {
+        match self {
+            Self::Out => cycod_process::shows_styles(&io::stdout()),
+            Self::Err => cycod_process::shows_styles(&io::stderr()),
+        }
+    }
+}
+
+impl Stream {
+    pub(super) fn out() -> Self {
+        Self::new(Which::Out, out_is_terminal())
+    }
+
     pub(super) fn err() -> Self {
-        let has_styles = has_styles(&io::stderr());
-        Self { which: Which::Err, is_terminal: err_is_terminal(), has_styles, passing: Passing::default() }
+        Self::new(Which::Err, err_is_terminal())
+    }
+
+    fn new(which: Which, is_terminal: bool) -> Self {
+        Self { which, is_terminal, has_styles: is_terminal && which.shows_styles(), passing: Passing::default() }
     }
 
     /// Writes a text of ours.
@@ -109,7 +126,7 @@ fn size() -> Option<(usize, usize)> {
 #[expect(clippy::disallowed_methods, reason = "it is asked, and nothing is written")]
 pub(super) fn talk_size() -> Option<(usize, usize)> {
     let size = size_of(&io::stderr()).filter(|&(columns, rows)| columns > 0 && rows > 0);
-    size.filter(|_| has_styles(&io::stderr()))
+    size.filter(|_| Which::Err.shows_styles())
 }
 
 #[cfg(unix)]
@@ -121,16 +138,6 @@ fn size_of(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<(usize, usi
 #[cfg(windows)]
 fn size_of(console: &impl AsRawHandle) -> Option<(usize, usize)> {
     cycod_process::console_size(console)
-}
-
-#[cfg(unix)]
-fn has_styles(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal()
-}
-
-#[cfg(windows)]
-fn has_styles(stream: &(impl IsTerminal + AsRawHandle)) -> bool {
-    stream.is_terminal() && cycod_process::shows_styles(stream)
 }
 
 /// Writes to standard output at once. The standard library's own handle looks through everything for line breaks,
