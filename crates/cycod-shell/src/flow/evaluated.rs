@@ -168,7 +168,7 @@ impl Flow<'_> {
 
     /// A shell runs what a program prints, or what is read: that may be a text of the author's, with the values that it names.
     fn runs_unknown_code(&mut self, text: &Text, by: &Arc<str>, arguments: &[Field]) {
-        let is_printed = |atom: &Atom| matches!(atom, Atom::Unknown(Tag::Output(_) | Tag::Somewhere));
+        let is_printed = |atom: &Atom| matches!(atom, Atom::Unknown(Tag::Output(_) | Tag::Word(_) | Tag::Somewhere));
         if !self.holds_code || !text.iter().any(is_printed) {
             return;
         }

@@ -116,7 +116,12 @@ impl Flow<'_> {
             Part::Expansion(expansion) => self.expansion(expansion, splits && !expansion.quoted),
             Part::Output { script, quoted } => {
                 self.outputs += 1;
-                let tag = if makes_a_file(script) { Tag::New(self.outputs) } else { Tag::Output(self.outputs) };
+                let is_word = self.prints_a_word(script);
+                let tag = match self.outputs {
+                    number if makes_a_file(script) => Tag::New(number),
+                    number if is_word => Tag::Word(number),
+                    number => Tag::Output(number),
+                };
                 let outer = self.arguments.last().cloned();
                 let printed = self.perhaps(|flow| flow.captured(script)).0;
                 // A subshell cannot change the arguments of the script.
@@ -131,9 +136,7 @@ impl Flow<'_> {
                         vec![several(Atom::Output(holes), is_open)]
                     }
                     // It fails, or prints a word.
-                    Input::Clean if is_open && !self.watches() && self.prints_a_word(script) => {
-                        vec![vec![Piece::Atom(Atom::Unknown(Tag::Number("$(…)".into())))], Vec::new()]
-                    }
+                    Input::Clean if is_open && is_word => vec![vec![Piece::Atom(Atom::Unknown(tag))], Vec::new()],
                     _ => vec![several(Atom::Unknown(tag), is_open)],
                 }
             }
@@ -232,11 +235,12 @@ impl Flow<'_> {
         }
     }
 
-    /// What texts become of which one is there. A value may be empty, and then it is no word.
+    /// What texts become of which one is there. A value may be empty, as the word that a command prints, and then it is no word.
     pub(super) fn all_inserted(&mut self, texts: Vec<Text>, is_open: bool, splits: bool, name: &str) -> Vec<Pieces> {
         let mut all = Vec::with_capacity(texts.len());
         for text in texts {
-            let vanishes = is_open && self.is_of_values(&text);
+            let is_word = matches!(text.as_slice(), [Atom::Unknown(Tag::Word(_))]);
+            let vanishes = is_open && (is_word || self.is_of_values(&text));
             all.push(self.inserted(text, is_open, splits, name));
             if vanishes && !all.contains(&Vec::new()) {
                 all.push(Vec::new());
@@ -279,7 +283,9 @@ impl Flow<'_> {
                     // What was made of a value may have blanks that the value has not: `${list//,/ }`, or two lines that hold it.
                     pieces.push(Piece::Several(atom));
                 }
-                Atom::Unknown(Tag::Number(_)) if !self.splits_otherwise => pieces.push(Piece::Atom(atom)),
+                Atom::Unknown(Tag::Number(_) | Tag::Word(_)) if !self.splits_otherwise => {
+                    pieces.push(Piece::Atom(atom));
+                }
                 // A directory is one word where the author meant one.
                 Atom::Unknown(Tag::Variable(_)) if self.watches() => pieces.push(Piece::Atom(atom)),
                 Atom::Output(_) | Atom::Unknown(_) if splits => pieces.push(Piece::Several(atom)),

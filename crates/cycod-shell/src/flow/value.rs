@@ -242,6 +242,8 @@ pub(crate) enum Tag {
     Output(usize),
     /// The same, where it is the path of a new file.
     New(usize),
+    /// The same, where it is a word without blanks, or nothing: a number, a date, the name of a machine.
+    Word(usize),
     /// The path of a process substitution, `<( … )`, by its number.
     Process(usize),
     /// The program that the author meant, where none was found.
