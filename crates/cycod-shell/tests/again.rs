@@ -832,7 +832,9 @@ fn a_program_reads_a_word_as_its_code() {
     ];
     for (script, value) in attacks {
         assert!(is_refused(Shell::Bash, script, value), "{script}   {value}");
-        assert!(!is_refused(Shell::Bash, script, "1.0 beta"), "{script}");
+        // Templates of cookiecutter paste an answer into scripts, with quotes or without.
+        let version = if script.starts_with("cookiecutter") { "1.0-beta" } else { "1.0 beta" };
+        assert!(!is_refused(Shell::Bash, script, version), "{script}");
     }
     let quoted =
         r#"export K="{X}"; GIT_SSH_COMMAND='ssh -i "$K"' git fetch; git -c core.sshCommand='ssh -i "$K"' push"#;
