@@ -46,7 +46,9 @@ impl UserConsole {
             return Err(io::ErrorKind::NotFound.into());
         }
         let open = |name| File::options().read(true).write(true).open(name);
-        Ok(Self { input: open("CONIN$")?, output: open("CONOUT$")? })
+        let console = Self { input: open("CONIN$")?, output: open("CONOUT$")? };
+        shows_styles(&console.output);
+        Ok(console)
     }
 
     /// How many columns and rows its window has.
@@ -59,7 +61,6 @@ impl UserConsole {
     /// # Errors
     /// Those of the system.
     pub fn write(&self, text: &str) -> io::Result<()> {
-        shows_styles(&self.output);
         let units: Vec<u16> = text.encode_utf16().collect();
         let mut left = &units[..];
         while !left.is_empty() {

@@ -46,7 +46,7 @@ fn line(mut next: impl FnMut() -> io::Result<Option<u8>>) -> Result<Zeroizing<Ve
     loop {
         let byte = next().map_err(|error| Unasked::Failed(format!("cannot read the answer: {error}")))?;
         match byte {
-            // Ctrl-D ends what is typed, Ctrl-C and Ctrl-\ give up, Ctrl-U begins anew.
+            // Ctrl-D ends what is typed, Ctrl-C and Ctrl-\ give up, Ctrl-U starts again.
             None | Some(b'\n' | b'\r' | 0x04) => return Ok(line),
             Some(0x03 | 0x1c) => return Err(Unasked::GaveUp),
             Some(0x15) => line.clear(),
