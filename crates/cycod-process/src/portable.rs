@@ -351,6 +351,7 @@ fn within(longest: Duration, mut state: impl FnMut() -> bool) -> bool {
 /// Reads one pipe to its end. When the run has stopped listening it still reads, so that a background process that
 /// goes on writing neither blocks nor dies of a closed pipe.
 fn pump(mut pipe: OutputPipe, stream: Stream, send: &SyncSender<News>) {
+    let _closed = ClosedOnDrop { stream, send };
     let mut buffer = vec![0; 128 * 1024];
     // How many of the bytes are still to come that the run has asked for.
     let mut asked = None;
@@ -373,5 +374,16 @@ fn pump(mut pipe: OutputPipe, stream: Stream, send: &SyncSender<News>) {
             Ok(Some(_)) | Err(_) => break,
         }
     }
-    drop(send.send(News::Closed(stream)));
+}
+
+/// Says that nobody reads a pipe any more, however its thread ends: a run waits for that.
+struct ClosedOnDrop<'a> {
+    stream: Stream,
+    send: &'a SyncSender<News>,
+}
+
+impl Drop for ClosedOnDrop<'_> {
+    fn drop(&mut self) {
+        drop(self.send.send(News::Closed(self.stream)));
+    }
 }
