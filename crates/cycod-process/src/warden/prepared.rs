@@ -284,7 +284,9 @@ fn end_of_arguments(process: i32, length: usize) -> Option<usize> {
         let (_, fields) = stat.rsplit_once(") ")?;
         let fields: Vec<usize> = fields.split(' ').skip(45).take(4).map_while(|field| field.parse().ok()).collect();
         match *fields.as_slice() {
-            [start, end, _, environment] if environment != 0 && end - start == length => return Some(end),
+            [start, end, _, environment] if environment != 0 && end.checked_sub(start) == Some(length) => {
+                return Some(end);
+            }
             _ => thread::sleep(MOMENT),
         }
     }
