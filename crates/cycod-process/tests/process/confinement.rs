@@ -14,7 +14,7 @@ use cycod_process::{
     Pool, PoolSize, ProcessEnforcement, ProcessLimits, Root, Session, Spec, StartError, Stop, offered,
 };
 
-use crate::support::{Run, collect, marked, marker, program, run, run_in, try_run, until};
+use crate::support::{PACE, Run, collect, marked, marker, program, run, run_in, try_run, until};
 
 const ROOTS: [Root; 2] = [Root::Minimal, Root::ReadOnly];
 
@@ -418,7 +418,7 @@ fn every_ending_is_known() {
         assert_eq!((said.ended.ending, said.out()), (Ending::TimedOut { killed: false }, "ready\ncleaned\n"));
         let mut deaf =
             spec("trap '' TERM; setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done' & while :; do sleep 1; done");
-        deaf.deadline = Some(Instant::now() + Duration::from_millis(300));
+        deaf.deadline = Some(Instant::now() + PACE * Duration::from_millis(300));
         deaf.grace = Duration::from_millis(100);
         assert_eq!(run(&deaf).ended.ending, Ending::TimedOut { killed: true });
         let stop = Stop::new().expect("descriptors are left");

@@ -35,7 +35,7 @@ fn deadline_keeps_what_was_written() {
     for (session, exact) in sessions() {
         let begun = Instant::now();
         let mut spec = sh("echo before; sleep 60; echo after");
-        spec.deadline = Some(begun + Duration::from_millis(200));
+        spec.deadline = Some(begun + PACE * Duration::from_millis(200));
         let run = run_in(&session, &spec);
         assert_eq!(run.out(), "before\n");
         assert!(matches!(run.ended.ending, Ending::TimedOut { killed } if !(exact && killed)), "{run:?}");
@@ -49,7 +49,7 @@ fn deadline_keeps_what_was_written() {
 #[test]
 fn deadline_lets_a_program_clean_up() {
     let mut spec = hears("TERM", "print qq(bye\\n); exit 3");
-    spec.deadline = Some(Instant::now() + Duration::from_millis(300));
+    spec.deadline = Some(Instant::now() + PACE * Duration::from_millis(300));
     spec.grace = Duration::from_secs(20);
     let run = run(&spec);
     assert_eq!((run.out(), run.ended.ending), ("ready\nbye\n", Ending::TimedOut { killed: false }));
@@ -59,7 +59,7 @@ fn deadline_lets_a_program_clean_up() {
 fn who_ignores_the_request_is_killed_after_its_grace() {
     for (session, _) in sessions() {
         let mut spec = sh("trap '' TERM; echo ready; while :; do sleep 0.05; done");
-        spec.deadline = Some(Instant::now() + Duration::from_millis(200));
+        spec.deadline = Some(Instant::now() + PACE * Duration::from_millis(200));
         spec.grace = Duration::from_millis(200);
         let run = run_in(&session, &spec);
         assert_eq!((run.out(), run.ended.ending), ("ready\n", Ending::TimedOut { killed: true }));

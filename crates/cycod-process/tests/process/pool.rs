@@ -249,7 +249,7 @@ fn a_prepared_tree_is_ended_like_any_other() {
         let mut spec = shell("trap '' TERM; (sleep 60; :) & echo ready; sleep 60; :");
         spec.program = spec.program.env(marker.as_str(), "1");
         prepare(&pool, &spec);
-        spec.deadline = Some(Instant::now() + Duration::from_millis(300));
+        spec.deadline = Some(Instant::now() + PACE * Duration::from_millis(300));
         spec.grace = Duration::from_millis(100);
         let served = pool.served();
         let run = run_with(&pool, &spec);
@@ -287,7 +287,7 @@ fn a_pool_keeps_within_its_size_and_lets_go() {
         spec.program = spec.program.env(marker.as_str(), "1").env("NUMBER", number.to_string());
         spec
     };
-    let size = PoolSize { alike: 2, total: 3, idle: Duration::from_millis(1500) };
+    let size = PoolSize { alike: 2, total: 3, idle: PACE * Duration::from_millis(1500) };
     let pool = Pool::new(size).expect("descriptors are left");
     for number in 0..100 {
         for _ in 0..4 {

@@ -81,7 +81,7 @@ pub(crate) fn run(spec: &Spec) -> Run {
 /// Waits for a state, up to a cap that only a failure reaches.
 #[track_caller]
 pub(crate) fn until(what: &str, mut state: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + PACE * Duration::from_secs(20);
     while !state() {
         assert!(Instant::now() < end, "never happened: {what}");
         std::thread::sleep(Duration::from_millis(5));
