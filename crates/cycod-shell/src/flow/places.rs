@@ -326,7 +326,11 @@ impl Flow<'_> {
                 self.find_by_kind(holes_of(&text), &Reason::Subcommand { program }, "the name of a subcommand");
             }
             Owned::Lost { text, why } => {
-                self.find_unclear(holes_of(&text), &why);
+                if state.is_chosen() {
+                    self.find_by_kind(holes_of(&text), &Reason::OfChosenCommand { program }, "an argument");
+                } else {
+                    self.find_unclear(holes_of(&text), &why);
+                }
                 // A file that stands where nobody knows what it is may be code.
                 if literal(&text).is_some_and(|word| !word.starts_with('-') && !word.is_empty()) {
                     self.runs_file(&text);

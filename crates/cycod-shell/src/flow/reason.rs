@@ -43,6 +43,8 @@ pub(crate) enum Reason {
     PartOfOption { program: Arc<str> },
     /// It is the name of a subcommand.
     Subcommand { program: Arc<str> },
+    /// It stands behind the name of a subcommand that another value chooses.
+    OfChosenCommand { program: Arc<str> },
     /// What the shell made of it may begin with a `-`.
     Changed { program: Arc<str> },
     /// The program pastes it into its code, where that names it so.
@@ -65,6 +67,7 @@ impl Reason {
             | Self::Mixed { program }
             | Self::PartOfOption { program }
             | Self::Subcommand { program }
+            | Self::OfChosenCommand { program }
             | Self::Changed { program } => Some(program),
             Self::Evaluated { by } | Self::Name { by } => Some(by),
             Self::Shell(_)

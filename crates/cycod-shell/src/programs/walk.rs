@@ -50,6 +50,8 @@ pub(crate) struct State {
     names_input: bool,
     /// An option before is not listed, so that nothing behind it is proven.
     lost: Option<Arc<str>>,
+    /// What was lost is the command: a value chooses it.
+    is_chosen: bool,
     /// The words that follow belong to the one before.
     is_done: bool,
     /// The word before was the `{}` of `find`.
@@ -159,6 +161,7 @@ impl State {
             is_first: true,
             names_input: false,
             lost: None,
+            is_chosen: false,
             is_done: false,
             is_behind_mark: false,
             earlier: Vec::new(),
@@ -203,12 +206,17 @@ impl State {
         }
     }
 
-    /// The program whose words go on behind its own, as those of `find` do.
     /// Why nothing is known of what comes behind an option.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.lost.as_deref()
     }
 
+    /// Whether a value chooses which command of the program runs.
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.is_chosen
+    }
+
+    /// The program whose words go on behind its own, as those of `find` do.
     pub(crate) fn outer(&self) -> Option<&Arc<Self>> {
         self.outer.as_ref()
     }
@@ -826,7 +834,7 @@ impl State {
             }
             see(Seen::Subcommand { text: word });
             let why = format!("which command of `{}` runs is not known", self.label);
-            self.lost = Some(why.into());
+            (self.lost, self.is_chosen) = (Some(why.into()), true);
             return Step::to(self);
         };
         let Some(entry) = self.entry.subcommand(name) else {

@@ -41,6 +41,55 @@ fn the_message_for_an_unknown_program_names_both_ways_out() {
 }
 
 #[test]
+fn a_value_behind_a_chosen_command_is_checked_once_the_commands_are_listed() {
+    let workspace = |about: &str| {
+        format!(
+            "description: Change the workspace\nbash: terraform workspace {{ACTION}} {{NAME}}\ntags: [write]\nparameters:\n  \
+                ACTION: {{type: string, description: What to do, required: true{about}}}\n  \
+                NAME: {{type: string, description: The workspace, required: true, examples: [staging]}}\n"
+        )
+    };
+    let place = Place::with_tool("workspace", &workspace(""));
+    expect![[r#"
+        exit: 1
+        --- stdout
+        error[unproven-place]: `ACTION` chooses which command of `terraform workspace` runs
+         --> .cycod/tools/workspace.yaml:2:27
+          |
+        2 | bash: terraform workspace {ACTION} {NAME}
+          |                           ^^^^^^^^ no value can be placed here
+          |
+          = help: list the commands in `validation: {enum: […]}` of `ACTION`; or vouch for it with `placing: data` on `ACTION`
+
+        error[unproven-place]: nothing proves that `NAME` is data: which command of `terraform workspace` runs is not known
+         --> .cycod/tools/workspace.yaml:2:36
+          |
+        2 | bash: terraform workspace {ACTION} {NAME}
+          |                                    ^^^^^^ no value can be placed here
+          |
+          = help: list the commands for the value that chooses one, and `NAME` is checked for each; or vouch for it with `placing: data` on `NAME`
+
+        workspace: 2 errors
+        --- stderr
+    "#]].assert_eq(&place.run(&["tool", "validate", "workspace"]).block());
+    place.tool("workspace", &workspace(", validation: {enum: [new, select]}"));
+    expect![[r#"
+        exit: 0
+        --- stdout
+        hint[could-be-option]: a value of `NAME` that begins with `-` is refused: `terraform workspace new` would read it as an option
+         --> .cycod/tools/workspace.yaml:2:36
+          |
+        2 | bash: terraform workspace {ACTION} {NAME}
+          |                                    ^^^^^^
+          |
+          = help: nothing ends the options of `terraform workspace new`; if `NAME` is a path, write `path: true`, and it begins with `./`
+
+        workspace: 1 hint
+        --- stderr
+    "#]].assert_eq(&place.run(&["tool", "validate", "workspace"]).block());
+}
+
+#[test]
 fn one_line_speaks_for_every_tool_of_the_scope() {
     let place = Place::with_tool("audit", AUDIT);
     place.tool("scan", &calling("fossa scan --deep"));
