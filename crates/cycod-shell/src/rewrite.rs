@@ -203,9 +203,9 @@ fn says_why_unproven(reason: &Reason, name: &str) -> Option<(Code, String, Strin
             format!("`{name}` chooses which command of `{program}` runs"),
             format!("list the commands in `validation: {{enum: […]}}` of `{name}`; {vouch}"),
         ),
-        Reason::OfChosenCommand { program } => (
+        Reason::OfChosenCommand(why) => (
             Code::UnprovenPlace,
-            format!("nothing proves that `{name}` is data: which command of `{program}` runs is not known"),
+            format!("nothing proves that `{name}` is data: {why}"),
             format!("list the commands for the value that chooses one, and `{name}` is checked for each; {vouch}"),
         ),
         Reason::Changed { program } => (

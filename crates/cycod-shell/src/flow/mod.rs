@@ -58,7 +58,7 @@ use self::running::Running;
 use self::value::{Cut, Field, Tag, Text, beginning, holes_among, holes_of, literal, texts_among};
 use crate::hole::Hole;
 use crate::piece::{Kind, Shell};
-use crate::programs::Statements;
+use crate::programs::{State, Statements};
 use crate::script::{Command, Part, Word};
 use crate::verdict::{Guard, Rule};
 
@@ -561,5 +561,11 @@ impl Flow<'_> {
 
     fn find_unclear(&mut self, holes: impl IntoIterator<Item = usize>, why: &str) {
         self.find_by_kind(holes, &Reason::Unclear(why.into()), "an argument");
+    }
+
+    /// The same for what a program gets once nothing more is known of its words.
+    fn find_lost(&mut self, holes: impl IntoIterator<Item = usize>, state: &State, why: &str) {
+        let reason = if state.is_chosen() { Reason::OfChosenCommand } else { Reason::Unclear };
+        self.find_by_kind(holes, &reason(why.into()), "an argument");
     }
 }

@@ -83,7 +83,7 @@ impl Flow<'_> {
                 }
             }
             // An option that is not known may say that it runs what it reads.
-            _ if let Some(why) = state.lost() => self.find_unclear(holes, why),
+            _ if let Some(why) = state.lost() => self.find_lost(holes, state, why),
             Reads::Unknown => {
                 let why = format!("cycod does not know what `{program}` does with what it reads");
                 self.find_unclear(holes, &why);
@@ -326,11 +326,7 @@ impl Flow<'_> {
                 self.find_by_kind(holes_of(&text), &Reason::Subcommand { program }, "the name of a subcommand");
             }
             Owned::Lost { text, why } => {
-                if state.is_chosen() {
-                    self.find_by_kind(holes_of(&text), &Reason::OfChosenCommand { program }, "an argument");
-                } else {
-                    self.find_unclear(holes_of(&text), &why);
-                }
+                self.find_lost(holes_of(&text), state, &why);
                 // A file that stands where nobody knows what it is may be code.
                 if literal(&text).is_some_and(|word| !word.starts_with('-') && !word.is_empty()) {
                     self.runs_file(&text);

@@ -43,14 +43,14 @@ pub(crate) enum Reason {
     PartOfOption { program: Arc<str> },
     /// It is the name of a subcommand.
     Subcommand { program: Arc<str> },
-    /// It stands behind the name of a subcommand that another value chooses.
-    OfChosenCommand { program: Arc<str> },
     /// What the shell made of it may begin with a `-`.
     Changed { program: Arc<str> },
     /// The program pastes it into its code, where that names it so.
     Pasted { program: Arc<str>, code: Arc<str> },
     /// It decides what is unpacked in a directory, from which the script then runs something.
     Unpacked,
+    /// Another value chooses the subcommand that gets it.
+    OfChosenCommand(Arc<str>),
     /// Another reason for which nothing is proven.
     Unclear(Arc<str>),
 }
@@ -67,7 +67,6 @@ impl Reason {
             | Self::Mixed { program }
             | Self::PartOfOption { program }
             | Self::Subcommand { program }
-            | Self::OfChosenCommand { program }
             | Self::Changed { program } => Some(program),
             Self::Evaluated { by } | Self::Name { by } => Some(by),
             Self::Shell(_)
@@ -76,6 +75,7 @@ impl Reason {
             | Self::Chooses
             | Self::Written
             | Self::Unpacked
+            | Self::OfChosenCommand(_)
             | Self::Unclear(_) => None,
         }
     }
